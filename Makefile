@@ -1,0 +1,36 @@
+# `make demo` and `make test` set up everything they need inside .venv; nothing else has to be installed.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO ?= a gripping , beautifully acted film that never loses its nerve
+
+.PHONY: demo test check lint build clean
+
+demo: .venv/.core
+	@$(BIN)/suffice explain "$(DEMO)" --model sst-fc25 --knn-box 15
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/.dev lint test
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+build: .venv/.dev
+	$(BIN)/python -m build
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.core: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/.dev: .venv/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,263 @@
+"""Classifier: labels, vocabulary, embedding and network together; predict, save and load."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from scipy import sparse
+
+from suffice import text as texts
+from suffice.errors import InputError, ModelError
+from suffice.network import Floats, Network, Step, compact, validated
+from suffice.text import Text
+
+FORMAT = 1
+BUNDLED = Path(__file__).parent / "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The winning label, the raw scores, their softmax, and the lead over the best rival."""
+
+    label: str
+    scores: tuple[float, ...]
+    probabilities: tuple[float, ...]
+    margin: float
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A text classifier: words are looked up, embedded and sent through the network.
+
+    `embedding` is (V, d) for the V words of `vocabulary`; texts are cut or padded to `length`. `meta` is for
+    people (data, accuracy, origin) and does not affect a prediction, so it is not part of the digest.
+    """
+
+    network: Network
+    embedding: ArrayLike
+    vocabulary: Sequence[str]
+    labels: Sequence[str]
+    length: int
+    pad: str = "<PAD>"
+    unknown: str = "<UNK>"
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "embedding", np.array(self.embedding, dtype=np.float64))
+        object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
+        object.__setattr__(self, "labels", tuple(self.labels))
+        _validate(self)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(self.labels)
+        return (
+            f"<Classifier {labels}: {self.length} words × {self.dimension}, "
+            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus>"
+        )
+
+    @property
+    def table(self) -> Floats:
+        """The embedding as an array of float64."""
+        return self.embedding  # type: ignore[return-value]
+
+    @property
+    def dimension(self) -> int:
+        return int(self.table.shape[1])
+
+    @cached_property
+    def lookup(self) -> dict[str, int]:
+        return {word: index for index, word in enumerate(self.vocabulary)}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over everything that affects a prediction."""
+        sha = hashlib.sha256()
+        sha.update(json.dumps(_header(self), sort_keys=True, ensure_ascii=False).encode())
+        sha.update("\n".join(self.vocabulary).encode())
+        for array in (self.table, *_arrays(self.network)):
+            sha.update(repr(array.shape).encode() + np.ascontiguousarray(array, dtype="<f8").tobytes())
+        return sha.hexdigest()
+
+    def read(self, given: str | Sequence[str] | Text) -> Text:
+        """The text as this classifier sees it."""
+        if isinstance(given, Text):
+            return given
+        return texts.read(given, self.lookup, self.length, self.pad, self.unknown)
+
+    def embed(self, text: Text) -> Floats:
+        """The (length, dimension) input of a text."""
+        return self.table[list(text.indices)]
+
+    def predict(self, given: str | Sequence[str] | Text) -> Prediction:
+        return self.predict_input(self.embed(self.read(given)))
+
+    def predict_input(self, point: Floats) -> Prediction:
+        """The prediction for an embedded (length, dimension) input, such as a perturbed one."""
+        scores = self.network.forward(point)
+        best = int(scores.argmax())
+        odds = np.exp(scores - scores.max())
+        margin = scores[best] - np.delete(scores, best).max()
+        shares = odds / odds.sum()
+        return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
+
+    def label_index(self, label: str) -> int:
+        if label not in self.labels:
+            raise InputError(f"The label {label!r} is unknown: this classifier has {', '.join(self.labels)}.")
+        return list(self.labels).index(label)
+
+    def save(self, folder: str | Path) -> None:
+        """Write classifier.json, vocabulary.txt and weights.safetensors into `folder`."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        header = {**_header(self), "digest": self.digest, "meta": dict(self.meta)}
+        (path / "classifier.json").write_text(
+            json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        (path / "vocabulary.txt").write_text(
+            "\n".join(self.vocabulary) + "\n", encoding="utf-8", newline="\n"
+        )
+        tensors = {"embedding": self.table}
+        for place, step in enumerate(self.network.steps):
+            tensors |= _step_tensors(place, step)
+        save_file({name: _narrow(array) for name, array in tensors.items()}, path / "weights.safetensors")
+
+
+def load(name: str | Path) -> Classifier:
+    """A bundled model by name, or a saved folder."""
+    folder = BUNDLED / name if str(name) in bundled() else Path(name)
+    if not (folder / "classifier.json").is_file():
+        raise ModelError(
+            f"There is no model {str(name)!r}: give a folder with a classifier.json, or one of {', '.join(bundled())}."
+        )
+    try:
+        header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
+        words = (folder / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        tensors = load_file(folder / "weights.safetensors")
+        classifier = _assemble(header, words, tensors)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(
+            f"The model in {str(name)!r} is damaged: {type(error).__name__}: {error}."
+        ) from error
+    if header.get("digest") != classifier.digest:
+        raise ModelError(f"The model in {str(name)!r} is damaged: its digest does not match its files.")
+    return classifier
+
+
+def bundled() -> tuple[str, ...]:
+    """The names of the models that come with the package."""
+    return tuple(sorted(path.parent.name for path in BUNDLED.glob("*/classifier.json")))
+
+
+def _header(classifier: Classifier) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "labels": list(classifier.labels),
+        "length": classifier.length,
+        "pad": classifier.pad,
+        "unknown": classifier.unknown,
+        "tokenizer": "words",
+        "relu": [np.flatnonzero(step.relu).tolist() for step in classifier.network.steps],
+    }
+
+
+def _arrays(network: Network) -> list[Floats]:
+    return [array for step in network.steps for array in (step.dense(), step.bias)]
+
+
+def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats]) -> Classifier:
+    if header["format"] != FORMAT:
+        raise ModelError(f"The model has format {header['format']!r}; this version reads format {FORMAT}.")
+    steps = [_read_step(tensors, place, marked) for place, marked in enumerate(header["relu"])]
+    return Classifier(
+        network=Network(validated(steps)),
+        embedding=tensors["embedding"],
+        vocabulary=words,
+        labels=header["labels"],
+        length=header["length"],
+        pad=header["pad"],
+        unknown=header["unknown"],
+        meta=header.get("meta", {}),
+    )
+
+
+def _step_tensors(place: int, step: Step) -> dict[str, Floats]:
+    """One dense tensor, or the three arrays of CSR where most weights are zero (convolutions, pooling)."""
+    name = f"step{place}.weight"
+    rows = sparse.csr_array(step.weight)
+    if rows.nnz * 2 > step.weight.shape[0] * step.weight.shape[1]:
+        return {name: step.dense(), f"step{place}.bias": step.bias}
+    small = np.min_scalar_type(max(rows.nnz, *rows.shape))
+    return {
+        f"{name}.data": rows.data,
+        f"{name}.indices": rows.indices.astype(small),
+        f"{name}.indptr": rows.indptr.astype(small),
+        f"{name}.shape": np.array(rows.shape, dtype=np.int64),
+        f"step{place}.bias": step.bias,
+    }
+
+
+def _read_step(tensors: dict[str, Floats], place: int, marked: list[int]) -> Step:
+    name = f"step{place}.weight"
+    bias = np.asarray(tensors[f"step{place}.bias"], dtype=np.float64)
+    if name in tensors:
+        weight = np.asarray(tensors[name], dtype=np.float64)
+    else:
+        parts = [tensors[f"{name}.{part}"] for part in ("data", "indices", "indptr")]
+        data, indices, indptr = (
+            parts[0].astype(np.float64),
+            parts[1].astype(np.int64),
+            parts[2].astype(np.int64),
+        )
+        matrix = sparse.csr_array((data, indices, indptr), shape=tuple(tensors[f"{name}.shape"].tolist()))
+        matrix.check_format()
+        weight = compact(matrix)
+    relu = np.zeros(len(bias), dtype=bool)
+    relu[marked] = True
+    return Step(weight, bias, relu)
+
+
+def _narrow(array: Floats) -> Floats:
+    """float32 where that loses nothing, as with weights trained in float32."""
+    if array.dtype != np.float64:
+        return np.ascontiguousarray(array)
+    single = array.astype(np.float32)
+    return np.ascontiguousarray(single if np.array_equal(single, array) else array)
+
+
+def _validate(classifier: Classifier) -> None:
+    table, words = classifier.table, classifier.vocabulary
+    if table.ndim != 2 or len(table) != len(words):
+        raise ModelError(f"The embedding has shape {table.shape} but the vocabulary has {len(words)} words.")
+    if not np.isfinite(table).all():
+        raise ModelError("The embedding holds a value that is not a finite number.")
+    if len(set(words)) != len(words):
+        raise ModelError("The vocabulary holds a word twice.")
+    for role in (classifier.pad, classifier.unknown):
+        if role not in classifier.lookup:
+            raise ModelError(
+                f"The vocabulary lacks {role!r}, which the classifier uses for padding or unknown words."
+            )
+    if not isinstance(classifier.length, int) or classifier.length < 1:
+        raise ModelError(f"The length must be a positive whole number, not {classifier.length!r}.")
+    expected = classifier.length * table.shape[1]
+    if classifier.network.inputs != expected:
+        raise ModelError(
+            f"The network takes {classifier.network.inputs} numbers, but {classifier.length} words × "
+            f"{table.shape[1]} dimensions give {expected}."
+        )
+    if len(set(classifier.labels)) != classifier.network.outputs:
+        raise ModelError(
+            f"There are {len(set(classifier.labels))} different labels for {classifier.network.outputs} outputs."
+        )

@@ -1,0 +1,92 @@
+"""Scores that rounding cannot spoil: the forward pass with an error bound, and exactly in integers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from suffice.network import Bools, Floats, Network
+from suffice.perturb import Hull
+from suffice.verdict import Problem, Witness
+
+ROUND = 2.0**-53
+
+
+def scores_with_error(network: Network, points: Floats, input_error: float = 0.0) -> tuple[Floats, Floats]:
+    """Scores (n, classes) of inputs and how far each can be from the real-number network's.
+
+    `input_error` bounds how far the inputs themselves may be from the points that are meant.
+    """
+    values = points.reshape(len(points), network.inputs)
+    error = np.full(values.shape, input_error)
+    for step in network.steps:
+        gamma = 2 * (step.weight.shape[1] + 4) * ROUND
+        magnitude = step.magnitude()
+        size = (magnitude @ np.abs(values).T).T + np.abs(step.bias)
+        error = (magnitude @ error.T).T * (1 + gamma) + gamma * size
+        values = step.activate(step.apply(values))
+    return values, error
+
+
+def exact_scores(network: Network, point: Floats) -> list[Fraction]:
+    """Scores of one input in exact rational arithmetic (integers scaled by powers of two)."""
+    values, scale = _integers(point.ravel())
+    for step in network.steps:
+        weight, weight_scale = _integers(step.dense())
+        bias, bias_scale = _integers(step.bias)
+        total = weight_scale + scale
+        shift = max(bias_scale, total)
+        sums = weight @ values * (1 << (shift - total)) + bias * (1 << (shift - bias_scale))
+        values = np.where(step.relu & (sums < 0), 0, sums)
+        scale = shift
+    return [Fraction(int(v), 1 << scale) for v in values]
+
+
+def _integers(array: Floats) -> tuple[np.typing.NDArray[np.object_], int]:
+    """Python integers n and one exponent e with array = n / 2**e, exactly."""
+    ratios = [value.as_integer_ratio() for value in array.ravel().tolist()]
+    scale = max((bottom.bit_length() - 1 for _, bottom in ratios), default=0)
+    whole = np.empty(len(ratios), dtype=object)
+    whole[:] = [top << (scale - bottom.bit_length() + 1) for top, bottom in ratios]
+    return whole.reshape(array.shape), scale
+
+
+def confirm(
+    problem: Problem, points: Floats, free: Bools, shares: Floats | None = None
+) -> list[Witness | None]:
+    """For each point a Witness, if it changes free words only, lies in the region and does not keep the label.
+
+    Floats decide where the error bound lets them, exact arithmetic where it does not; a tie does not keep the
+    label. `shares` give points of a hull as mixtures of corners, which then need not be representable.
+    """
+    if not len(points):
+        return []
+    changed = (points != problem.center).any(-1)
+    member = problem.region.contains(points) if shares is None else np.ones_like(changed)
+    sound = np.isfinite(points).all((-1, -2)) & ~(changed & ~(free & member)).any(-1)
+    mixed = isinstance(problem.region, Hull) and shares is not None
+    doubt = 64 * ROUND * float(np.abs(points).max()) * problem.region.points.shape[1] if mixed else 0.0  # type: ignore[union-attr]
+    scores, error = scores_with_error(problem.network, points, doubt)
+    rivals = list(problem.rivals)
+    margins = scores[:, [problem.label]] - scores[:, rivals]
+    slack = (error[:, [problem.label]] + error[:, rivals]) * (1 + 1e-9)
+    found: list[Witness | None] = [None] * len(points)
+    for i in np.flatnonzero(sound & (margins - slack <= 0).any(-1)):
+        sure = margins[i] + slack[i] <= 0
+        winner = int(np.where(sure, margins[i], np.inf).argmin()) if sure.any() else None
+        if winner is None and not mixed:
+            winner = _exact_rival(problem, points[i])
+        if winner is not None:
+            positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
+            mixture = None if shares is None else shares[i]
+            found[i] = Witness(points[i], positions, rivals[winner], float(margins[i, winner]), mixture)
+    return found
+
+
+def _exact_rival(problem: Problem, point: Floats) -> int | None:
+    """The index of a rival that reaches the label in exact arithmetic, if any does."""
+    scores = exact_scores(problem.network, point)
+    gaps = [scores[problem.label] - scores[j] for j in problem.rivals]
+    best = min(range(len(gaps)), key=gaps.__getitem__)
+    return best if gaps[best] <= 0 else None

@@ -1,0 +1,106 @@
+"""Text: the words a classifier sees, and where each of them sits in the string the user gave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from suffice.errors import InputError
+
+TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: its position for the classifier and its place in the original string."""
+
+    position: int
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text as a classifier with `length` positions sees it.
+
+    `source` is the string the user gave; `tokens` are the normalised words, padding included, that are
+    looked up in the vocabulary; `words` are the real words among them. `unknown` lists positions of words
+    out of the vocabulary and `cut` the words beyond the length, so that nothing is lost silently.
+    """
+
+    source: str
+    tokens: tuple[str, ...]
+    indices: tuple[int, ...]
+    words: tuple[Word, ...]
+    unknown: tuple[int, ...]
+    cut: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __str__(self) -> str:
+        return self.source
+
+    def positions(self, given: Sequence[str | int], known: int | None = None) -> tuple[int, ...]:
+        """Positions that `given` names: a word stands for all its occurrences, an int for itself.
+
+        `known` is how many positions may be named (the words, or the whole length when padding counts).
+        """
+        limit = len(self.words) if known is None else known
+        found: set[int] = set()
+        for item in given:
+            found.update(self._occurrences(item, limit))
+        return tuple(sorted(found))
+
+    def _occurrences(self, item: str | int, limit: int) -> list[int]:
+        if isinstance(item, bool) or not isinstance(item, (str, int)):
+            raise InputError(f"{item!r} is neither a word nor a position.")
+        if isinstance(item, int):
+            if not 0 <= item < limit:
+                raise InputError(f"Position {item} is out of range: the text has positions 0 to {limit - 1}.")
+            return [item]
+        wanted = item.casefold()
+        hits = [i for i in range(limit) if wanted in (self.tokens[i].casefold(), self._shown(i).casefold())]
+        if not hits:
+            seen = " ".join(self.tokens[: len(self.words)])
+            raise InputError(f"The word {item!r} is not in the text as the classifier sees it: {seen}")
+        return hits
+
+    def _shown(self, position: int) -> str:
+        return self.words[position].text if position < len(self.words) else self.tokens[position]
+
+
+def split(source: str) -> list[tuple[str, int, int]]:
+    """Lower-cased words and punctuation marks, each with its start and end in `source`."""
+    return [(m.group().lower(), m.start(), m.end()) for m in TOKEN.finditer(source)]
+
+
+def split_list(words: Sequence[str]) -> tuple[str, list[tuple[str, int, int]]]:
+    """A list of words taken as it is, and the string it makes when joined by single spaces."""
+    pieces: list[tuple[str, int, int]] = []
+    start = 0
+    for word in words:
+        if not isinstance(word, str) or not word:
+            raise InputError(f"A list of words must hold non-empty strings; found {word!r}.")
+        pieces.append((word, start, start + len(word)))
+        start += len(word) + 1
+    return " ".join(words), pieces
+
+
+def read(given: str | Sequence[str], lookup: dict[str, int], length: int, pad: str, unknown: str) -> Text:
+    """Make a Text for a classifier: tokenise, cut or pad to `length`, look every word up."""
+    source, pieces = (given, split(given)) if isinstance(given, str) else split_list(list(given))
+    if not pieces:
+        raise InputError("The text has no words: give at least one word.")
+    kept, beyond = pieces[:length], pieces[length:]
+    tokens = tuple(token for token, _, _ in kept) + (pad,) * (length - len(kept))
+    return Text(
+        source=source,
+        tokens=tokens,
+        indices=tuple(lookup.get(token, lookup[unknown]) for token in tokens),
+        words=tuple(Word(i, source[a:b], a, b) for i, (_, a, b) in enumerate(kept)),
+        unknown=tuple(i for i, (token, _, _) in enumerate(kept) if token not in lookup),
+        cut=tuple(source[a:b] for _, a, b in beyond),
+    )
