@@ -47,14 +47,16 @@ def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, F
     return margin, back.reshape(points.shape)
 
 
-def descend(problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: int) -> Attempt:
-    """Corner steps from `start`, a few rounds; rows that already flipped stay as they are."""
+def descend(
+    problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: int, deepest: bool = False
+) -> Attempt:
+    """Corner steps from `start`, a few rounds, until every row has flipped (or all the way, for the `deepest`)."""
     point = start
     best = Attempt(np.full(len(free), np.inf), point)
     for _ in range(steps):
         margin, gradient = gradients(problem, point, rivals)
         best = best.better(Attempt(margin, point))
-        if (best.margin < 0).all():
+        if not deepest and (best.margin < 0).all():
             return best
         corner = problem.region.minimiser(gradient)
         point = np.where(free[:, :, None], corner, problem.center)

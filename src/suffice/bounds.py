@@ -12,11 +12,14 @@ changes A·z by at most gamma(n) |A| |W| |h|, and |h| is bounded once per proble
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.network import Bools, Floats, Ints, Step
 from suffice.perturb import Ball, Box, Choice, Hull, Region
@@ -73,6 +76,17 @@ class Form:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.problem.center.shape
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Where each step's units are when all hidden units stand in one row."""
+        ends = np.cumsum([0, *(len(step.bias) for step in self.steps)]).tolist()
+        return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
+
+    @cached_property
+    def units(self) -> int:
+        """How many hidden units there are in all."""
+        return sum(len(step.bias) for step in self.steps)
 
 
 def _bounding_box(region: Region) -> Interval:
@@ -148,6 +162,13 @@ class Free:
     def __len__(self) -> int:
         return len(self.free)
 
+    def join(self, others: Sequence[Free]) -> Free:
+        """This batch and the others' as one."""
+        parts = (self, *others)
+        narrowed = [part.allowed for part in parts if part.allowed is not None]
+        allowed = np.concatenate(narrowed) if narrowed else None
+        return replace(self, free=np.concatenate([part.free for part in parts]), allowed=allowed)
+
     def take(self, index: Ints | slice) -> Free:
         allowed = None if self.allowed is None else self.allowed[index]
         return replace(self, free=self.free[index], allowed=allowed)
@@ -218,16 +239,26 @@ class Restored:
     def __len__(self) -> int:
         return len(self.start)
 
+    def join(self, others: Sequence[Restored]) -> Restored:
+        """This batch and the others' as one."""
+        parts = (self, *others)
+        return replace(
+            self,
+            start=np.concatenate([part.start for part in parts]),
+            open=np.concatenate([part.open for part in parts]),
+            budget=np.concatenate([part.budget for part in parts]),
+        )
+
     def take(self, index: Ints | slice) -> Restored:
         return replace(self, start=self.start[index], open=self.open[index], budget=self.budget[index])
 
     def fall(self, rows: Floats) -> Floats:
-        back = (self.center - self.start)[:, None]
-        return self._knapsack(np.einsum("brld,brld->brl", rows, np.broadcast_to(back, rows.shape)))[0]
+        gains = np.matmul(rows.transpose(0, 2, 1, 3), (self.center - self.start)[..., None])[..., 0]
+        return self._least(gains.transpose(0, 2, 1))
 
     def shared_fall(self, rows: Floats) -> Floats:
-        gains = np.einsum("rld,bld->brl", rows, self.center - self.start)
-        return self._knapsack(gains)[0]
+        back = (self.center - self.start).transpose(1, 2, 0)
+        return self._least(np.matmul(rows.transpose(1, 0, 2), back).transpose(2, 1, 0))
 
     def minimiser(self, rows: Floats) -> Floats:
         share = self.shares(rows)
@@ -235,22 +266,41 @@ class Restored:
 
     def shares(self, rows: Floats) -> Floats:
         """Which words (n, length) the worst restoration puts back, the last one perhaps in part."""
-        gains = np.einsum("bld,bld->bl", rows, self.center - self.start)[:, None]
-        order, taken = self._knapsack(gains)[1:]
+        gains = self._usable(np.einsum("bld,bld->bl", rows, self.center - self.start)[:, None])
+        if self.uniform:
+            last = np.clip(self.budget / self.cost[0], 1, gains.shape[-1]).astype(np.int64) - 1
+            limit = np.take_along_axis(np.sort(gains, axis=-1)[:, 0], last[:, None], -1)
+            return np.asarray((gains[:, 0] <= limit) & (gains[:, 0] < 0), dtype=np.float64)
+        order, taken = self._knapsack(gains)
         share = np.zeros_like(gains)
         np.put_along_axis(share, order, taken, axis=-1)
-        return np.asarray(share[:, 0])
+        return np.asarray(share[:, 0] * (gains[:, 0] < 0))
 
-    def _knapsack(self, gains: Floats) -> tuple[Floats, Ints, Floats]:
-        """Cheapest way down: least sum, the order in which words are taken, and the share taken of each."""
-        budget = self.budget[:, None, None]
+    @property
+    def uniform(self) -> bool:
+        return bool((self.cost == self.cost[0]).all())
+
+    def _least(self, gains: Floats) -> Floats:
+        """The least sum of gains (n, r, length) that the budget buys."""
+        gains = self._usable(gains)
+        if self.uniform:  # equal costs: just the lowest few, without an argsort
+            lowest = np.sort(gains, axis=-1)
+            count = np.floor(self.budget / self.cost[0])
+            return np.asarray((lowest * (np.arange(gains.shape[-1]) < count[:, None, None])).sum(-1))
+        order, taken = self._knapsack(gains)
+        return np.asarray((np.take_along_axis(gains, order, -1) * taken).sum(-1))
+
+    def _usable(self, gains: Floats) -> Floats:
+        """Zero for words that cannot be restored and for those that would only help the label's rivals."""
         usable = self.open & (self.cost <= self.budget[:, None])
-        gains = np.where(usable[:, None], np.minimum(gains, 0.0), 0.0)
+        return np.minimum(gains, 0.0) * usable[:, None]
+
+    def _knapsack(self, gains: Floats) -> tuple[Ints, Floats]:
+        """The order in which words are taken, best value for cost first, and the share taken of each."""
         order = np.argsort(gains / self.cost, axis=-1, kind="stable")
         cost = self.cost[order]
         before = np.cumsum(cost, axis=-1) - cost
-        taken = np.clip((budget - before) / cost, 0.0, 1.0)
-        return (np.take_along_axis(gains, order, -1) * taken).sum(-1), order, taken
+        return order, np.clip((self.budget[:, None, None] - before) / cost, 0.0, 1.0)
 
 
 def _points(region: Region) -> Floats:
@@ -271,94 +321,86 @@ def _column(values: Floats) -> Floats:
     return values.reshape(len(values), -1, 1)
 
 
-# --- relaxations ---
-
-
-@dataclass(frozen=True, eq=False)
-class Relaxation:
-    """For one step and a batch: lower line low·z, upper line up·z + shift; `loose` marks the unstable units."""
-
-    low: Floats
-    up: Floats
-    shift: Floats
-    loose: Bools
-
-    def take(self, index: Ints | slice) -> Relaxation:
-        return Relaxation(self.low[index], self.up[index], self.shift[index], self.loose[index])
-
-
-def relax(lower: Floats, upper: Floats) -> Relaxation:
-    """Lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here."""
-    loose = (lower < 0) & (upper > 0)
-    active = (lower >= 0).astype(float)
-    with np.errstate(invalid="ignore", over="ignore"):
-        slope = np.where(loose, upper / np.where(loose, upper - lower, 1.0), active)
-        # the chord must be at least 0 at `lower` and at least `upper` at `upper`
-        shift = np.maximum(-slope * lower, upper * (1 - slope)) + 8 * ROUND * upper
-    shift = np.where(loose, shift, 0.0)
-    low = np.where(loose, (upper > -lower).astype(float), active)
-    return Relaxation(low, slope, shift, loose)
-
-
-def _through(rows: Floats, relaxation: Relaxation) -> tuple[Floats, Floats]:
-    """Rows over relu(z) to rows over z and a constant: (n, r, units) to (n, r, units) and (n, r)."""
-    negative = np.minimum(rows, 0.0)
-    constant = np.matmul(negative, relaxation.shift[:, :, None])[..., 0]
-    over = (rows - negative) * relaxation.low[:, None] + negative * relaxation.up[:, None]
-    return over, constant
-
-
-def _times(rows: Floats, step: Step) -> Floats:
-    flat = rows.reshape(-1, rows.shape[-1])
-    return np.asarray(flat @ step.weight).reshape(*rows.shape[:-1], -1)
-
-
 # --- bounds of the hidden units ---
 
 
 @dataclass(frozen=True, eq=False)
 class Hidden:
-    """Bounds of all hidden pre-activations for a batch of input sets, and the relaxations they allow.
+    """For a batch of input sets, bounds of all hidden units in one row (n, units) and the lines they allow.
 
-    Units without relu are given as [0, inf], which makes their relaxation the identity.
+    relu(z) lies above low·z and below up·z + shift; `loose` marks the unstable units, whose `low` may be any
+    slope in [0, 1]. Units without relu are given as [0, inf], which makes both lines the identity.
     """
 
-    bounds: tuple[Interval, ...]
-    relaxations: tuple[Relaxation, ...]
+    lower: Floats
+    upper: Floats
+    low: Floats
+    up: Floats
+    shift: Floats
+    loose: Bools
 
     def take(self, index: Ints | slice) -> Hidden:
         return Hidden(
-            tuple((lower[index], upper[index]) for lower, upper in self.bounds),
-            tuple(relaxation.take(index) for relaxation in self.relaxations),
+            self.lower[index],
+            self.upper[index],
+            self.low[index],
+            self.up[index],
+            self.shift[index],
+            self.loose[index],
         )
 
+    @property
+    def contradicted(self) -> Bools:
+        """Items whose splits cannot all hold: some unit's lower bound is above its upper bound."""
+        return np.asarray((self.lower > self.upper).any(-1))
 
-Signs: TypeAlias = tuple[np.typing.NDArray[np.int8], ...]
+
+Signs: TypeAlias = NDArray[np.int8]
 
 
-def hidden(form: Form, inputs: Inputs, signs: Signs | None = None) -> Hidden:
-    """Bounds of every hidden unit, step by step; `signs` (n, units) per step are the splits (+1, -1, 0)."""
-    bounds: list[Interval] = []
-    relaxations: list[Relaxation] = []
-    for place in range(len(form.steps)):
-        lower, upper = _unit_bounds(form, inputs, relaxations, place)
+def hidden(form: Form, inputs: Inputs, signs: Signs | None = None, first: Interval | None = None) -> Hidden:
+    """Bounds of every hidden unit, step by step; `signs` (n, units) are the splits (+1, -1, 0).
+
+    `first` are the bounds of the first step, when the caller has them: splits do not change them.
+    """
+    found = Hidden(
+        *(np.zeros((len(inputs), form.units)) for _ in range(5)), np.zeros((len(inputs), form.units), bool)
+    )
+    for place, part in enumerate(form.slices):
+        given = first if place == 0 else None
+        lower, upper = given or step_bounds(form, inputs, found, place)
         if signs is not None:
-            lower = np.where(signs[place] > 0, np.maximum(lower, 0.0), lower)
-            upper = np.where(signs[place] < 0, np.minimum(upper, 0.0), upper)
-        bounds.append((lower, upper))
-        relaxations.append(relax(lower, upper))
-    return Hidden(tuple(bounds), tuple(relaxations))
+            lower = np.where(signs[:, part] > 0, np.maximum(lower, 0.0), lower)
+            upper = np.where(signs[:, part] < 0, np.minimum(upper, 0.0), upper)
+        found.lower[:, part], found.upper[:, part] = lower, upper
+        _relax(found, part)
+    return found
 
 
-def _unit_bounds(form: Form, inputs: Inputs, relaxations: Sequence[Relaxation], place: int) -> Interval:
+def _relax(found: Hidden, part: slice) -> None:
+    """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here."""
+    lower, upper = found.lower[:, part], found.upper[:, part]
+    loose = (lower < 0) & (upper > 0)
+    active = (lower >= 0).astype(np.float64)
+    high, deep = np.where(loose, upper, 1.0), np.where(loose, lower, 0.0)
+    slope = np.where(loose, high / (high - deep), active)
+    # the chord must be at least 0 at `lower` and at least `upper` at `upper`
+    chord = np.maximum(-slope * deep, high * (1 - slope)) + 8 * ROUND * high
+    found.loose[:, part] = loose
+    found.up[:, part] = slope
+    found.shift[:, part] = np.where(loose, chord, 0.0)
+    found.low[:, part] = np.where(loose, high > -deep, active)
+
+
+def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int) -> Interval:
+    """Bounds of one step's units from the lines of the steps before it."""
     step, (least, most) = form.steps[place], form.reach[place]
     units = np.flatnonzero(step.relu)
     weight = step.weight[units]
     rows = weight.toarray() if hasattr(weight, "toarray") else weight
-    both = np.concatenate([rows, -rows])
-    bias = np.concatenate([step.bias[units], -step.bias[units]])
     error = form.gamma * form.size[place][units]
-    below = _rows_bound(form, inputs, relaxations, place, both, bias) - np.concatenate([error, error])
+    below = _rows_bound(form, inputs, found, place, np.concatenate([rows, -rows]))
+    below += np.concatenate([step.bias[units], -step.bias[units]]) - np.concatenate([error, error])
     lower = np.zeros((len(inputs), len(step.bias)))
     upper = np.full_like(lower, np.inf)
     lower[:, units] = np.maximum(below[:, : len(units)], least[units])
@@ -366,36 +408,37 @@ def _unit_bounds(form: Form, inputs: Inputs, relaxations: Sequence[Relaxation], 
     return lower, upper
 
 
-def _rows_bound(
-    form: Form, inputs: Inputs, relaxations: Sequence[Relaxation], place: int, rows: Floats, bias: Floats
-) -> Floats:
-    """Lower bounds (n, r) of rows·h + bias, h being what step `place` receives, for every set of the batch."""
+def _rows_bound(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Floats) -> Floats:
+    """Lower bounds (n, r) of rows·h, h being what step `place` receives, for every set of the batch."""
     if place == 0:
-        shaped = rows.reshape(len(rows), *form.shape)
-        anchored = np.asarray(inputs.anchor.reshape(len(inputs.anchor), -1) @ rows.T) + bias
-        return anchored + inputs.shared_fall(shaped)
+        anchored = np.asarray(inputs.anchor.reshape(len(inputs.anchor), -1) @ rows.T)
+        return anchored + inputs.shared_fall(rows.reshape(len(rows), *form.shape))
     chunk = max(1, CHUNK_NUMBERS // (len(rows) * form.problem.network.inputs))
-    parts = [
-        _backward(form, inputs.take(part), [r.take(part) for r in relaxations], place, rows)
-        for part in (slice(i, i + chunk) for i in range(0, len(inputs), chunk))
-    ]
-    return np.concatenate(parts) + bias
+    parts = [slice(i, i + chunk) for i in range(0, len(inputs), chunk)]
+    return np.concatenate(
+        [_backward(form, inputs.take(part), found.take(part), place, rows) for part in parts]
+    )
 
 
-def _backward(
-    form: Form, inputs: Inputs, relaxations: Sequence[Relaxation], place: int, rows: Floats
-) -> Floats:
+def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Floats) -> Floats:
     over = np.broadcast_to(rows, (len(inputs), *rows.shape))
     total = np.zeros(over.shape[:2])
     for k in range(place - 1, -1, -1):
-        step = form.steps[k]
+        step, part = form.steps[k], form.slices[k]
         total -= form.gamma * (np.abs(over) @ form.size[k])
-        over, constant = _through(over, relaxations[k])
-        total += constant + over @ step.bias
+        negative = np.minimum(over, 0.0)
+        total += np.matmul(negative, found.shift[:, part, None])[..., 0]
+        over = (over - negative) * found.low[:, None, part] + negative * found.up[:, None, part]
+        total += over @ step.bias
         over = _times(over, step)
     anchor = inputs.anchor.reshape(len(inputs.anchor), -1, 1)
     total += np.matmul(over, anchor)[..., 0]
     return total + inputs.fall(over.reshape(*over.shape[:2], *form.shape))
+
+
+def _times(rows: Floats, step: Step) -> Floats:
+    flat = rows.reshape(-1, rows.shape[-1])
+    return np.asarray(flat @ step.weight).reshape(*rows.shape[:-1], -1)
 
 
 # --- bounds of the margin, with slopes and multipliers that can be optimised ---
@@ -403,139 +446,139 @@ def _backward(
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """What a proof may choose per item and step: lower slopes alpha and split multipliers beta, both (n, units)."""
+    """What a proof may choose: lower slopes alpha and split multipliers beta, both (n, units)."""
 
-    alpha: tuple[Floats, ...]
-    beta: tuple[Floats, ...]
+    alpha: Floats
+    beta: Floats
 
     def take(self, index: Ints | slice) -> Dual:
-        return Dual(tuple(a[index] for a in self.alpha), tuple(b[index] for b in self.beta))
+        return Dual(self.alpha[index], self.beta[index])
+
+    def pick(self, wins: Bools, new: Dual) -> Dual:
+        """The new dual for the items that win, this one for the others."""
+        column = wins[:, None]
+        return Dual(np.where(column, new.alpha, self.alpha), np.where(column, new.beta, self.beta))
 
 
 def plain(bounds: Hidden) -> Dual:
     """The dual that every search starts from: the relaxation's own slopes, no multipliers."""
-    return Dual(
-        tuple(r.low.copy() for r in bounds.relaxations),
-        tuple(np.zeros_like(r.low) for r in bounds.relaxations),
-    )
+    return Dual(bounds.low.copy(), np.zeros_like(bounds.low))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One linear form per item over the last hidden step, to be bounded from below: coefficients, constant, size."""
+
+    over: Floats
+    constant: Floats
+    size: Floats
+
+
+def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> Rows:
+    """The margin against each item's rival (an index into `problem.rivals`), or its negative."""
+    return Rows(sign * form.margin.dense()[rivals], sign * form.margin.bias[rivals], form.margin_size[rivals])
 
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One backward pass: the bound of each item, the rows over each step's relu, and over the input."""
+    """One backward pass: the bound of each item, the rows over every relu (n, units), and over the input."""
 
     bound: Floats
-    over: tuple[Floats, ...]
+    over: Floats
     inputs: Floats
 
 
 def margin_bound(
-    form: Form,
-    inputs: Inputs,
-    bounds: Hidden,
-    rows: tuple[Floats, Floats, Floats],
-    dual: Dual,
-    signs: Signs | None,
+    form: Form, inputs: Inputs, bounds: Hidden, rows: Rows, dual: Dual, signs: Signs | None = None
 ) -> Pass:
     """Sound lower bound (n,) of one row per item over its input set.
 
-    `rows` is (coefficients, constant, size) as `margin_rows` gives; `dual` may hold anything: slopes are used
-    on unstable units only and clipped to [0, 1], multipliers on split units only and clipped to >= 0.
+    `dual` may hold anything finite: slopes are used on unstable units only and clipped to [0, 1], multipliers on
+    split units only and clipped to >= 0.
     """
-    over, total, size = rows
-    total = total - form.gamma * size
-    seen: list[Floats] = []
+    over, total = rows.over, rows.constant - form.gamma * rows.size
+    low = np.where(bounds.loose, np.clip(dual.alpha, 0.0, 1.0), bounds.low)
+    multiplier = None if signs is None else np.maximum(dual.beta, 0.0) * signs
+    seen = np.empty_like(low)
     for k in range(len(form.steps) - 1, -1, -1):
-        step, relaxation = form.steps[k], bounds.relaxations[k]
-        seen.append(over)
+        step, part = form.steps[k], form.slices[k]
+        seen[:, part] = over
         error = np.abs(over)
         negative = np.minimum(over, 0.0)
-        low = np.where(relaxation.loose, np.clip(dual.alpha[k], 0.0, 1.0), relaxation.low)
-        total = total + (negative * relaxation.shift).sum(-1)
-        over = (over - negative) * low + negative * relaxation.up
-        if signs is not None:
-            multiplier = np.maximum(dual.beta[k], 0.0) * signs[k]
-            over = over - multiplier
-            error = error + np.abs(multiplier)
+        total = total + (negative * bounds.shift[:, part]).sum(-1)
+        over = (over - negative) * low[:, part] + negative * bounds.up[:, part]
+        if multiplier is not None:
+            over = over - multiplier[:, part]
+            error = error + np.abs(multiplier[:, part])
         total = total - form.gamma * (error @ form.size[k]) + over @ step.bias
         over = _times(over, step)
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * inputs.anchor).sum((-1, -2)) + inputs.fall(shaped[:, None])[:, 0]
-    return Pass(np.where(np.isnan(total), -np.inf, total), tuple(reversed(seen)), shaped)
+    return Pass(np.where(np.isnan(total), -np.inf, total), seen, shaped)
 
 
-def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> tuple[Floats, Floats, Floats]:
-    """Rows over the last hidden step for each item's rival (an index into `problem.rivals`)."""
-    return sign * form.margin.dense()[rivals], sign * form.margin.bias[rivals], form.margin_size[rivals]
+@dataclass(frozen=True, eq=False)
+class Slack:
+    """The minimiser run forward through the relaxed network: gradients by alpha and beta, loss of each relu."""
+
+    alpha: Floats
+    beta: Floats
+    loss: Floats
 
 
-def dual_step(
-    form: Form, bounds: Hidden, found: Pass, dual: Dual, signs: Signs | None, point: Floats
-) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
-    """Gradients of the bound by alpha and by beta: the minimiser, run forward through the relaxed network."""
+def slack(form: Form, inputs: Inputs, bounds: Hidden, found: Pass, dual: Dual, signs: Signs | None) -> Slack:
+    """How the bound changes with alpha and beta, and how much each relu's relaxation gives away."""
+    point = inputs.minimiser(found.inputs)
     values = point.reshape(len(point), -1)
-    slopes, multipliers = [], []
-    for k, (step, relaxation) in enumerate(zip(form.steps, bounds.relaxations, strict=True)):
-        z = step.apply(values)
-        over = found.over[k]
-        slopes.append(np.where(relaxation.loose & (over > 0), over * z, 0.0))
-        multipliers.append(np.zeros_like(z) if signs is None else -signs[k] * z)
-        low = np.where(relaxation.loose, dual.alpha[k], relaxation.low)
-        values = np.where(over > 0, low * z, relaxation.up * z + relaxation.shift)
-    return tuple(slopes), tuple(multipliers)
+    low = np.where(bounds.loose, dual.alpha, bounds.low)
+    z, relaxed = np.empty_like(low), np.empty_like(low)
+    for step, part in zip(form.steps, form.slices, strict=True):
+        z[:, part] = step.apply(values)
+        lower_line, upper_line = (
+            low[:, part] * z[:, part],
+            bounds.up[:, part] * z[:, part] + bounds.shift[:, part],
+        )
+        values = np.where(found.over[:, part] > 0, lower_line, upper_line)
+        relaxed[:, part] = values
+    rise = np.where(bounds.loose & (found.over > 0), found.over * z, 0.0)
+    loss = np.where(bounds.loose, np.abs(found.over * (relaxed - np.maximum(z, 0.0))), 0.0)
+    return Slack(rise, np.zeros_like(z) if signs is None else -signs * z, loss)
+
+
+class Ascent:
+    """Adam for one array, with values kept in float32 so that a certificate can hold them exactly."""
+
+    def __init__(self, rate: float, most: float) -> None:
+        self.rate, self.most, self.turn = rate, most, 0
+        self.first: Floats | float = 0.0
+        self.second: Floats | float = 0.0
+
+    def step(self, value: Floats, gradient: Floats) -> Floats:
+        """The value moved along its gradient and clipped to [0, most]."""
+        self.turn += 1
+        rate = self.rate * 0.97**self.turn * np.sqrt(1 - 0.99**self.turn) / (1 - 0.9**self.turn)
+        self.first = 0.9 * self.first + 0.1 * gradient
+        self.second = 0.99 * self.second + 0.01 * gradient * gradient
+        moved = value + rate * self.first / (np.sqrt(self.second) + 1e-12)
+        return np.asarray(np.clip(moved, 0.0, self.most).astype(np.float32), dtype=np.float64)
 
 
 def optimise(
-    form: Form,
-    inputs: Inputs,
-    bounds: Hidden,
-    rows: tuple[Floats, Floats, Floats],
-    dual: Dual,
-    signs: Signs | None,
-    iterations: int,
-    rate: float = 0.25,
+    form: Form, inputs: Inputs, bounds: Hidden, rows: Rows, dual: Dual, signs: Signs | None, iterations: int
 ) -> tuple[Pass, Dual]:
-    """Projected Adam ascent on slopes and multipliers; keeps the best pass and dual of each item."""
-    best, kept = margin_bound(form, inputs, bounds, rows, dual, signs), dual
-    found = best
-    moments = [[np.zeros_like(a), np.zeros_like(a)] for a in (*dual.alpha, *dual.beta)]
-    layers = len(form.steps)
-    for t in range(1, iterations + 1):
-        point = inputs.minimiser(found.inputs)
-        slopes, multipliers = dual_step(form, bounds, found, dual, signs, point)
-        moved = []
-        for value, gradient, moment in zip(
-            (*dual.alpha, *dual.beta), (*slopes, *multipliers), moments, strict=True
-        ):
-            moment[0] = 0.9 * moment[0] + 0.1 * gradient
-            moment[1] = 0.99 * moment[1] + 0.01 * gradient**2
-            step = (moment[0] / (1 - 0.9**t)) / (np.sqrt(moment[1] / (1 - 0.99**t)) + 1e-12)
-            moved.append(value + rate * 0.97**t * step)
-        dual = Dual(
-            tuple(np.clip(a, 0.0, 1.0) for a in moved[:layers]),
-            tuple(np.maximum(b, 0.0) for b in moved[layers:]),
-        )
-        found = margin_bound(form, inputs, bounds, rows, dual, signs)
-        best, kept = _keep_better(best, kept, found, dual)
-        if (best.bound > 0).all():
+    """Projected ascent on slopes and multipliers; the best dual of each item and its pass."""
+    found = margin_bound(form, inputs, bounds, rows, dual, signs)
+    best, kept = found.bound, dual
+    slope, multiplier = Ascent(0.25, 1.0), Ascent(0.25, np.inf)
+    for _ in range(iterations):
+        if (best > 0).all():
             break
-    return best, kept
-
-
-def _keep_better(old: Pass, old_dual: Dual, new: Pass, new_dual: Dual) -> tuple[Pass, Dual]:
-    better = new.bound > old.bound
-    column = better[:, None]
-
-    def pick(a: Floats, b: Floats) -> Floats:
-        return np.where(column.reshape(column.shape[0], *[1] * (a.ndim - 1)), b, a)
-
-    merged = Pass(
-        np.maximum(old.bound, new.bound),
-        tuple(pick(a, b) for a, b in zip(old.over, new.over, strict=True)),
-        pick(old.inputs, new.inputs),
-    )
-    dual = Dual(
-        tuple(pick(a, b) for a, b in zip(old_dual.alpha, new_dual.alpha, strict=True)),
-        tuple(pick(a, b) for a, b in zip(old_dual.beta, new_dual.beta, strict=True)),
-    )
-    return merged, dual
+        change = slack(form, inputs, bounds, found, dual, signs)
+        beta = dual.beta if signs is None else multiplier.step(dual.beta, change.beta)
+        dual = Dual(slope.step(dual.alpha, change.alpha), beta)
+        found = margin_bound(form, inputs, bounds, rows, dual, signs)
+        kept = kept.pick(found.bound > best, dual)
+        best = np.maximum(best, found.bound)
+    if (found.bound < best).any():
+        found = margin_bound(form, inputs, bounds, rows, kept, signs)
+    return found, kept

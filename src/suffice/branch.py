@@ -1,68 +1,84 @@
-"""The complete answer: branch and bound on relus, and on words where the set is of real words.
+"""The complete answer: branch and bound on relus, and on words where that is needed.
 
 Subproblems of many questions are worked on together, the hardest of each question first. Splitting a unit
 makes its relu linear on both sides; the split itself enters the bound through a multiplier. A subproblem
 is closed when its bound is above zero or its splits contradict each other; the point where the bound is
-attained is tried on the real network each time. When nothing is left to split, a linear program gives the
-multipliers. What remains open ends as Unknown, never as Proved.
+attained is tried on the real network each time. Questions come in two kinds, told apart by their input set: over
+`Free` words the margin must stay above zero; over `Restored` words it must stay below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 
 from suffice.bounds import (
     Dual,
     Form,
     Free,
     Hidden,
-    Pass,
+    Interval,
+    Restored,
+    Signs,
     hidden,
+    margin_bound,
     margin_rows,
     optimise,
     plain,
+    slack,
+    step_bounds,
 )
 from suffice.exact import confirm
-from suffice.network import Bools, Floats
+from suffice.network import Bools, Floats, Ints
 from suffice.perturb import Ball, Box, Choice, Hull
 from suffice.verdict import Budget, Proved, Refuted, Unknown, Verdict
 
 BATCH = 256  # subproblems per round
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
-STEPS = 12  # of slope and multiplier ascent per subproblem
+STEPS = 6  # of slope and multiplier ascent per subproblem
+FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A closed subproblem: the slopes and multipliers of each step that prove it."""
+    """A closed subproblem: the slopes and multipliers (units,) that prove it."""
 
-    alpha: tuple[Floats, ...]
-    beta: tuple[Floats, ...]
+    alpha: Floats
+    beta: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A relu unit taken as negative in the first branch and as positive in the second."""
+    """A relu unit (counted over all hidden units) taken as negative in the first branch, positive in the second."""
 
-    step: int
     unit: int
     branches: tuple[Tree, Tree]
 
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """A word whose allowed choices are `chosen` in the first branch and the rest in the second."""
+    """A word: its allowed choices are `chosen` in the first branch and the rest in the second.
+
+    In a restoration there is nothing to choose: the word is restored in the first branch, not in the second.
+    """
 
     position: int
     chosen: tuple[int, ...]
     branches: tuple[Tree, Tree]
 
 
-Tree = Leaf | Split | Pick
+Tree: TypeAlias = Leaf | Split | Pick
+
+
+@dataclass(frozen=True, eq=False)
+class Restorable:
+    """A set of words (a mask) that, put back, undoes the attack at an affordable cost."""
+
+    words: Bools
 
 
 @dataclass(eq=False)
@@ -71,78 +87,92 @@ class _Node:
 
     question: int
     rival: int
-    signs: tuple[np.typing.NDArray[np.int8], ...]
-    allowed: Bools | None
+    inputs: Free | Restored
+    signs: Signs
     bound: float
+    first: Interval | None = None
     dual: Dual | None = None
-    over: tuple[Floats, ...] = ()
-    loss: tuple[Floats, ...] = ()
+    loss: Floats | None = None
     rows: Floats | None = None
-    cut: tuple[int, int] | tuple[int, tuple[int, ...]] | None = None
-    word_cut: bool = False
+    cut: int | tuple[int, tuple[int, ...]] | None = None
     children: tuple[_Node, _Node] | None = None
     closed: bool = False
 
 
 @dataclass(eq=False)
 class _Question:
-    free: Bools
     roots: list[_Node]
     open: list[_Node] = field(default_factory=list)
     spent: int = 0
-    answer: Verdict | None = None
+    answer: Verdict | Restorable | None = None
 
 
 def decide(form: Form, free: Bools, budget: Budget) -> list[Verdict]:
-    """A verdict for each row of `free` (n, length), complete up to the budget."""
-    return Branching(form, free, budget).run()
+    """Do the words that are not free suffice? A verdict for each row of `free` (n, length)."""
+    inputs = Free(form.problem.region, free)
+    if isinstance(form.problem.region, Choice):
+        inputs = replace(
+            inputs, allowed=np.ones((len(free), *form.problem.region.points.shape[:2]), dtype=bool)
+        )
+    rivals = [list(range(len(form.problem.rivals)))] * len(free)
+    answers = Branching(form, inputs, rivals, 1.0, budget).run()
+    return [answer for answer in answers if not isinstance(answer, Restorable)]
+
+
+def decide_restorations(
+    form: Form, inputs: Restored, rivals: Ints, budget: Budget
+) -> list[Proved | Restorable | Unknown]:
+    """Does every affordable restoration leave the rival ahead? Proved, a set that does not, or Unknown."""
+    answers = Branching(form, inputs, [[int(j)] for j in rivals], -1.0, budget).run()
+    return [answer for answer in answers if not isinstance(answer, Refuted)]
 
 
 class Branching:
     """One run of branch and bound over a batch of questions."""
 
-    def __init__(self, form: Form, free: Bools, budget: Budget) -> None:
-        self.form, self.budget = form, budget
-        rivals = range(len(form.problem.rivals))
-        self.questions = [_Question(row, [self._root(q, j) for j in rivals]) for q, row in enumerate(free)]
-        self.subproblems = 0
+    def __init__(
+        self,
+        form: Form,
+        inputs: Free | Restored,
+        rivals: Sequence[Sequence[int]],
+        sign: float,
+        budget: Budget,
+    ) -> None:
+        self.form, self.sign, self.budget = form, sign, budget
+        self.questions = [
+            _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine])
+            for q, mine in enumerate(rivals)
+        ]
 
-    def run(self) -> list[Verdict]:
+    def _root(self, question: int, rival: int, inputs: Free | Restored) -> _Node:
+        return _Node(question, rival, inputs, np.zeros(self.form.units, dtype=np.int8), -np.inf)
+
+    def run(self) -> list[Verdict | Restorable]:
         if not self.form.finite:
             return [Unknown("the network can overflow over this region")] * len(self.questions)
         self._evaluate([root for question in self.questions for root in question.roots])
         while batch := self._hardest():
-            if self.budget.spent:
-                break
-            self._evaluate([child for node in batch for child in self._split(node)])
+            self._evaluate([child for node in batch for child in self._split(node, _at_once(len(batch)))])
         return [self._verdict(question) for question in self.questions]
 
-    def _root(self, question: int, rival: int) -> _Node:
-        signs = tuple(np.zeros(len(step.bias), dtype=np.int8) for step in self.form.steps)
-        region = self.form.problem.region
-        allowed = np.ones(region.points.shape[:2], dtype=bool) if isinstance(region, Choice) else None
-        return _Node(question, rival, signs, allowed, -np.inf)
-
-    def _verdict(self, question: _Question) -> Verdict:
+    def _verdict(self, question: _Question) -> Verdict | Restorable:
         if question.answer is not None:
             return question.answer
         if question.open:
-            spent = "time" if self.budget.spent else f"{question.spent} subproblems"
-            return Unknown(
-                f"undecided after {spent}; the best bound of the margin is {question.open[0].bound:.3g}"
-            )
+            worst = min(node.bound for node in question.open)
+            return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}")
         return Proved(tuple(_tree(root) for root in question.roots))
 
     def _hardest(self) -> list[_Node]:
-        """The subproblems to split next: the lowest bounds of every undecided question."""
-        live = [q for q in self.questions if q.answer is None and q.open]
+        """The subproblems to split next: the lowest bounds of every undecided question within its budget."""
+        live = [
+            q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems
+        ]
+        if self.budget.spent:
+            return []
         share = max(1, min(PER_QUESTION, BATCH // max(1, len(live))))
         batch: list[_Node] = []
         for question in live[:BATCH]:
-            if question.spent >= self.budget.subproblems:
-                reason = f"undecided after {question.spent} subproblems"
-                question.answer = Unknown(reason)
-                continue
             question.open.sort(key=lambda node: node.bound)
             batch += question.open[:share]
             del question.open[:share]
@@ -151,191 +181,221 @@ class Branching:
     # --- bounding ---
 
     def _evaluate(self, nodes: Sequence[_Node]) -> None:
-        """Bound, attack and close a batch of fresh subproblems."""
+        """Bound, attack and close fresh subproblems; what time does not allow stays open."""
         for start in range(0, len(nodes), BATCH):
             part = [n for n in nodes[start : start + BATCH] if self.questions[n.question].answer is None]
-            if part and not self.budget.spent:
-                self._evaluate_batch(part)
-            elif part:
+            if self.budget.spent:
                 for node in part:
                     self.questions[node.question].open.append(node)
+            elif part:
+                self._evaluate_batch(part)
 
-    def _evaluate_batch(self, nodes: Sequence[_Node]) -> None:
-        inputs = self._inputs(nodes)
-        signs = tuple(np.stack(layer) for layer in zip(*(n.signs for n in nodes), strict=True))
-        bounds = hidden(self.form, inputs, signs)
-        rows = margin_rows(self.form, np.array([n.rival for n in nodes]))
-        found, dual = optimise(self.form, inputs, bounds, rows, self._start(nodes, bounds), signs, STEPS)
-        points = inputs.minimiser(found.inputs)
-        self._try(nodes, points)
-        empty = _contradicted(bounds)
-        losses = self._losses(bounds, found, dual, points)
+    def _evaluate_batch(self, nodes: list[_Node]) -> None:
+        inputs, signs = _joined(nodes), np.stack([n.signs for n in nodes])
+        bounds = hidden(self.form, inputs, signs, self._first(nodes, inputs))
+        rows = margin_rows(self.form, np.array([n.rival for n in nodes]), self.sign)
+        found, dual = optimise(self.form, inputs, bounds, rows, _inherited(nodes, bounds), signs, STEPS)
+        self._try(nodes, inputs, inputs.minimiser(found.inputs))
+        loss = slack(self.form, inputs, bounds, found, dual, signs).loss
+        chord = np.abs(np.minimum(found.over, 0.0)) * bounds.shift
+        score = np.where(bounds.loose, chord + 0.1 * loss + 1e-12, 0.0)
+        empty = bounds.contradicted
         for i, node in enumerate(nodes):
-            question = self.questions[node.question]
-            question.spent += 1
+            self.questions[node.question].spent += 1
             node.bound = np.inf if empty[i] else float(found.bound[i])
-            node.dual = dual.take(slice(i, i + 1))
-            node.loss = tuple(layer[i] for layer in losses)
-            node.rows = found.inputs[i]
+            node.dual, node.loss, node.rows = dual.take(slice(i, i + 1)), score[i], found.inputs[i]
             node.closed = node.bound > 0
-            if not node.closed and question.answer is None:
-                self._keep_or_finish(node, bounds.take(slice(i, i + 1)))
+            if not node.closed:
+                self._keep(node, bounds.take(slice(i, i + 1)))
 
-    def _inputs(self, nodes: Sequence[_Node]) -> Free:
-        free = np.stack([self.questions[n.question].free for n in nodes])
-        allowed = (
-            None
-            if nodes[0].allowed is None
-            else np.stack([n.allowed for n in nodes if n.allowed is not None])
-        )
-        return Free(self.form.problem.region, free, allowed)
+    def _first(self, nodes: list[_Node], inputs: Free | Restored) -> Interval | None:
+        """The first step's bounds, worked out once per input set and handed down the tree."""
+        if not self.form.steps:
+            return None
+        fresh = [i for i, node in enumerate(nodes) if node.first is None]
+        if fresh:
+            nothing = hidden(replace(self.form, steps=(), size=(), reach=()), inputs.take(slice(0, 0)))
+            lower, upper = step_bounds(self.form, inputs.take(np.array(fresh)), nothing, 0)
+            for row, i in enumerate(fresh):
+                nodes[i].first = lower[row : row + 1], upper[row : row + 1]
+        known = [node.first for node in nodes if node.first is not None]
+        return np.concatenate([low for low, _ in known]), np.concatenate([high for _, high in known])
 
-    def _start(self, nodes: Sequence[_Node], bounds: Hidden) -> Dual:
-        """Each node's inherited dual, or the plain one at a root."""
-        base = plain(bounds)
-        for i, node in enumerate(nodes):
-            if node.dual is not None:
-                for layer in range(len(base.alpha)):
-                    base.alpha[layer][i], base.beta[layer][i] = (
-                        node.dual.alpha[layer][0],
-                        node.dual.beta[layer][0],
-                    )
-        return base
-
-    def _try(self, nodes: Sequence[_Node], points: Floats) -> None:
-        """Run the minimisers through the real network; a flip answers the question."""
-        margins = self.form.problem.margins(points).min(-1)
-        hits = np.flatnonzero(margins <= 1e-9)
-        free = np.stack([self.questions[nodes[i].question].free for i in hits]) if len(hits) else None
-        found = [] if free is None else confirm(self.form.problem, points[hits], free)
-        for i, witness in zip(hits, found, strict=True):
-            question = self.questions[nodes[i].question]
-            if question.answer is None and witness is not None:
-                question.answer = Refuted(witness)
-
-    def _losses(self, bounds: Hidden, found: Pass, dual: Dual, points: Floats) -> list[Floats]:
-        """How much each relaxed relu gives away at the minimiser: what splitting it could win back."""
-        values = points.reshape(len(points), -1)
-        losses = []
-        for k, (step, relaxation) in enumerate(zip(self.form.steps, bounds.relaxations, strict=True)):
-            z, over = step.apply(values), found.over[k]
-            low = np.where(relaxation.loose, dual.alpha[k], relaxation.low)
-            values = np.where(over > 0, low * z, relaxation.up * z + relaxation.shift)
-            gap = np.abs(over * (values - step.activate(z)))
-            lower, upper = bounds.bounds[k]
-            area = np.abs(over) * np.minimum(-lower, np.where(np.isinf(upper), 0.0, upper))
-            losses.append(np.where(relaxation.loose, gap + 0.1 * area + 1e-12, 0.0))
-        return losses
+    def _try(self, nodes: list[_Node], inputs: Free | Restored, points: Floats) -> None:
+        """Run the points where the bounds are attained through the real network: one may answer the question."""
+        margins = self.form.problem.margins(points)
+        match inputs:
+            case Free():
+                hits = np.flatnonzero(margins.min(-1) <= 1e-9)
+                found = confirm(self.form.problem, points[hits], inputs.free[hits])
+                for i, witness in zip(hits, found, strict=True):
+                    if witness is not None and self.questions[nodes[i].question].answer is None:
+                        self.questions[nodes[i].question].answer = Refuted(witness)
+            case Restored(center=center):
+                own = margins[np.arange(len(nodes)), [node.rival for node in nodes]]
+                for i in np.flatnonzero(own >= 0):
+                    restored = (points[i] == center).all(-1)
+                    if (restored | (points[i] == inputs.start[i]).all(-1)).all():
+                        self.questions[nodes[i].question].answer = Restorable(
+                            restored & self.form.problem.features
+                        )
 
     # --- splitting ---
 
-    def _keep_or_finish(self, node: _Node, bounds: Hidden) -> None:
+    def _keep(self, node: _Node, bounds: Hidden) -> None:
+        """Put an open subproblem back, or settle it when nothing is left to split."""
         question = self.questions[node.question]
-        splittable = any(layer.any() for layer in node.loss) or self._word(node) is not None
-        if splittable or self._finish(node, bounds):
-            if not node.closed:
-                question.open.append(node)
-        elif question.answer is None:
-            question.answer = Unknown("the margin is within the tolerance of zero and cannot be decided")
+        assert node.loss is not None
+        if question.answer is not None:
+            return
+        if node.loss.any() or _word(self.form, node) is not None:
+            question.open.append(node)
+        elif not self._finish(node, bounds) and question.answer is None:
+            question.answer = Unknown("the margin is too close to zero to be decided")
 
-    def _split(self, node: _Node) -> tuple[_Node, _Node]:
-        position = self._word(node)
-        if position is not None and (self._few_words(node) or not any(layer.any() for layer in node.loss)):
-            return self._split_word(node, position)
-        layer = int(np.argmax([loss.max() for loss in node.loss]))
-        unit = int(node.loss[layer].argmax())
-        node.cut = (layer, unit)
-        node.children = (self._child(node), self._child(node))
-        node.children[0].signs[layer][unit], node.children[1].signs[layer][unit] = -1, 1
-        return node.children
-
-    def _child(self, node: _Node) -> _Node:
-        signs = tuple(layer.copy() for layer in node.signs)
-        return _Node(node.question, node.rival, signs, node.allowed, node.bound, node.dual)
-
-    def _word(self, node: _Node) -> int | None:
-        """The free word with several choices left that moves the margin most, in a Choice region."""
-        if node.allowed is None or node.rows is None:
-            return None
-        spread = self._spread(node)
-        position = int(spread.argmax())
-        return position if spread[position] >= 0 else None
-
-    def _spread(self, node: _Node) -> Floats:
-        values = self._values(node)
-        shut = ~(self.questions[node.question].free & (node.allowed.sum(-1) > 1))  # type: ignore[union-attr]
-        high = np.where(node.allowed, values, -np.inf).max(-1)
-        low = np.where(node.allowed, values, np.inf).min(-1)
-        return np.where(shut, -1.0, high - low)
-
-    def _values(self, node: _Node) -> Floats:
-        region = self.form.problem.region
-        assert isinstance(region, Choice)
-        assert node.rows is not None
-        return np.einsum("lmd,ld->lm", region.points, node.rows)
-
-    def _few_words(self, node: _Node) -> bool:
-        """Few enough combinations of words that trying them beats splitting relus."""
-        counts = node.allowed[self.questions[node.question].free].sum(-1)  # type: ignore[index]
-        return float(np.log2(np.maximum(counts, 1)).sum()) <= 6
-
-    def _split_word(self, node: _Node, position: int) -> tuple[_Node, _Node]:
-        """The half of the choices with the lower values against the rest."""
-        assert node.allowed is not None
-        options = np.flatnonzero(node.allowed[position])
-        order = options[np.argsort(self._values(node)[position, options], kind="stable")]
-        chosen = order[: max(1, len(order) // 2)]
-        node.cut, node.word_cut = (position, tuple(int(i) for i in sorted(chosen))), True
-        node.children = (self._child(node), self._child(node))
-        inside = np.zeros_like(node.allowed[position])
-        inside[chosen] = True
-        for child, keep in zip(node.children, (inside, ~inside), strict=True):
-            child.allowed = node.allowed.copy()
-            child.allowed[position] &= keep
-        return node.children
+    def _split(self, node: _Node, depth: int) -> list[_Node]:
+        """Children of a node, on one word or on up to `depth` relus at once."""
+        assert node.loss is not None
+        word = _word(self.form, node)
+        if word is not None and (not node.loss.any() or _few_choices(node)):
+            return list(_split_word(self.form, node, word))
+        units = np.argsort(-node.loss, kind="stable")[: min(depth, int((node.loss > 0).sum()))]
+        level = [node]
+        for unit in units:
+            level = [child for parent in level for child in _split_unit(parent, int(unit))]
+        return level
 
     # --- nothing left to split ---
 
     def _finish(self, node: _Node, bounds: Hidden) -> bool:
         """All relus are linear here: better multipliers, or a flip, settle it. False when neither does."""
-        question = self.questions[node.question]
-        solved = _leaf_program(self.form, self._inputs([node]), bounds, node)
+        if not isinstance(node.inputs, Free):
+            return False
+        solved = _leaf_program(self.form, node.inputs, bounds, node)
         if solved is None:
             return False
         beta, point, shares = solved
         dual = Dual(node.dual.alpha, beta)  # type: ignore[union-attr]
-        rows = margin_rows(self.form, np.array([node.rival]))
-        signs = tuple(layer[None] for layer in node.signs)
-        found, best = optimise(self.form, self._inputs([node]), bounds, rows, dual, signs, 0)
+        rows = margin_rows(self.form, np.array([node.rival]), self.sign)
+        found = margin_bound(self.form, node.inputs, bounds, rows, dual, node.signs[None])
         if found.bound[0] > 0:
-            node.dual, node.closed, node.bound = best, True, float(found.bound[0])
+            node.dual, node.closed, node.bound = dual, True, float(found.bound[0])
             return True
         if point is None:
             return False
         mixed = None if shares is None else shares[None]
-        witness = confirm(self.form.problem, point[None], question.free[None], mixed)[0]
+        witness = confirm(self.form.problem, point[None], node.inputs.free, mixed)[0]
         if witness is not None:
-            question.answer = Refuted(witness)
+            self.questions[node.question].answer = Refuted(witness)
         return witness is not None
 
 
-def _contradicted(bounds: Hidden) -> Bools:
-    """Items whose splits cannot all hold: some unit's lower bound is above its upper bound."""
-    return np.any([(lower > upper).any(-1) for lower, upper in bounds.bounds], axis=0)
+def _at_once(batch: int) -> int:
+    """On how many units to split each subproblem of a round: a small batch costs as much as a larger one."""
+    return max(1, int(np.log2(FEW / batch)) if batch < FEW else 1)
+
+
+def _joined(nodes: list[_Node]) -> Free | Restored:
+    first, *rest = [node.inputs for node in nodes]
+    return first.join(rest)  # type: ignore[arg-type]
+
+
+def _inherited(nodes: list[_Node], bounds: Hidden) -> Dual:
+    """Each node's dual from its parent, or the plain one at a root."""
+    base = plain(bounds)
+    for i, node in enumerate(nodes):
+        if node.dual is not None:
+            base.alpha[i], base.beta[i] = node.dual.alpha[0], node.dual.beta[0]
+    return base
+
+
+def _child(node: _Node) -> _Node:
+    return _Node(node.question, node.rival, node.inputs, node.signs.copy(), node.bound, node.first, node.dual)
+
+
+def _split_unit(node: _Node, unit: int) -> tuple[_Node, _Node]:
+    node.cut = unit
+    node.children = (_child(node), _child(node))
+    node.children[0].signs[unit], node.children[1].signs[unit] = -1, 1
+    return node.children
 
 
 def _tree(node: _Node) -> Tree:
     if node.children is None:
         assert node.closed
         assert node.dual is not None
-        return Leaf(tuple(a[0] for a in node.dual.alpha), tuple(b[0] for b in node.dual.beta))
+        return Leaf(node.dual.alpha[0], node.dual.beta[0])
     branches = (_tree(node.children[0]), _tree(node.children[1]))
-    assert node.cut is not None
-    if node.word_cut:
-        position, chosen = node.cut
-        return Pick(position, chosen, branches)  # type: ignore[arg-type]
-    layer, unit = node.cut
-    return Split(layer, unit, branches)  # type: ignore[arg-type]
+    match node.cut:
+        case int(unit):
+            return Split(unit, branches)
+        case (position, chosen):
+            return Pick(position, chosen, branches)
+        case _:
+            raise AssertionError("a node with children was split on something")
+
+
+# --- splitting on words ---
+
+
+def _word(form: Form, node: _Node) -> int | None:
+    """The word whose choice moves the margin most, where there is still a choice to make."""
+    assert node.rows is not None
+    match node.inputs:
+        case Free(free=free, allowed=allowed) if allowed is not None:
+            values = _values(form, node.rows)
+            high = np.where(allowed[0], values, -np.inf).max(-1)
+            low = np.where(allowed[0], values, np.inf).min(-1)
+            spread = np.where(free[0] & (allowed[0].sum(-1) > 1), high - low, -1.0)
+        case Restored(center=center, start=start, open=opened, cost=cost, budget=budget):
+            gains = -((center - start[0]) * node.rows).sum(-1)
+            spread = np.where(opened[0] & (cost <= budget[0]) & (gains > 0), gains, -1.0)
+        case _:
+            return None
+    best = int(spread.argmax())
+    return best if spread[best] >= 0 else None
+
+
+def _values(form: Form, rows: Floats) -> Floats:
+    """rows·v for every choice v of every word."""
+    region = form.problem.region
+    assert isinstance(region, Choice)
+    return np.asarray(np.einsum("lmd,ld->lm", region.points, rows))
+
+
+def _few_choices(node: _Node) -> bool:
+    """Few enough combinations of words that trying them beats splitting relus."""
+    if not isinstance(node.inputs, Free) or node.inputs.allowed is None:
+        return False
+    counts = node.inputs.allowed[0][node.inputs.free[0]].sum(-1)
+    return float(np.log2(np.maximum(counts, 1)).sum()) <= 6
+
+
+def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
+    """The half of the choices with the lower values against the rest; or the word restored against not."""
+    assert node.rows is not None
+    node.children = (_child(node), _child(node))
+    inputs = node.inputs
+    mark = np.arange(form.shape[0]) == position
+    if isinstance(inputs, Restored):
+        node.cut = (position, ())
+        back = np.where(mark[:, None], inputs.center, inputs.start)
+        left = inputs.budget - inputs.cost[position]
+        narrowed = replace(inputs, open=inputs.open & ~mark)
+        sides: list[Free | Restored] = [replace(narrowed, start=back, budget=left), narrowed]
+    else:
+        assert inputs.allowed is not None
+        options = np.flatnonzero(inputs.allowed[0, position])
+        order = options[np.argsort(_values(form, node.rows)[position, options], kind="stable")]
+        chosen = np.isin(np.arange(inputs.allowed.shape[-1]), order[: max(1, len(order) // 2)])
+        node.cut = (position, tuple(int(i) for i in np.flatnonzero(chosen)))
+        sides = [
+            replace(inputs, allowed=inputs.allowed & (~mark[:, None] | keep)[None])
+            for keep in (chosen, ~chosen)
+        ]
+    for child, side in zip(node.children, sides, strict=True):
+        child.inputs, child.first = side, None
+    return node.children
 
 
 # --- the linear program of a subproblem whose relus are all fixed ---
@@ -343,12 +403,12 @@ def _tree(node: _Node) -> Tree:
 
 def _leaf_program(
     form: Form, inputs: Free, bounds: Hidden, node: _Node
-) -> tuple[tuple[Floats, ...], Floats | None, Floats | None] | None:
+) -> tuple[Floats, Floats | None, Floats | None] | None:
     """Multipliers from the dual, and the minimiser (with its shares of corners for a hull)."""
     objective, splits, owners = _linear_view(form, bounds, node)
     columns = _Columns.of(inputs)
     if columns is None:
-        return None
+        return _smooth_dual(form, inputs, bounds, node)
     cost, constraint = objective[0] @ columns.matrix, -(splits[0] @ columns.matrix)
     limit = splits[1] + splits[0] @ columns.base
     rows = np.vstack([constraint, columns.extra]) if len(columns.extra) else constraint
@@ -371,9 +431,7 @@ def _leaf_program(
     return beta, point, shares
 
 
-def _phase_one(
-    columns: _Columns, constraint: Floats, limit: Floats, owners: list[tuple[int, int]], form: Form
-) -> tuple[Floats, ...]:
+def _phase_one(columns: _Columns, constraint: Floats, limit: Floats, owners: list[int], form: Form) -> Floats:
     """The splits contradict each other: multipliers of the least violation, scaled up, prove it."""
     worst = np.hstack([constraint, -np.ones((len(constraint), 1))])
     extra = np.hstack([columns.extra, np.zeros((len(columns.extra), 1))])
@@ -398,32 +456,58 @@ def _phase_one(
     return _spread_multipliers(weights * scale, owners, form)
 
 
-def _spread_multipliers(weights: Floats, owners: list[tuple[int, int]], form: Form) -> tuple[Floats, ...]:
-    beta = tuple(np.zeros((1, len(step.bias))) for step in form.steps)
-    for weight, (layer, unit) in zip(weights, owners, strict=True):
-        beta[layer][0, unit] = np.float32(weight)
+def _spread_multipliers(weights: Floats, owners: list[int], form: Form) -> Floats:
+    beta = np.zeros((1, form.units))
+    for weight, unit in zip(weights, owners, strict=True):
+        beta[0, unit] = np.float32(weight)
     return beta
 
 
 def _linear_view(
     form: Form, bounds: Hidden, node: _Node
-) -> tuple[tuple[Floats, float], tuple[Floats, Floats], list[tuple[int, int]]]:
+) -> tuple[tuple[Floats, float], tuple[Floats, Floats], list[int]]:
     """The margin and the split units (sign · z >= 0) as linear functions of the flattened input."""
     matrix, offset = np.eye(form.problem.network.inputs), np.zeros(form.problem.network.inputs)
     rows, constants, owners = [], [], []
-    for layer, step in enumerate(form.steps):
+    for step, part in zip(form.steps, form.slices, strict=True):
         matrix, offset = np.asarray(step.weight @ matrix), step.weight @ offset + step.bias
-        for unit in np.flatnonzero(node.signs[layer]):
-            sign = node.signs[layer][unit]
-            rows.append(sign * matrix[unit])
-            constants.append(sign * offset[unit])
-            owners.append((layer, int(unit)))
-        slope = bounds.relaxations[layer].low[0]
+        signs = node.signs[part]
+        for unit in np.flatnonzero(signs):
+            rows.append(signs[unit] * matrix[unit])
+            constants.append(signs[unit] * offset[unit])
+            owners.append(part.start + int(unit))
+        slope = bounds.low[0, part]
         matrix, offset = slope[:, None] * matrix, slope * offset
     weight = form.margin.dense()[node.rival]
     objective = weight @ matrix, float(weight @ offset + form.margin.bias[node.rival])
     stacked = np.array(rows).reshape(len(rows), form.problem.network.inputs)
     return objective, (stacked, np.array(constants)), owners
+
+
+def _smooth_dual(
+    form: Form, inputs: Free, bounds: Hidden, node: _Node
+) -> tuple[Floats, Floats | None, Floats | None]:
+    """For round sets no linear program fits: climb the concave dual itself; its minimiser is the candidate."""
+    owners = np.flatnonzero(node.signs)
+    rows, signs = margin_rows(form, np.array([node.rival])), node.signs[None]
+
+    def fall(weights: Floats) -> tuple[float, Floats]:
+        beta = np.zeros((1, form.units))
+        beta[0, owners] = weights
+        dual = Dual(bounds.low, beta)
+        found = margin_bound(form, inputs, bounds, rows, dual, signs)
+        return -float(found.bound[0]), -slack(form, inputs, bounds, found, dual, signs).beta[0, owners]
+
+    assert node.dual is not None
+    start = node.dual.beta[0, owners]
+    weights = start
+    if len(owners):
+        found = minimize(fall, start, jac=True, method="L-BFGS-B", bounds=[(0, 1e9)] * len(owners))
+        weights = np.maximum(found.x, 0.0)
+    beta = np.zeros((1, form.units))
+    beta[0, owners] = weights.astype(np.float32)
+    final = margin_bound(form, inputs, bounds, rows, Dual(bounds.low, beta), signs)
+    return beta, inputs.minimiser(final.inputs)[0], None
 
 
 @dataclass(frozen=True, eq=False)

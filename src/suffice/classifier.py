@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,7 +86,8 @@ class Classifier:
         sha.update(json.dumps(_header(self), sort_keys=True, ensure_ascii=False).encode())
         sha.update("\n".join(self.vocabulary).encode())
         for array in (self.table, *_arrays(self.network)):
-            sha.update(repr(array.shape).encode() + np.ascontiguousarray(array, dtype="<f8").tobytes())
+            plain = np.ascontiguousarray(array, dtype="<f8") + 0.0  # sparse files know no -0.0
+            sha.update(repr(array.shape).encode() + plain.tobytes())
         return sha.hexdigest()
 
     def read(self, given: str | Sequence[str] | Text) -> Text:
@@ -103,7 +105,7 @@ class Classifier:
 
     def predict_input(self, point: Floats) -> Prediction:
         """The prediction for an embedded (length, dimension) input, such as a perturbed one."""
-        scores = self.network.forward(point)
+        scores = self.network.forward(np.ravel(point))
         best = int(scores.argmax())
         odds = np.exp(scores - scores.max())
         margin = scores[best] - np.delete(scores, best).max()
@@ -135,7 +137,7 @@ class Classifier:
 def load(name: str | Path) -> Classifier:
     """A bundled model by name, or a saved folder."""
     folder = BUNDLED / name if str(name) in bundled() else Path(name)
-    if not (folder / "classifier.json").is_file():
+    if not os.path.isfile(folder / "classifier.json"):
         raise ModelError(
             f"There is no model {str(name)!r}: give a folder with a classifier.json, or one of {', '.join(bundled())}."
         )
@@ -144,7 +146,7 @@ def load(name: str | Path) -> Classifier:
         words = (folder / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
         tensors = load_file(folder / "weights.safetensors")
         classifier = _assemble(header, words, tensors)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(
@@ -212,7 +214,7 @@ def _read_step(tensors: dict[str, Floats], place: int, marked: list[int]) -> Ste
     name = f"step{place}.weight"
     bias = np.asarray(tensors[f"step{place}.bias"], dtype=np.float64)
     if name in tensors:
-        weight = np.asarray(tensors[name], dtype=np.float64)
+        weight = np.array(tensors[name], dtype=np.float64, order="C")
     else:
         parts = [tensors[f"{name}.{part}"] for part in ("data", "indices", "indptr")]
         data, indices, indptr = (
@@ -232,7 +234,8 @@ def _narrow(array: Floats) -> Floats:
     """float32 where that loses nothing, as with weights trained in float32."""
     if array.dtype != np.float64:
         return np.ascontiguousarray(array)
-    single = array.astype(np.float32)
+    with np.errstate(over="ignore"):
+        single = array.astype(np.float32)
     return np.ascontiguousarray(single if np.array_equal(single, array) else array)
 
 
@@ -242,6 +245,10 @@ def _validate(classifier: Classifier) -> None:
         raise ModelError(f"The embedding has shape {table.shape} but the vocabulary has {len(words)} words.")
     if not np.isfinite(table).all():
         raise ModelError("The embedding holds a value that is not a finite number.")
+    if not all(isinstance(word, str) and "\n" not in word and "\r" not in word for word in words):
+        raise ModelError("Every word of the vocabulary must be a string without line breaks.")
+    if not all(isinstance(label, str) for label in classifier.labels):
+        raise ModelError(f"Every label must be a string; found {list(classifier.labels)!r}.")
     if len(set(words)) != len(words):
         raise ModelError("The vocabulary holds a word twice.")
     for role in (classifier.pad, classifier.unknown):
@@ -257,7 +264,9 @@ def _validate(classifier: Classifier) -> None:
             f"The network takes {classifier.network.inputs} numbers, but {classifier.length} words × "
             f"{table.shape[1]} dimensions give {expected}."
         )
-    if len(set(classifier.labels)) != classifier.network.outputs:
+    if len(classifier.labels) != classifier.network.outputs or len(set(classifier.labels)) != len(
+        classifier.labels
+    ):
         raise ModelError(
             f"There are {len(set(classifier.labels))} different labels for {classifier.network.outputs} outputs."
         )

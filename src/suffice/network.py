@@ -82,7 +82,8 @@ class Network:
 
     def _flat(self, inputs: Floats) -> tuple[Floats, tuple[int, ...]]:
         array = np.asarray(inputs, dtype=np.float64)
-        axes = 1 if array.shape[-1] == self.inputs else 2
+        flat = array.shape[-1] == self.inputs and not (array.ndim > 2 and array.shape[-2] == 1)
+        axes = 1 if flat else 2  # (n, 1, inputs) are n texts of one word
         return array.reshape(-1, self.inputs), array.shape[:-axes]
 
     @staticmethod
@@ -94,7 +95,11 @@ class Network:
         stack: list[Layer] = [pairs[0]]
         for layer in pairs[1:]:
             stack += [Relu(), layer]
-        return Network.build(stack, shape=(np.shape(pairs[0].weight)[-1],))
+        try:
+            inputs = np.shape(pairs[0].weight)[1]
+        except (ValueError, IndexError) as error:
+            raise ModelError("Layer 0 (Dense) needs a weight of two axes, (out, in).") from error
+        return Network.build(stack, shape=(inputs,))
 
     @staticmethod
     def build(layers: Sequence[Layer], shape: tuple[int, ...]) -> Network:
@@ -103,7 +108,7 @@ class Network:
         for place, layer in enumerate(layers):
             try:
                 state = _lower(state, layer)
-            except (ValueError, IndexError) as error:
+            except (ValueError, IndexError, TypeError) as error:
                 raise ModelError(
                     f"Layer {place} ({type(layer).__name__}) does not fit its input of shape {state.shape}: {error}"
                 ) from error
@@ -236,6 +241,10 @@ class _Lowering:
 
     def map(self, matrix: Floats, shape: tuple[int, ...], offset: Floats | float = 0.0) -> _Lowering:
         """The current tensor sent through an affine map."""
+        if np.ndim(offset) and np.shape(offset) != matrix.shape[:1]:  # never broadcast a bias
+            raise ValueError(f"a bias of {np.shape(offset)} for {matrix.shape[0]} outputs")
+        if math.prod(shape) != matrix.shape[0]:
+            raise ValueError(f"{matrix.shape[0]} outputs do not make a shape of {shape}")
         return _Lowering(self.steps, matrix @ self.matrix, matrix @ self.offset + offset, shape)
 
     def emit(self, relu: Bools | bool) -> _Lowering:
@@ -259,8 +268,11 @@ def _lower(state: _Lowering, layer: Layer) -> _Lowering:
             index, shape = _windows(state.shape, size, stride)
             return state.map(_rows(index, np.full(index.shape, 1 / index.shape[1]), state.shape), shape)
         case BatchNorm(mean, variance, weight, bias, eps):
-            scale = _array(weight) / np.sqrt(_array(variance) + eps)
-            return _per_channel(state, scale, _array(bias) - _array(mean) * scale)
+            parts = [_array(part) for part in (mean, variance, weight, bias)]
+            if any(part.shape != state.shape[:1] for part in parts) or (parts[1] + eps <= 0).any():
+                raise ValueError("each channel needs a mean, a variance of at least 0, a weight and a bias")
+            scale = parts[2] / np.sqrt(parts[1] + eps)
+            return _per_channel(state, scale, parts[3] - parts[0] * scale)
         case Relu():
             return state.emit(True)
         case Mean():
@@ -283,6 +295,8 @@ def _convolve(
     state: _Lowering, weight: Floats, bias: Floats, stride: tuple[int, ...], padding: tuple[int, ...]
 ) -> _Lowering:
     """Convolution as a sparse matrix: row (o, place) holds the kernel of output channel o at that place."""
+    if len(stride) != weight.ndim - 2 or min(stride) < 1 or bias.shape != weight.shape[:1]:
+        raise ValueError("it needs a stride of at least 1 and one bias for each output channel")
     outside = math.prod(state.shape)  # index of a padding cell; its column is dropped below
     index = np.pad(_index(state.shape), [(0, 0), *((p, p) for p in padding)], constant_values=outside)
     axes = tuple(range(1, index.ndim))
@@ -305,6 +319,8 @@ def _windows(
     """For pooling: which units each output takes, (outputs, window), and the shape of the output."""
     window = size or shape[1:]
     step = stride or window
+    if len(step) != len(window) or min((*window, *step), default=0) < 1:
+        raise ValueError("the window and its stride must be at least 1 along every axis after the channels")
     axes = tuple(range(1, len(shape)))
     views = np.lib.stride_tricks.sliding_window_view(_index(shape), window, axes)
     views = views[(slice(None), *(slice(None, None, s) for s in step))]
@@ -357,7 +373,10 @@ def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
 
 
 def _array(values: ArrayLike) -> Floats:
-    return np.asarray(values, dtype=np.float64)
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("it holds a weight that is not a finite number")
+    return array
 
 
 def _nonzero(weight: Floats) -> int:
@@ -373,7 +392,10 @@ def compact(matrix: Floats) -> Floats:
     size = matrix.shape[0] * matrix.shape[1]
     if size >= SPARSE_SIZE and _nonzero(matrix) < SPARSE_DENSITY * size:
         return sparse.csr_array(matrix)
-    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)  # type: ignore[attr-defined]
+    full = matrix.toarray() if sparse.issparse(matrix) else matrix  # type: ignore[attr-defined]
+    return np.ascontiguousarray(
+        full
+    )  # one memory order, so that equal weights give equal scores to the last bit
 
 
 def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -391,7 +413,8 @@ def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
             raise ModelError(
                 f"Step {place} takes {step.weight.shape[1]} values but step {place - 1} gives {len(steps[place - 1].bias)}."
             )
-        if not (np.isfinite(step.weight.sum()) and np.isfinite(step.bias).all()):
+        stored = step.weight.data if sparse.issparse(step.weight) else step.weight
+        if not (np.isfinite(stored).all() and np.isfinite(step.bias).all()):
             raise ModelError(f"Step {place} holds a weight that is not a finite number.")
     if not steps or steps[-1].relu.any() or len(steps[-1].bias) < 2:
         raise ModelError("The last step must be affine and give one score for each of at least two labels.")

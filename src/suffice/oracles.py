@@ -70,13 +70,13 @@ class BoundsOracle:
         items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
         wide, spread = inputs.take(items), bounds.take(items)
         rows, dual = margin_rows(self.form, rivals), plain(spread)
-        found = margin_bound(self.form, wide, spread, rows, dual, None)
+        found = margin_bound(self.form, wide, spread, rows, dual)
         if optimised:
             found, dual = optimise(self.form, wide, spread, rows, dual, None, CHEAP_STEPS)
         proved = (found.bound > 0).reshape(-1, count).all(-1)
         for place in np.flatnonzero(proved):
-            picked = [dual.take(place * count + j) for j in range(count)]
-            answers[index[place]] = Proved(tuple(Leaf(d.alpha, d.beta) for d in picked))
+            mine = range(int(place) * count, int(place + 1) * count)
+            answers[index[place]] = Proved(tuple(Leaf(dual.alpha[i], dual.beta[i]) for i in mine))
         self._try_minimisers(answers, free, index[~proved], wide, found, np.repeat(~proved, count))
 
     def _try_minimisers(

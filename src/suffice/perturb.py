@@ -72,7 +72,7 @@ class Ball:
 
     def minimiser(self, rows: Floats) -> Floats:
         # a hair inside, so that rounding cannot put a counterexample outside the ball
-        return self.center - self.radius * (1 - 1e-12) * _direction(rows, self.p)
+        return _moved(self.center, -self.radius * (1 - 1e-12) * _direction(rows, self.p))
 
     def contains(self, points: Floats) -> Bools:
         """By floats where they are sure, in exact arithmetic where they are not."""
@@ -88,7 +88,7 @@ class Ball:
             noise *= rng.exponential(size=noise.shape)
         size = _norm(noise, self.p)[..., None]
         inside = rng.random((*noise.shape[:-1], 1)) ** (1 / noise.shape[-1]) * self.radius * (1 - 1e-12)
-        return self.center + noise / size * inside
+        return _moved(self.center, noise / size * inside)
 
     def movable(self) -> Bools:
         return np.full(len(self.center), self.radius > 0)
@@ -237,14 +237,14 @@ class WordSwap:
         if not isinstance(self.swaps, Mapping):
             raise InputError("WordSwap takes a mapping from a word to a list of words.")
         for word, others in self.swaps.items():
-            if isinstance(others, str) or not all(isinstance(other, str) for other in (word, *others)):
+            listed = isinstance(others, Sequence) and not isinstance(others, str)
+            if not listed or not all(isinstance(other, str) for other in (word, *others)):
                 raise InputError(f"The substitutes of {word!r} must be a list of words, not {others!r}.")
 
     def around(self, classifier: Classifier, text: Text) -> Region:
-        return _choices(classifier, text, [self._options(token) for token in text.tokens])
-
-    def _options(self, token: str) -> Sequence[str]:
-        return self.swaps.get(token, self.swaps.get(token.lower(), ()))
+        lower = {word.lower(): others for word, others in self.swaps.items()}
+        options = [self.swaps.get(token, lower.get(token.lower(), ())) for token in text.tokens]
+        return _choices(classifier, text, options)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -273,7 +273,10 @@ class Boxes:
 
     def around(self, classifier: Classifier, text: Text) -> Region:
         center = classifier.embed(text)
-        lower, upper = np.asarray(self.lower, dtype=np.float64), np.asarray(self.upper, dtype=np.float64)
+        try:
+            lower, upper = np.asarray(self.lower, dtype=np.float64), np.asarray(self.upper, dtype=np.float64)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"Boxes must be two arrays of numbers of shape {center.shape}.") from error
         if lower.shape != center.shape or upper.shape != center.shape:
             raise InputError(
                 f"Boxes must be two arrays of shape {center.shape}, not {lower.shape} and {upper.shape}."
@@ -297,9 +300,9 @@ class Boxes:
 
 def from_dict(data: Mapping[str, Any]) -> Perturbation:
     """The perturbation that `to_dict` described."""
-    match dict(data):
+    match data:
         case {"kind": "epsilon-ball", "eps": eps, "p": p}:
-            return EpsilonBall(eps, float(p))
+            return EpsilonBall(eps, math.inf if p == "inf" else p)
         case {"kind": "knn-box", "k": k}:
             return KNNBox(k)
         case {"kind": "knn-hull", "k": k}:
@@ -336,19 +339,17 @@ def _nearest(table: Floats, index: int, special: list[int], k: int) -> list[int]
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:
     """A Choice of the word itself and its options; missing options repeat the word's own point."""
-    own = [token for token in text.tokens]
     names = tuple(
         (word, *dict.fromkeys(o for o in extra if o != word))
-        for word, extra in zip(own, options, strict=True)
+        for word, extra in zip(text.tokens, options, strict=True)
     )
     unknown = classifier.lookup[classifier.unknown]
     most = max(map(len, names))
     rows = [
-        [classifier.lookup.get(n, classifier.lookup.get(n.lower(), unknown)) for n in group]
-        for group in names
+        [own, *(classifier.lookup.get(n, classifier.lookup.get(n.lower(), unknown)) for n in group[1:])]
+        for own, group in zip(text.indices, names, strict=True)
     ]
     padded = np.array([row + row[:1] * (most - len(row)) for row in rows], dtype=np.int64)
-    padded[:, 0] = text.indices
     return Choice(classifier.embed(text), classifier.table[padded], names)
 
 
@@ -381,6 +382,11 @@ def _direction(rows: Floats, p: float) -> Floats:
         return rows / np.maximum(_norm(rows, 2), 1e-300)[..., None]
     largest = np.abs(rows).argmax(-1)[..., None]
     return np.where(np.arange(rows.shape[-1]) == largest, np.sign(rows), 0.0)
+
+
+def _moved(center: Floats, by: Floats) -> Floats:
+    """center + by, each coordinate rounded towards the center."""
+    return np.nextafter(center + by, center)
 
 
 def _within(v: Floats, x: Floats, radius: Fraction, p: float) -> bool:

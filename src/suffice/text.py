@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from suffice.errors import InputError
 
@@ -49,18 +50,20 @@ class Text:
         `known` is how many positions may be named (the words, or the whole length when padding counts).
         """
         limit = len(self.words) if known is None else known
+        if isinstance(given, str):  # one word, not its letters
+            given = (given,)
         found: set[int] = set()
         for item in given:
             found.update(self._occurrences(item, limit))
         return tuple(sorted(found))
 
     def _occurrences(self, item: str | int, limit: int) -> list[int]:
-        if isinstance(item, bool) or not isinstance(item, (str, int)):
+        if isinstance(item, bool) or not isinstance(item, (str, Integral)):
             raise InputError(f"{item!r} is neither a word nor a position.")
-        if isinstance(item, int):
+        if not isinstance(item, str):
             if not 0 <= item < limit:
                 raise InputError(f"Position {item} is out of range: the text has positions 0 to {limit - 1}.")
-            return [item]
+            return [int(item)]
         wanted = item.casefold()
         hits = [i for i in range(limit) if wanted in (self.tokens[i].casefold(), self._shown(i).casefold())]
         if not hits:

@@ -1,8 +1,9 @@
-"""Train small classifiers whose explanations can be proved: fc and cnn, with the embedding learned on the way.
+"""Train small classifiers that can be explained with proof: fc and cnn, the embedding learned with the task.
 
-Three things make a network with one weight per position learn from little text: every text is set at a random
-place of the window, words are hidden at random behind <UNK>, and the embedded points are shaken. The weights
-kept are a moving average, taken after the epoch that is best on the dev rows. Test rows are never trained on.
+Four things make a network with its own weights for every position learn from little text. The embedding
+starts from a bag of words, learned first, and from other texts too where they are given; every text is set at
+a random place of the window; words are hidden at random behind <UNK>; and embedded points are shaken. The
+weights kept are a moving average, after the epoch that is best on dev. No text of dev or test is trained on.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from suffice.errors import InputError, MissingExtra
 from suffice.network import Conv2d, Dense, Flatten, Grid, Layer, Network, Relu
 
 Tensor: TypeAlias = Any  # torch is optional, so its types are not known here
-OnEpoch: TypeAlias = Callable[[int, float], None]
+OnEpoch: TypeAlias = Callable[[float], None]
 
 PAD, UNKNOWN = "<PAD>", "<UNK>"
 BATCH, RATE, WARM_UP, DECAY, AVERAGE = 256, 3e-3, 200, 1e-4, 0.998
+BAG_EPOCHS, BAG_RATE = 2, 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ class Recipe:
         if self.kind == "cnn" and min(self.grid) < self.window:
             rows, columns = self.grid
             raise InputError(
-                f"{self.length} words make a grid of {rows}×{columns}, too small for a window of {self.window}: "
-                "choose a length such as 16, 25 or 36."
+                f"{self.length} words make a grid of {rows}×{columns}, too small for a window of "
+                f"{self.window}: choose a length such as 16, 25 or 36."
             )
 
     @property
@@ -97,10 +99,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Data:
-    """Rows to train on, to choose the epoch by, and to report on; `labels` in the order of the outputs."""
+    """Rows to train on, to choose the epoch by and to report on, and more rows for the embedding alone."""
 
     train: Sequence[Row]
     dev: Sequence[Row]
+    more: Sequence[Row] = ()
     tests: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
 
@@ -145,31 +148,25 @@ def _parse(reader: csv.DictReader[str], path: str) -> list[Row]:
 def prepare(
     train: Sequence[Row],
     dev: Sequence[Row] = (),
+    more: Sequence[Row] = (),
     tests: Mapping[str, Sequence[Row]] | None = None,
     labels: Sequence[str] = (),
     seed: int = 0,
 ) -> Data:
-    """Name the labels, split a tenth off as dev where none is given, drop training rows seen in dev or test."""
-    every = [*train, *dev, *(row for rows in (tests or {}).values() for row in rows)]
+    """Name the labels, split a tenth off as dev if none is given, learn from no row seen in dev or test."""
     names = _label_names({row.label for row in train}, labels)
     named = {name: name for name in names} | (
         {str(i): name for i, name in enumerate(names)} if labels else {}
     )
-    for row in every:
-        if row.label not in named:
-            raise InputError(
-                f"The label {row.label!r} of {row.text[:40]!r} is unknown: expected {', '.join(names)}."
-            )
     rest, chosen = (train, dev) if dev else _split(train, seed)
     held = {_key(row) for rows in (chosen, *(tests or {}).values()) for row in rows}
     kept = [row for row in rest if _key(row) not in held]
     if not kept or not chosen:
-        raise InputError(
-            "There are too few rows: training needs at least one that is in neither dev nor test."
-        )
+        raise InputError("There are too few rows: training needs some that are in neither dev nor test.")
     return Data(
         train=_relabel(kept, named),
         dev=_relabel(chosen, named),
+        more=_relabel((row for row in more if _key(row) not in held), named),
         tests={name: _relabel(rows, named) for name, rows in (tests or {}).items()},
         labels=names,
     )
@@ -195,7 +192,11 @@ def _key(row: Row) -> tuple[str, ...]:
 
 
 def _relabel(rows: Iterable[Row], named: Mapping[str, str]) -> list[Row]:
-    return [Row(row.text, named[row.label]) for row in rows]
+    try:
+        return [Row(row.text, named[row.label]) for row in rows]
+    except KeyError as error:
+        expected = ", ".join(dict.fromkeys(named.values()))
+        raise InputError(f"The label {error} is unknown: expected one of {expected}.") from error
 
 
 def _tokens(text: str) -> list[str]:
@@ -209,32 +210,48 @@ def _vocabulary(rows: Iterable[Row], most: int) -> list[str]:
     return [PAD, UNKNOWN, *(word for word in ranked if counts[word] > 1)][: most + 2]
 
 
+def _number(tokens: Sequence[str], lookup: Mapping[str, int], length: int) -> list[int]:
+    """The numbers of the words, cut or padded at the end."""
+    found = [lookup.get(token, lookup[UNKNOWN]) for token in tokens[:length]]
+    return found + [lookup[PAD]] * (length - len(found))
+
+
 def _encode(rows: Sequence[Row], lookup: Mapping[str, int], length: int) -> NDArray[np.int64]:
-    """Word numbers (rows, length), cut or padded at the end."""
-    table = np.full((len(rows), length), lookup[PAD])
-    for numbers, row in zip(table, rows, strict=True):
-        found = [lookup.get(token, lookup[UNKNOWN]) for token in _tokens(row.text)[:length]]
-        numbers[: len(found)] = found
-    return table
+    """Word numbers (rows, length)."""
+    return np.array([_number(_tokens(row.text), lookup, length) for row in rows])
+
+
+def _pieces(rows: Iterable[Row], length: int) -> list[Row]:
+    """Texts longer than the window as several, each with the label of the whole."""
+    found = []
+    for row in rows:
+        tokens = _tokens(row.text)
+        found += [Row(" ".join(tokens[i : i + length]), row.label) for i in range(0, len(tokens), length)]
+    return found
 
 
 # --- training ---
 
 
 def train(data: Data, recipe: Recipe, on_epoch: OnEpoch | None = None) -> Trained:
-    """Train by `recipe`; `on_epoch` hears of every finished epoch and its accuracy on dev."""
-    torch = _torch()
-    words = _vocabulary(data.train, recipe.words)
+    """Train by `recipe`; `on_epoch` hears the accuracy on dev after every epoch, BAG_EPOCHS of them first."""
+    torch, tell = _torch(), on_epoch or (lambda accuracy: None)
+    words = _vocabulary([*data.train, *data.more], recipe.words)
     lookup = {word: index for index, word in enumerate(words)}
     with _deterministic(torch, recipe.seed):
-        model = _Model.start(torch, len(words), len(data.labels), recipe)
-        batches = [
-            _tensors(torch, rows, data.labels, lookup, recipe.length) for rows in (data.train, data.dev)
-        ]
-        best = _fit(torch, model, *batches, recipe, on_epoch or (lambda epoch, accuracy: None))
+        start = 0.3 * torch.randn(len(words), recipe.dimension)
+        start[lookup[PAD]] = 0.0
+        rows, dev, whole = (
+            _tensors(torch, part, data.labels, lookup, recipe.length)
+            for part in (data.train, data.dev, _pieces([*data.train, *data.more], recipe.length))
+        )
+        bag = _bag(torch, start, len(data.labels), recipe)
+        bag = _fit(torch, bag, whole, dev, recipe, BAG_EPOCHS, BAG_RATE, tell)
+        model = _model(torch, bag.table.detach(), len(data.labels), recipe)
+        model = _fit(torch, model, rows, dev, recipe, recipe.epochs, RATE, tell)
     classifier = Classifier(
-        network=_network(best, recipe),
-        embedding=_numpy(best.table),
+        network=_network(model, recipe),
+        embedding=_numpy(model.table),
         vocabulary=words,
         labels=data.labels,
         length=recipe.length,
@@ -276,36 +293,40 @@ def _tensors(
 
 @dataclass
 class _Model:
-    """The embedding table, whose padding row stays zero, and the layers above it."""
+    """The embedding table, how a body wants the embedded words arranged, and that body."""
 
     table: Tensor
+    arrange: Callable[[Tensor], Tensor]
     body: Any
-    recipe: Recipe
-
-    @staticmethod
-    def start(torch: Any, words: int, classes: int, recipe: Recipe) -> _Model:
-        table = 0.3 * torch.randn(words, recipe.dimension)
-        table[0] = 0
-        return _Model(
-            table.requires_grad_(), torch.nn.Sequential(*_layers(torch.nn, classes, recipe)), recipe
-        )
 
     def parameters(self) -> list[Tensor]:
         return [self.table, *self.body.parameters()]
 
     def scores(self, numbers: Tensor, noise: float = 0.0) -> Tensor:
-        """The outputs for word numbers (n, length), the embedded words shaken by `noise`."""
+        """The outputs for word numbers (n, length), the embedded words shaken by `noise`; padding is zero."""
         points = self.table[numbers]
         if noise:
             points = points + noise * points.new_empty(points.shape).normal_()
-        points = points * (numbers > 0).unsqueeze(-1)
-        if self.recipe.kind == "fc":
-            return self.body(points.flatten(1))
-        return self.body(points.transpose(1, 2).reshape(len(points), -1, *self.recipe.grid))
+        return self.body(self.arrange(points * (numbers > 0).unsqueeze(-1)))
 
     def accuracy(self, torch: Any, numbers: Tensor, classes: Tensor) -> float:
         with torch.no_grad():
             return float((self.scores(numbers).argmax(1) == classes).double().mean())
+
+
+def _bag(torch: Any, table: Tensor, classes: int, recipe: Recipe) -> _Model:
+    """A linear model of the sum of the words."""
+    body = torch.nn.Linear(recipe.dimension, classes)
+    return _Model(table.requires_grad_(), lambda points: points.sum(1) / math.sqrt(recipe.length), body)
+
+
+def _model(torch: Any, table: Tensor, classes: int, recipe: Recipe) -> _Model:
+    """The network that will be kept."""
+    body = torch.nn.Sequential(*_layers(torch.nn, classes, recipe))
+    if recipe.kind == "fc":
+        return _Model(table.requires_grad_(), lambda points: points.flatten(1), body)
+    shape = (recipe.dimension, *recipe.grid)
+    return _Model(table.requires_grad_(), lambda points: points.transpose(1, 2).unflatten(2, shape[1:]), body)
 
 
 def _layers(nn: Any, classes: int, recipe: Recipe) -> list[Any]:
@@ -327,26 +348,48 @@ def _fit(
     train: tuple[Tensor, Tensor],
     dev: tuple[Tensor, Tensor],
     recipe: Recipe,
+    epochs: int,
+    rate: float,
     on_epoch: OnEpoch,
 ) -> _Model:
-    """Train all epochs; the averaged model of the epoch that is best on dev."""
-    numbers, classes = train
+    """Train all epochs; the averaged model after the epoch that is best on dev."""
     average = copy.deepcopy(model)
     best, reached = average, -1.0
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
-    steps, step = recipe.epochs * math.ceil(len(numbers) / BATCH), 0
-    for epoch in range(recipe.epochs):
-        for rows in torch.randperm(len(numbers)).split(BATCH):
-            optimizer.param_groups[0]["lr"] = RATE * min(1, (step + 1) / WARM_UP) * (1 - step / steps)
-            seen = _shift(torch, _hide(torch, numbers[rows], recipe.drop))
-            _descend(torch, optimizer, model.scores(seen, recipe.noise), classes[rows])
-            step += 1
-            _follow(torch, average, model, min(AVERAGE, (step + 1) / (step + 10)))
+    rates = _rates(rate, epochs * math.ceil(len(train[0]) / BATCH))
+    for _ in range(epochs):
+        _epoch(torch, optimizer, model, average, train, recipe, rates)
         accuracy = average.accuracy(torch, *dev)
         if accuracy > reached:
             best, reached = copy.deepcopy(average), accuracy
-        on_epoch(epoch + 1, accuracy)
+        on_epoch(accuracy)
     return best
+
+
+def _rates(peak: float, steps: int) -> Iterator[float]:
+    """Up to the peak, then down to zero in a straight line."""
+    return (peak * min(1, (step + 1) / WARM_UP) * (1 - step / steps) for step in range(steps))
+
+
+def _epoch(
+    torch: Any,
+    optimizer: Any,
+    model: _Model,
+    average: _Model,
+    train: tuple[Tensor, Tensor],
+    recipe: Recipe,
+    rates: Iterator[float],
+) -> None:
+    """Once over the training rows in random order, the average following."""
+    numbers, classes = train
+    for rows in torch.randperm(len(numbers)).split(BATCH):
+        optimizer.param_groups[0]["lr"] = next(rates)
+        seen = _shift(torch, _hide(torch, numbers[rows], recipe.drop))
+        loss = torch.nn.functional.cross_entropy(model.scores(seen, recipe.noise), classes[rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        _follow(torch, average, model)
 
 
 def _hide(torch: Any, numbers: Tensor, share: float) -> Tensor:
@@ -363,17 +406,11 @@ def _shift(torch: Any, numbers: Tensor) -> Tensor:
     return torch.where(source >= 0, numbers.gather(1, source.clamp(min=0)), torch.zeros_like(numbers))
 
 
-def _descend(torch: Any, optimizer: Any, scores: Tensor, classes: Tensor) -> None:
-    optimizer.zero_grad()
-    torch.nn.functional.cross_entropy(scores, classes).backward()
-    optimizer.step()
-
-
-def _follow(torch: Any, average: _Model, model: _Model, keep: float) -> None:
+def _follow(torch: Any, average: _Model, model: _Model) -> None:
     """Move the average a little towards the model."""
     with torch.no_grad():
         for mean, value in zip(average.parameters(), model.parameters(), strict=True):
-            mean.lerp_(value, 1 - keep)
+            mean.lerp_(value, 1 - AVERAGE)
 
 
 # --- from torch to a classifier ---
@@ -472,6 +509,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much embeddings are shaken (default %(default)s)",
     )
     add("--words", type=int, default=plain.words, help="most words in the vocabulary (default %(default)s)")
+    add("--more", metavar="FILE", help="more rows with these labels, of which only the words are learned")
     add("--dev", metavar="FILE", help="rows to choose the epoch by (default: a tenth of DATA)")
     add(
         "--test",
@@ -490,6 +528,7 @@ def run_train(args: argparse.Namespace) -> int:
     data = prepare(
         [row for path in args.data for row in read_rows(path)],
         read_rows(args.dev) if args.dev else (),
+        read_rows(args.more) if args.more else (),
         {_stem(path): read_rows(path) for path in args.test},
         args.labels.split(",") if args.labels else (),
         recipe.seed,
@@ -506,12 +545,10 @@ def run_train(args: argparse.Namespace) -> int:
 def _with_bar(data: Data, recipe: Recipe) -> Trained:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("training", total=recipe.epochs)
-
-        def show(epoch: int, accuracy: float) -> None:
-            progress.update(bar, completed=epoch, description=f"training, dev {accuracy:.3f}")
-
-        return train(data, recipe, show)
+        bar = progress.add_task("training", total=BAG_EPOCHS + recipe.epochs)
+        return train(
+            data, recipe, lambda dev: progress.update(bar, advance=1, description=f"training, dev {dev:.3f}")
+        )
 
 
 def _sizes(given: str) -> tuple[int, ...]:
@@ -530,7 +567,7 @@ def _command(args: argparse.Namespace) -> str:
     for name, value in vars(args).items():
         if name in Recipe.__slots__ and value != parser.get_default(name):
             parts += [f"--{name}", ",".join(map(str, value)) if name == "hidden" else str(value)]
-    for name in ("dev", "labels"):
+    for name in ("more", "dev", "labels"):
         parts += [f"--{name}", getattr(args, name)] if getattr(args, name) else []
     for path in args.test:
         parts += ["--test", path]
@@ -554,30 +591,43 @@ def _weights(classifier: Classifier, recipe: Recipe) -> int:
 
 
 def model_card(trained: Trained, recipe: Recipe, args: argparse.Namespace) -> str:
-    """README.md of a trained folder: what it is, how good, on what data, and how to make it again."""
-    classifier, rows = trained.classifier, trained.classifier.meta["rows"]
-    lines = [f"| {name} | {rows[name]:,} | {value:.4f} |" for name, value in trained.accuracies.items()]
-    return "\n".join(
-        [
-            f"# {Path(args.out).name}",
-            "",
-            f"A {recipe.kind} classifier of texts into {', '.join(classifier.labels)}, by the first {recipe.length} words.",
-            "",
-            f"- Layers: {shape(classifier, recipe)}; {_weights(classifier, recipe):,} weights, {classifier.network.relus} relus.",
-            f"- Embedding: {recipe.dimension} dimensions, {len(classifier.vocabulary):,} words, learned with the task.",
-            f"- Digest: `{classifier.digest}`",
-            "",
-            "| rows | count | accuracy |",
-            "| --- | --- | --- |",
-            *lines,
-            "",
-            "The epoch was chosen on dev. Training rows whose words are those of a dev or test row were left out.",
-            "",
-            "## Made by",
-            "",
-            "```",
-            _command(args),
-            "```",
-            "",
-        ]
+    """README.md of a trained folder: what it is, how good, and how to make it again."""
+    classifier = trained.classifier
+    counts = classifier.meta["rows"]
+    return CARD.format(
+        name=Path(args.out).name,
+        kind=recipe.kind,
+        labels=", ".join(classifier.labels),
+        length=recipe.length,
+        layers=shape(classifier, recipe),
+        weights=_weights(classifier, recipe),
+        relus=classifier.network.relus,
+        dimension=recipe.dimension,
+        words=len(classifier.vocabulary),
+        digest=classifier.digest,
+        rows="\n".join(f"| {n} | {counts[n]:,} | {value:.4f} |" for n, value in trained.accuracies.items()),
+        command=_command(args),
     )
+
+
+CARD = """\
+# {name}
+
+A classifier (kind {kind}) of texts into {labels}, by their first {length} words.
+
+- Layers: {layers}; {weights:,} weights (embedding not counted), {relus} relus.
+- Embedding: {dimension} dimensions, {words:,} words, learned with the task.
+- Digest: `{digest}`
+
+| rows | count | accuracy |
+| --- | --- | --- |
+{rows}
+
+The epoch was chosen on dev. Training rows with the same words as a dev or test row were left out.
+
+## Made by
+
+```
+{command}
+```
+"""

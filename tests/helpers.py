@@ -1,0 +1,44 @@
+"""Small classifiers for tests, made from a seed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from suffice.classifier import Classifier
+from suffice.network import Network
+
+
+def make_classifier(
+    seed: int,
+    length: int = 4,
+    dimension: int = 3,
+    hidden: Sequence[int] = (5,),
+    classes: int = 2,
+    words: int = 8,
+) -> Classifier:
+    """A dense Classifier with random weights.
+
+    Its vocabulary is <PAD>, <UNK> and `words` words word0, word1, ...; its labels are label0, label1, ...
+    """
+    rng = np.random.default_rng(seed)
+    sizes = [length * dimension, *hidden, classes]
+    layers = [
+        (rng.normal(size=(n, m)) / np.sqrt(m), rng.normal(size=n)) for m, n in itertools.pairwise(sizes)
+    ]
+    return Classifier(
+        network=Network.dense(layers),
+        embedding=rng.normal(size=(words + 2, dimension)),
+        vocabulary=["<PAD>", "<UNK>", *(f"word{i}" for i in range(words))],
+        labels=[f"label{i}" for i in range(classes)],
+        length=length,
+    )
+
+
+def make_text(seed: int, length: int = 4, words: int = 8, unknown: float = 0.1) -> list[str]:
+    """A random text for such a classifier: at most `length` words, some of them out of the vocabulary."""
+    rng = np.random.default_rng(seed)
+    picked = rng.integers(words, size=rng.integers(1, length + 1))
+    return ["nowhere" if rng.random() < unknown else f"word{i}" for i in picked]

@@ -1,0 +1,363 @@
+"""The oracle against brute force: every layer kind, every perturbation set, and numbers that are hard."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import (
+    NETWORKS,
+    PERTURBATIONS,
+    Case,
+    complaint,
+    exact_margins,
+    flip_among,
+    interval_bounds,
+    make_case,
+    samples,
+    shifted,
+    unstable,
+)
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from suffice import bounds, milp
+from suffice.bounds import Form, Free, hidden, margin_bound, margin_rows, plain
+from suffice.errors import ModelError
+from suffice.milp import MilpOracle
+from suffice.network import Dense, Network, Relu
+from suffice.oracles import BoundsOracle
+from suffice.perturb import Ball, Box, Choice, Hull, Region
+from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
+
+EXAMPLES, QUESTIONS = 36, 4  # of each pair of a network and a perturbation
+FEW = 12  # relus that can switch: so few must always be decided
+PATIENCE = Budget(3600.0)  # never the reason for an answer
+SEEDS = st.integers(0, 2**32 - 1)
+KINDS = list(itertools.product(NETWORKS, PERTURBATIONS))
+
+
+def examples(count: int) -> settings:
+    """The same examples in every run; a seed does not get simpler by shrinking."""
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def ask(case: Case) -> list[Verdict]:
+    return BoundsOracle(case.problem).ask(case.free, PATIENCE)
+
+
+def complaints(case: Case, verdicts: Sequence[Verdict]) -> list[str]:
+    """All that brute force has against the answers."""
+    rng = np.random.default_rng(0)
+    found = []
+    for free, verdict in zip(case.free, verdicts, strict=True):
+        known = flip_among(case.problem, samples(case.problem.region, free, rng))
+        wrong = complaint(case, free, verdict, known)
+        found += [f"{case.name} free={free.astype(int)}: {wrong}"] if wrong else []
+    return found
+
+
+def is_a_tie(case: Case, question: int) -> bool:
+    """Whether a hair more makes the answer Proved and a hair less Refuted."""
+    hair = 1e-6 * float(Form.of(case.problem).margin_size.max())
+    more, less = (ask(shifted(case, sign * hair))[question] for sign in (1, -1))
+    return isinstance(more, Proved) and isinstance(less, Refuted)
+
+
+def needless(case: Case, verdicts: Sequence[Verdict]) -> list[str]:
+    """Questions left open although few relus can switch and the lowest margin is not zero."""
+    loose = unstable(case.problem, case.free)
+    return [
+        f"{case.name} {verdict}"
+        for i, verdict in enumerate(verdicts)
+        if isinstance(verdict, Unknown) and loose[i] <= FEW and not is_a_tie(case, i)
+    ]
+
+
+# --- 10,000 cases ---
+
+
+def test_there_are_ten_thousand_cases() -> None:
+    assert len(KINDS) * EXAMPLES * QUESTIONS >= 10_000
+
+
+@pytest.mark.parametrize(("network", "perturbation"), KINDS)
+def test_answers_never_contradict_brute_force(network: str, perturbation: str) -> None:
+    seen: set[int] = set()
+
+    @examples(EXAMPLES)
+    @given(SEEDS)
+    def check(seed: int) -> None:
+        seen.add(seed)
+        case = make_case(network, perturbation, seed, QUESTIONS)
+        verdicts = ask(case)
+        assert not complaints(case, verdicts)
+        assert perturbation == "ball-2" or not needless(case, verdicts)
+
+    check()
+    assert len(seen) >= EXAMPLES
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_two_norm_balls_are_seldom_left_open(network: str) -> None:
+    cases = [make_case(network, "ball-2", seed) for seed in range(40)]
+    verdicts = [v for case in cases if not case.whole for v in ask(case)]
+    assert sum(isinstance(v, Unknown) for v in verdicts) <= 0.05 * len(verdicts)
+
+
+@pytest.mark.parametrize(("network", "perturbation"), [k for k in KINDS if k[1] != "ball-2"])
+def test_answers_agree_with_a_milp_that_has_its_own_bounds(
+    network: str, perturbation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milp, "bounds_for", interval_bounds)
+    for seed in range(5):
+        case = make_case(network, perturbation, 10**6 + seed, questions=2)
+        ours, theirs = ask(case), MilpOracle(case.problem).ask(case.free, PATIENCE)
+        for i, pair in enumerate(zip(ours, theirs, strict=True)):
+            decided = {type(verdict) for verdict in pair} - {Unknown}
+            assert len(decided) == 1 or is_a_tie(case, i), (case.name, pair)
+
+
+@pytest.mark.parametrize(("network", "perturbation"), KINDS)
+def test_a_planted_attack_is_never_proved_away(network: str, perturbation: str) -> None:
+    """The lowest sampled margin is moved to just below zero."""
+    for seed in range(6):
+        case = make_case(network, perturbation, 2 * 10**6 + seed, questions=1)
+        points = samples(case.problem.region, case.free[0], np.random.default_rng(seed))
+        lowest = float(case.problem.margins(points).min())
+        planted = shifted(case, -lowest - 1e-9 * (1 + abs(lowest)))
+        assert flip_among(planted.problem, points) is not None
+        assert not isinstance(ask(planted)[0], Proved), case.name
+
+
+# --- batches and budgets ---
+
+
+@pytest.mark.parametrize(("network", "perturbation"), KINDS)
+def test_a_batch_gets_the_answers_of_its_questions(network: str, perturbation: str) -> None:
+    case = make_case(network, perturbation, seed=7, questions=8)
+    oracle = BoundsOracle(case.problem)
+    together = oracle.ask(case.free, PATIENCE)
+    for free, verdict in zip(case.free, together, strict=True):
+        alone = oracle.ask(free[None], PATIENCE)[0]
+        assert {type(alone), type(verdict)} != {Proved, Refuted}
+        assert type(alone) is type(verdict) or perturbation.startswith("ball")
+
+
+@pytest.mark.parametrize("budget", [(0.0, 10**6), (-1.0, 10**6), (60.0, 0), (60.0, 1), (60.0, 3)])
+@pytest.mark.parametrize("perturbation", PERTURBATIONS)
+def test_a_small_budget_gives_unknown_or_a_right_answer(perturbation: str, budget: tuple[float, int]) -> None:
+    for network, seed in itertools.product(("dense-2", "conv1d-maxpool"), range(4)):
+        case = make_case(network, perturbation, seed)
+        verdicts = BoundsOracle(case.problem).ask(case.free, Budget(*budget))
+        assert not complaints(case, verdicts)
+
+
+def test_cheap_answers_are_right_too() -> None:
+    for (network, perturbation), optimised in itertools.product(KINDS, (False, True)):
+        case = make_case(network, perturbation, seed=11)
+        verdicts = BoundsOracle(case.problem).ask_cheaply(case.free, optimised=optimised)
+        assert not complaints(case, verdicts)
+
+
+def test_no_question_no_answer() -> None:
+    case = make_case("dense-1", "boxes", seed=0)
+    assert ask(Case(case.name, case.problem, case.free[:0], whole=False)) == []
+
+
+# --- ties and hair's breadths ---
+
+
+def regions_around_one() -> dict[str, Region]:
+    """One word at 1 that can move down to 0 exactly, and no further."""
+    center, ends = np.array([[1.0]]), np.array([[[1.0], [0.0], [0.5]]])
+    return {
+        "box": Box(center, np.array([[0.0]]), np.array([[2.0]])),
+        "hull": Hull(center, ends),
+        "choice": Choice(center, ends),
+        **{f"ball-{p}": Ball(center, 1.0, p) for p in (1, 2, np.inf)},
+    }
+
+
+def bodies() -> dict[str, Callable[[float], Network]]:
+    """Networks whose margin is the word plus an offset: plain, and as relu(x) - relu(-x)."""
+    both = np.array([[1.0], [-1.0]])
+    return {
+        "linear": lambda offset: Network.dense([(both / 2, [offset, 0.0])]),
+        "relu": lambda offset: Network.dense(
+            [(both, [0.0, 0.0]), ([[1.0, -1.0], [0.0, 0.0]], [offset, 0.0])]
+        ),
+    }
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-12, -1e-12, 1e-18, -1e-18, 1e-3, -1e-3])
+@pytest.mark.parametrize("body", bodies())
+@pytest.mark.parametrize("region", regions_around_one())
+def test_a_tie_is_not_a_proof_and_a_hair_is_not_a_flip(region: str, body: str, offset: float) -> None:
+    problem = Problem(bodies()[body](offset), regions_around_one()[region], 0, np.array([True]))
+    verdict = BoundsOracle(problem).ask(np.array([[True]]), PATIENCE)[0]
+    assert not isinstance(verdict, Proved if offset <= 0 else Refuted)
+    assert abs(offset) < 1e-3 or not isinstance(verdict, Unknown)
+
+
+def test_a_text_that_is_tied_already_is_refuted_by_itself() -> None:
+    problem = Problem(bodies()["relu"](-1.0), regions_around_one()["box"], 0, np.array([True]))
+    verdict = BoundsOracle(problem).ask(np.array([[False]]), PATIENCE)[0]
+    assert isinstance(verdict, Refuted)
+    assert verdict.witness.positions == ()
+
+
+# --- rounding ---
+
+
+def uneven(rng: np.random.Generator, *shape: int) -> Any:
+    """Numbers of very different sizes, so that sums cancel."""
+    return rng.standard_normal(shape) * 10.0 ** rng.integers(-9, 10, shape)
+
+
+def uneven_problem(seed: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    width = int(rng.integers(1, 5))
+    stack = [Dense(uneven(rng, width, 4), uneven(rng, width)), Relu()] if rng.random() < 0.7 else []
+    last = Dense(uneven(rng, 2, width if stack else 4), uneven(rng, 2))
+    points = uneven(rng, 2, 3, 2)
+    regions = (
+        Box(points[:, 0], points.min(1), points.max(1)),
+        Hull(points[:, 0], points),
+        Ball(points[:, 0], float(np.abs(uneven(rng, 1))[0]), [1.0, 2.0, np.inf][int(rng.integers(3))]),
+        Choice(points[:, 0], points),
+    )
+    region = regions[int(rng.integers(4))]
+    return Problem(Network.build([*stack, last], (2, 2)), region, 0, np.ones(2, dtype=bool))
+
+
+@examples(400)
+@given(SEEDS)
+def test_a_bound_is_below_every_exact_margin(seed: int) -> None:
+    problem = uneven_problem(seed)
+    form, inputs = Form.of(problem), Free(problem.region, np.ones((1, 2), dtype=bool))
+    rows = margin_rows(form, np.array([0]))
+    found = hidden(form, inputs)
+    passed = margin_bound(form, inputs, found, rows, plain(found), None)
+    corners = samples(problem.region, np.ones(2, dtype=bool), np.random.default_rng(0), count=4)[:12]
+    for point in [*inputs.minimiser(passed.inputs), *corners]:
+        assert Fraction(float(passed.bound[0])) <= exact_margins(problem, point)[0]
+
+
+@examples(200)
+@given(SEEDS)
+def test_hidden_bounds_hold_in_exact_arithmetic(seed: int) -> None:
+    problem = uneven_problem(seed)
+    form, free = Form.of(problem), np.ones(2, dtype=bool)
+    if not form.steps:
+        return
+    found = hidden(form, Free(problem.region, free[None]))
+    lower, upper = found.lower[0, form.slices[0]], found.upper[0, form.slices[0]]
+    step = form.steps[0]
+    for point in samples(problem.region, free, np.random.default_rng(0), count=4)[:12]:
+        values = [Fraction(v) for v in point.ravel().tolist()]
+        for unit, row in enumerate(step.dense().tolist()):
+            z = sum((Fraction(w) * v for w, v in zip(row, values, strict=True)), Fraction(step.bias[unit]))
+            assert Fraction(lower[unit]) <= z <= Fraction(upper[unit])
+
+
+# --- numbers that break arithmetic ---
+
+
+def extreme(rng: np.random.Generator, *shape: int) -> Any:
+    return rng.choice([-1.0, 1.0, 0.5, 0.0], shape) * 10.0 ** rng.integers(-320, 308, shape).astype(float)
+
+
+@examples(400)
+@given(SEEDS)
+def test_extreme_numbers_never_give_a_wrong_answer(seed: int) -> None:
+    """Weights from 1e-320 to 1e307 over a finite set, against fractions."""
+    rng = np.random.default_rng(seed)
+    points = extreme(rng, 2, 2, 1)
+    layers = [(extreme(rng, 2, 2), extreme(rng, 2)), (extreme(rng, 2, 2), extreme(rng, 2))]
+    with np.errstate(all="ignore"):
+        try:
+            problem = Problem(Network.dense(layers), Choice(points[:, 0], points), 0, np.ones(2, dtype=bool))
+        except ModelError:
+            return
+        verdict = BoundsOracle(problem).ask(np.ones((1, 2), dtype=bool), PATIENCE)[0]
+    picks = [points[[0, 1], list(pair)] for pair in itertools.product(range(2), repeat=2)]
+    flip = any(exact_margins(problem, p)[0] <= 0 for p in picks)
+    assert not (flip and isinstance(verdict, Proved))
+    if isinstance(verdict, Refuted):
+        assert exact_margins(problem, verdict.witness.point)[0] <= 0
+
+
+@pytest.mark.parametrize("large", [1e308, 1.7e308, 1e200])
+def test_overflow_is_unknown_or_an_error(large: float) -> None:
+    weights = [(np.full((3, 2), large), np.ones(3)), (np.full((2, 3), large) * [[1], [-1]], np.ones(2))]
+    region = Box(np.ones((2, 1)), np.full((2, 1), 0.5), np.full((2, 1), 2.0))
+    with np.errstate(all="ignore"):
+        try:
+            problem = Problem(Network.dense(weights), region, 0, np.ones(2, dtype=bool))
+        except ModelError:
+            return
+        verdicts = BoundsOracle(problem).ask(np.ones((1, 2), dtype=bool), PATIENCE)
+    assert isinstance(verdicts[0], Unknown)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_a_network_with_odd_numbers_is_refused(odd: float) -> None:
+    with pytest.raises(ModelError):
+        Network.dense([([[1.0, odd], [0.0, 1.0]], [0.0, 0.0])])
+
+
+# --- the suite can fail: planted bugs ---
+
+
+def _sunken_chord(found: Any, part: slice) -> None:
+    relax(found, part)
+    found.shift[:, part] *= -1
+
+
+def _steep_lower_line(found: Any, part: slice) -> None:
+    relax(found, part)
+    found.low[:, part][found.loose[:, part]] = 2.0
+
+
+def _swapped_lines(found: Any, part: slice) -> None:
+    relax(found, part)
+    low, up = found.low[:, part].copy(), found.up[:, part].copy()
+    found.low[:, part], found.up[:, part] = up, low
+
+
+def _wrong_multiplier(form: Any, inputs: Any, found: Any, rows: Any, dual: Any, signs: Any = None) -> Any:
+    return margin_bound(form, inputs, found, rows, dual, None if signs is None else -signs)
+
+
+def _rising(self: Any, rows: Any) -> Any:
+    return -fall(self, -rows)
+
+
+relax, fall = bounds._relax, Free.fall
+BUGS: dict[str, tuple[Any, str, Any]] = {
+    "the upper chord's constant has the wrong sign": (bounds, "_relax", _sunken_chord),
+    "the lower line is too steep": (bounds, "_relax", _steep_lower_line),
+    "lower and upper line are swapped": (bounds, "_relax", _swapped_lines),
+    "multipliers have the wrong sign": (bounds, "margin_bound", _wrong_multiplier),
+    "the support function is a maximum": (Free, "fall", _rising),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, name, broken = BUGS[bug]
+    cases = [make_case(net, kind, seed) for (net, kind), seed in itertools.product(KINDS, range(3))]
+    monkeypatch.setattr(module, name, broken)
+    assert any(complaints(case, ask(case)) for case in cases)
