@@ -16,14 +16,45 @@ import suffice
 SOURCE = Path(suffice.__file__).parent
 
 # Extend this together with docs and changelog: what is public stays as it is.
-PUBLIC: set[str] = set()
+PUBLIC = {
+    "Boxes",
+    "Certificate",
+    "Classifier",
+    "Contrast",
+    "Deletion",
+    "EpsilonBall",
+    "Explanation",
+    "InputError",
+    "KNNBox",
+    "KNNHull",
+    "MissingExtra",
+    "ModelError",
+    "Network",
+    "NotACertificate",
+    "Prediction",
+    "Proved",
+    "Refuted",
+    "Rejected",
+    "SufficeError",
+    "Text",
+    "Unknown",
+    "Witness",
+    "Word",
+    "WordSwap",
+    "__version__",
+    "contrast",
+    "explain",
+    "explain_all",
+    "is_robust",
+    "load",
+}
 
 # A module may import from its own row and from the rows above it, wherever in the file, and never so that
 # loading it goes in a circle.
 ROWS = [
-    {"errors"},
+    {"errors", "version"},
     {"text", "network"},
-    {"classifier", "cost"},
+    {"classifier", "cost", "certificate"},
     {"perturb"},
     {"verdict"},
     {"exact"},
@@ -31,7 +62,9 @@ ROWS = [
     {"branch"},
     {"oracles", "milp", "marabou", "restore"},
     {"explanation"},
-    {"search", "hitting", "msa"},
+    {"search", "hitting", "msa", "flip"},
+    {"certify"},
+    {"verbs"},
     {"corpus"},
     {"cli", "web"},
 ]
@@ -46,6 +79,8 @@ BESIDE = {
     "importers": DATA,
     "models": set(),
 }
+# Inside a function only: Explanation.to_html hands itself over to render.
+HANDED_OVER = {"explanation": {"render"}}
 # The doors: these two may use everything but each other.
 DOORS = {"cli", "web"}
 NOT_MODULES = {"__init__", "__main__"}
@@ -111,7 +146,8 @@ def test_every_module_has_a_place_in_the_house():
 
 @pytest.mark.parametrize("module", [module for module in inside if module in RANK.keys() | BESIDE.keys()])
 def test_imports_run_one_way(module):
-    assert seen_by(module) - allowed(module) == set()
+    assert seen_by(module, lazy=False) - allowed(module) == set()
+    assert seen_by(module) - allowed(module) - HANDED_OVER.get(module, set()) == set()
 
 
 def test_no_module_loads_itself_through_others():

@@ -357,6 +357,14 @@ def test_swaps_are_found_in_any_case(key, word):
     np.testing.assert_array_equal(region.points[0], classifier.table[[3, 4]])
 
 
+def test_a_list_for_the_very_spelling_comes_first():
+    swaps = {"word1": ["word2"], "Word1": ["word3"], "WORD4": ["word5"]}
+    _, region = swapped(swaps, ["word1", "Word1", "WORD1", "word4"])
+    assert region.names == (("word1", "word2"), ("Word1", "word3"), ("WORD1", "word2"), ("word4", "word5"))
+    data = WordSwap(swaps).to_dict()["swaps"]
+    assert data == {**swaps, "word4": ["word5"]}  # so that a checker needs only the token and its lower case
+
+
 def test_a_word_taken_as_it_is_has_no_other_points_than_its_swaps():
     """`Word3` of a list is out of the vocabulary: its points are unknown's, not those of word3."""
     classifier, region = swapped({"word1": ["word2", "word4"]}, ["word1", "Word3"])
@@ -409,6 +417,13 @@ def test_boxes_that_are_not_finite_are_refused(tiny, bad):
 def test_boxes_that_are_no_arrays_are_refused(tiny):
     with pytest.raises(InputError, match="Boxes must"):
         Boxes([[1.0], [1.0, 2.0]], [[1.0]]).around(tiny, tiny.read("word1"))
+
+
+def test_a_box_that_is_wide_along_one_axis_only_is_movable(tiny):
+    text = tiny.read("word1")
+    upper = tiny.embed(text).copy()
+    upper[1, 2] += 0.5
+    assert Boxes(tiny.embed(text), upper).around(tiny, text).movable().tolist() == [False, True, False, False]
 
 
 # --- settings that make no set ---

@@ -1,1 +1,48 @@
-"""suffice."""
+"""suffice: which words of a text are enough to decide a neural text classifier's answer, with proof."""
+
+from suffice.certificate import Certificate
+
+from suffice.classifier import Classifier, Prediction, load
+from suffice.flip import Contrast
+from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
+from suffice.verbs import contrast, explain, explain_all, is_robust
+from suffice.explanation import Explanation
+from suffice.network import Network
+from suffice.perturb import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
+from suffice.text import Text, Word
+from suffice.verdict import Proved, Refuted, Unknown, Witness
+from suffice.version import __version__
+
+__all__ = [
+    "Boxes",
+    "Certificate",
+    "Classifier",
+    "Contrast",
+    "Deletion",
+    "EpsilonBall",
+    "Explanation",
+    "InputError",
+    "KNNBox",
+    "KNNHull",
+    "MissingExtra",
+    "ModelError",
+    "Network",
+    "NotACertificate",
+    "Prediction",
+    "Proved",
+    "Refuted",
+    "Rejected",
+    "SufficeError",
+    "Text",
+    "Unknown",
+    "Witness",
+    "Word",
+    "WordSwap",
+    "__version__",
+
+    "contrast",
+    "explain",
+    "explain_all",
+    "is_robust",
+    "load",
+]

@@ -26,6 +26,8 @@ from suffice.perturb import Ball, Box, Choice, Hull, Region
 from suffice.verdict import Problem
 
 ROUND = 2.0**-53
+# Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
+LARGE, TINY = 1e100, 1e-100
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
 CHUNK_NUMBERS = 400_000
 
@@ -66,12 +68,14 @@ class Form:
         constant = np.abs(last.bias[problem.label]) + np.abs(last.bias[rivals])
         terms = max(sum(step.weight.shape) for step in problem.network.steps) + 32
         gamma = 8 * terms * ROUND
-        return Form(problem, tuple(hidden), rows, sizes, largest @ top + constant, reach, gamma)
+        return Form(problem, tuple(hidden), rows, sizes, largest @ top + constant + TINY, reach, gamma)
 
-    @property
+    @cached_property
     def finite(self) -> bool:
         """False when the network can overflow over the region: then nothing here may be believed."""
-        return bool(np.isfinite(self.margin_size).all() and all(np.isfinite(s).all() for s in self.size))
+        weights = [abs(step.weight).max() for step in (*self.steps, self.margin) if step.weight.size]
+        sizes = [size.max(initial=0.0) for size in (self.margin_size, *self.size)]
+        return bool(np.max([*weights, *sizes]) <= LARGE)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -109,7 +113,7 @@ def _magnitudes(
     top = np.maximum(np.abs(lower), np.abs(upper))
     for step in steps:
         middle, radius = (lower + upper) / 2, (upper - lower) / 2
-        size = (step.magnitude() @ top + np.abs(step.bias)) * (1 + 1e-9)
+        size = (step.magnitude() @ top + np.abs(step.bias)) * (1 + 1e-9) + TINY
         z, spread = step.apply(middle[None])[0], step.magnitude() @ radius + size * 1e-9
         lower, upper = z - spread, z + spread
         sizes.append(size)
@@ -401,6 +405,7 @@ def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int) -> Interv
     error = form.gamma * form.size[place][units]
     below = _rows_bound(form, inputs, found, place, np.concatenate([rows, -rows]))
     below += np.concatenate([step.bias[units], -step.bias[units]]) - np.concatenate([error, error])
+    below = np.where(np.isfinite(below), below, -np.inf)
     lower = np.zeros((len(inputs), len(step.bias)))
     upper = np.full_like(lower, np.inf)
     lower[:, units] = np.maximum(below[:, : len(units)], least[units])
@@ -514,7 +519,7 @@ def margin_bound(
         over = _times(over, step)
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * inputs.anchor).sum((-1, -2)) + inputs.fall(shaped[:, None])[:, 0]
-    return Pass(np.where(np.isnan(total), -np.inf, total), seen, shaped)
+    return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from suffice.perturb import Hull
 from suffice.verdict import Problem, Witness
 
 ROUND = 2.0**-53
+UNDERFLOW = 2.0**-1022  # more than all that a sum of products can lose below the smallest normal number
 
 
 def scores_with_error(network: Network, points: Floats, input_error: float = 0.0) -> tuple[Floats, Floats]:
@@ -24,7 +25,7 @@ def scores_with_error(network: Network, points: Floats, input_error: float = 0.0
         gamma = 2 * (step.weight.shape[1] + 4) * ROUND
         magnitude = step.magnitude()
         size = (magnitude @ np.abs(values).T).T + np.abs(step.bias)
-        error = (magnitude @ error.T).T * (1 + gamma) + gamma * size
+        error = (magnitude @ error.T).T * (1 + gamma) + gamma * size + UNDERFLOW
         values = step.activate(step.apply(values))
     return values, error
 

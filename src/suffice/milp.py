@@ -65,8 +65,9 @@ class MilpOracle:
             answer = self._against(query, rival, budget)
             if isinstance(answer, Refuted):
                 return answer
-            doubt = doubt or (answer if isinstance(answer, Unknown) else None)
-        return doubt or Proved(by=NAME)
+            if isinstance(answer, Unknown) and doubt is None:
+                doubt = answer
+        return Proved(by=NAME) if doubt is None else doubt
 
     def _fixed(self, free: Bools) -> Verdict:
         """Nothing is free: the text itself, in exact arithmetic."""
@@ -226,7 +227,13 @@ class _Query:
         moved = (self.inputs.matrix @ chosen + self.inputs.offset).reshape(center.shape)
         if isinstance(region, Box):
             return np.where(free, np.clip(moved, region.lower, region.upper), center), None
-        return np.where(free, center + (moved - center) * (1 - 1e-9), center), None
+        return np.where(free, center + _pulled(region, moved - center), center), None
+
+
+def _pulled(ball: Ball, moved: Floats) -> Floats:
+    """Displacements pulled a hair inside a ball: HiGHS oversteps by its tolerance."""
+    size = np.linalg.norm(moved, ord=ball.p, axis=-1, keepdims=True)
+    return np.asarray(moved * np.minimum(1.0, ball.radius / np.maximum(size, 1e-300)) * (1 - 1e-12))
 
 
 def _input(program: _Program, region: Region, free: Bools) -> _Affine:

@@ -393,9 +393,8 @@ def compact(matrix: Floats) -> Floats:
     if size >= SPARSE_SIZE and _nonzero(matrix) < SPARSE_DENSITY * size:
         return sparse.csr_array(matrix)
     full = matrix.toarray() if sparse.issparse(matrix) else matrix  # type: ignore[attr-defined]
-    return np.ascontiguousarray(
-        full
-    )  # one memory order, so that equal weights give equal scores to the last bit
+    # one memory order, so that equal weights give equal scores to the last bit
+    return np.ascontiguousarray(full)
 
 
 def validated(steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -240,11 +240,15 @@ class WordSwap:
             listed = isinstance(others, Sequence) and not isinstance(others, str)
             if not listed or not all(isinstance(other, str) for other in (word, *others)):
                 raise InputError(f"The substitutes of {word!r} must be a list of words, not {others!r}.")
+        # texts are read in lower case: what is listed for Good holds for good too, unless good has a list
+        lower = {word.lower(): others for word, others in self.swaps.items()}
+        object.__setattr__(self, "swaps", {**lower, **self.swaps})
 
     def around(self, classifier: Classifier, text: Text) -> Region:
-        lower = {word.lower(): others for word, others in self.swaps.items()}
-        options = [self.swaps.get(token, lower.get(token.lower(), ())) for token in text.tokens]
-        return _choices(classifier, text, options)
+        return _choices(classifier, text, [self._options(token) for token in text.tokens])
+
+    def _options(self, token: str) -> Sequence[str]:
+        return self.swaps.get(token, self.swaps.get(token.lower(), ()))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -334,7 +338,10 @@ def _nearest(table: Floats, index: int, special: list[int], k: int) -> list[int]
     for axis in range(table.shape[1]):
         distance += (table[:, axis] - table[index, axis]) ** 2
     distance[[index, *special]] = np.inf
-    return [int(j) for j in np.argsort(distance, kind="stable")[:k]]
+    if k == 0:
+        return []
+    near = np.flatnonzero(distance <= np.partition(distance, k - 1)[k - 1])
+    return [int(j) for j in near[np.argsort(distance[near], kind="stable")][:k]]
 
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:

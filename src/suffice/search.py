@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from suffice.exact import confirm
 from suffice.network import Bools, Floats, Ints
 from suffice.oracles import BoundsOracle
 from suffice.restore import Restoration, stamina, strongest
-from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Unknown, Verdict, Witness
 
 BATCH = 8  # nodes per round
 STARTS = 6  # fresh attacks per node
@@ -80,6 +80,18 @@ class Node:
     def open(self) -> Bools:
         return ~(self.held | self.out)
 
+    @property
+    def proved(self) -> bool:
+        """Whether the tree from here on is complete evidence that nothing cheaper exists."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if node.children is not None:
+                waiting += node.children
+            elif not isinstance(node.reason, ByCost | ByAttack | ByRestoration):
+                return False
+        return True
+
 
 @dataclass(eq=False)
 class Outcome:
@@ -94,7 +106,6 @@ class Outcome:
     stats: dict[str, int]
     finished: bool
     reason: str = ""
-    sets: list[tuple[Bools, Proved]] = field(default_factory=list)
 
 
 class Search:
@@ -110,9 +121,11 @@ class Search:
         seed: int = 0,
         on_progress: Progress | None = None,
         oracle: BoundsOracle | None = None,
+        complete: Oracle | None = None,
     ) -> None:
         self.problem, self.costs, self.budget, self.seed = problem, costs, budget, seed
         self.oracle = oracle or BoundsOracle(problem)
+        self.complete: Oracle = complete or self.oracle
         self.include, self.exclude = include & problem.features, exclude & problem.features
         self.on_progress = on_progress
         self.attacks: list[Witness] = []
@@ -140,7 +153,7 @@ class Search:
             if effort:
                 self.stats["complete"] += len(fresh)
                 budget = Budget(self.budget.left, effort)
-                found: Sequence[Verdict] = self.oracle.ask(free, budget)
+                found: Sequence[Verdict] = self.complete.ask(free, budget)
             else:
                 found = self.oracle.ask_cheaply(free)
             for i, answer in zip(fresh, found, strict=True):
@@ -211,9 +224,9 @@ class Search:
         if self.best is None:
             return self._outcome(finished=False, reason="whether the exclusion can be met is undecided")
         self._greedy()
-        self._push(self.root)
+        self.push(self.root)
         while self.heap and not self.budget.spent:
-            self._round()
+            self.round()
         finished = not self.heap and not self.stuck
         return self._outcome(
             finished, "" if finished else "time is up" if self.heap else "some sets are undecided"
@@ -230,11 +243,11 @@ class Search:
         lower = self.upper if finished and witness is None else min(self.lower, self.upper)
         return Outcome(held, proof, lower, self.upper, self.root, witness, self.stats, finished, reason)
 
-    def _push(self, node: Node) -> None:
+    def push(self, node: Node) -> None:
         self.counter += 1
         heapq.heappush(self.heap, (node.lower, -int(node.held.sum() + node.out.sum()), self.counter, node))
 
-    def _round(self) -> None:
+    def round(self) -> None:
         """Take the nodes with the lowest bounds, close what can be closed, split the rest."""
         nodes = [heapq.heappop(self.heap)[3] for _ in range(min(BATCH, len(self.heap)))]
         self.stats["nodes"] += len(nodes)
@@ -267,7 +280,7 @@ class Search:
         node.children = (held, out)
         for child in node.children:
             if not self._closed_at_sight(child):
-                self._push(child)
+                self.push(child)
 
     # --- closing nodes ---
 
@@ -427,5 +440,12 @@ class Search:
 
 
 def optimal_sets(search: Search, cost: int) -> Iterator[tuple[Bools, Proved]]:
-    """Every explanation of exactly the optimal `cost`, each once, as they are found."""
-    raise NotImplementedError
+    """Every explanation of exactly the optimal `cost`, each once, as it is found; uses what `search` learnt."""
+    search.collect = cost
+    search.heap, search.stuck = [], []
+    search.root = Node(search.root.held, search.root.out, cost)
+    search.push(search.root)
+    while search.heap and not search.budget.spent:
+        search.round()
+        yield from search.found
+        search.found = []

@@ -36,7 +36,7 @@ Tensor: TypeAlias = Any  # torch is optional, so its types are not known here
 OnEpoch: TypeAlias = Callable[[float], None]
 
 PAD, UNKNOWN = "<PAD>", "<UNK>"
-BATCH, RATE, WARM_UP, DECAY, AVERAGE = 256, 3e-3, 200, 1e-4, 0.998
+RATE, DECAY, INERTIA = 3e-3, 1e-4, 0.998
 BAG_EPOCHS, BAG_RATE = 2, 1e-2
 
 
@@ -54,6 +54,7 @@ class Recipe:
     seed: int = 0
     drop: float = 0.3
     noise: float = 0.3
+    shift: bool = True
     words: int = 20_000
 
     def __post_init__(self) -> None:
@@ -356,9 +357,9 @@ def _fit(
     average = copy.deepcopy(model)
     best, reached = average, -1.0
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
-    rates = _rates(rate, epochs * math.ceil(len(train[0]) / BATCH))
+    paces = _paces(rate, epochs * math.ceil(len(train[0]) / _batch(len(train[0]))))
     for _ in range(epochs):
-        _epoch(torch, optimizer, model, average, train, recipe, rates)
+        _epoch(torch, optimizer, model, average, train, recipe, paces)
         accuracy = average.accuracy(torch, *dev)
         if accuracy > reached:
             best, reached = copy.deepcopy(average), accuracy
@@ -366,9 +367,16 @@ def _fit(
     return best
 
 
-def _rates(peak: float, steps: int) -> Iterator[float]:
-    """Up to the peak, then down to zero in a straight line."""
-    return (peak * min(1, (step + 1) / WARM_UP) * (1 - step / steps) for step in range(steps))
+def _batch(rows: int) -> int:
+    """Rows per step: few where there are few, so that there are steps enough."""
+    return min(256, max(32, rows // 200))
+
+
+def _paces(rate: float, steps: int) -> Iterator[tuple[float, float]]:
+    """For every step the rate, up within a tenth of the steps and then down to zero, and the average's inertia."""
+    warm = min(200, steps // 10 + 1)
+    for step in range(steps):
+        yield rate * min(1, (step + 1) / warm) * (1 - step / steps), min(INERTIA, (step + 1) / (step + 10))
 
 
 def _epoch(
@@ -378,18 +386,19 @@ def _epoch(
     average: _Model,
     train: tuple[Tensor, Tensor],
     recipe: Recipe,
-    rates: Iterator[float],
+    paces: Iterator[tuple[float, float]],
 ) -> None:
     """Once over the training rows in random order, the average following."""
     numbers, classes = train
-    for rows in torch.randperm(len(numbers)).split(BATCH):
-        optimizer.param_groups[0]["lr"] = next(rates)
-        seen = _shift(torch, _hide(torch, numbers[rows], recipe.drop))
+    for rows in torch.randperm(len(numbers)).split(_batch(len(numbers))):
+        optimizer.param_groups[0]["lr"], inertia = next(paces)
+        seen = _hide(torch, numbers[rows], recipe.drop)
+        seen = _shift(torch, seen) if recipe.shift else seen
         loss = torch.nn.functional.cross_entropy(model.scores(seen, recipe.noise), classes[rows])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        _follow(torch, average, model)
+        _follow(torch, average, model, inertia)
 
 
 def _hide(torch: Any, numbers: Tensor, share: float) -> Tensor:
@@ -406,11 +415,11 @@ def _shift(torch: Any, numbers: Tensor) -> Tensor:
     return torch.where(source >= 0, numbers.gather(1, source.clamp(min=0)), torch.zeros_like(numbers))
 
 
-def _follow(torch: Any, average: _Model, model: _Model) -> None:
+def _follow(torch: Any, average: _Model, model: _Model, inertia: float) -> None:
     """Move the average a little towards the model."""
     with torch.no_grad():
         for mean, value in zip(average.parameters(), model.parameters(), strict=True):
-            mean.lerp_(value, 1 - AVERAGE)
+            mean.lerp_(value, 1 - inertia)
 
 
 # --- from torch to a classifier ---
@@ -508,6 +517,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         default=plain.noise,
         help="how much embeddings are shaken (default %(default)s)",
     )
+    add("--no-shift", dest="shift", action="store_false", help="texts always start at the first position")
     add("--words", type=int, default=plain.words, help="most words in the vocabulary (default %(default)s)")
     add("--more", metavar="FILE", help="more rows with these labels, of which only the words are learned")
     add("--dev", metavar="FILE", help="rows to choose the epoch by (default: a tenth of DATA)")
@@ -566,12 +576,18 @@ def _command(args: argparse.Namespace) -> str:
     parts = ["suffice", "train", *args.data]
     for name, value in vars(args).items():
         if name in Recipe.__slots__ and value != parser.get_default(name):
-            parts += [f"--{name}", ",".join(map(str, value)) if name == "hidden" else str(value)]
+            parts += _option(name, value)
     for name in ("more", "dev", "labels"):
         parts += [f"--{name}", getattr(args, name)] if getattr(args, name) else []
     for path in args.test:
         parts += ["--test", path]
     return shlex.join([*parts, "--out", args.out])
+
+
+def _option(name: str, value: Any) -> list[str]:
+    if name == "shift":
+        return ["--no-shift"]
+    return [f"--{name}", ",".join(map(str, value)) if name == "hidden" else str(value)]
 
 
 def shape(classifier: Classifier, recipe: Recipe) -> str:

@@ -6,12 +6,13 @@ The contract of every oracle: it may always answer Unknown; it may answer Proved
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from suffice.certificate import Certificate
 from suffice.network import Bools, Floats, Network
 from suffice.perturb import Region
 
@@ -47,15 +48,50 @@ class Problem:
 class Witness:
     """A perturbed input that was run through the network and does not keep the label.
 
-    `positions` are the words it changes, `words` what each of them became where the set is one of real words,
-    `shares` the mixture of corners where the set is a hull and the point is not a corner.
+    `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
+    the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
+    changed words became, real words where the set is one of words (`real`), else only the nearest ones.
     """
 
     point: Floats
     positions: tuple[int, ...]
-    label: int
+    rival: int
     margin: float
     shares: Floats | None = None
+    label: str = ""
+    words: tuple[str, ...] = ()
+    real: bool = False
+
+    def __str__(self) -> str:
+        what = "becomes" if self.real else "moves towards"
+        moves = ", ".join(f"word {i} {what} {word!r}" for i, word in zip(self.positions, self.words, strict=True))
+        return f"{self.label or self.rival} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "margin": self.margin,
+            "positions": list(self.positions),
+            "words": list(self.words),
+            "real_words": self.real,
+            "rival": self.rival,
+            "shares": None if self.shares is None else self.shares.tolist(),
+            "point": self.point.tolist(),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Witness:
+        shares = data["shares"]
+        return Witness(
+            point=np.array(data["point"], dtype=np.float64),
+            positions=tuple(data["positions"]),
+            rival=data["rival"],
+            margin=data["margin"],
+            shares=None if shares is None else np.array(shares, dtype=np.float64),
+            label=data["label"],
+            words=tuple(data["words"]),
+            real=data["real_words"],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +100,7 @@ class Proved:
 
     evidence: Any = None
     by: str = "bounds"
+    certificate: Certificate | None = None
 
     def __bool__(self) -> bool:
         return True
@@ -75,6 +112,7 @@ class Refuted:
 
     witness: Witness
     by: str = "bounds"
+    certificate: Certificate | None = None
 
     def __bool__(self) -> bool:
         return False
@@ -123,10 +161,3 @@ class Oracle(Protocol):
     def ask(self, free: Bools, budget: Budget) -> Sequence[Verdict]:
         """One verdict for each row of `free` (n, length)."""
 
-
-def masks(length: int, sets: Sequence[Sequence[int]]) -> Bools:
-    """Boolean rows (n, length) that mark the given positions."""
-    rows = np.zeros((len(sets), length), dtype=bool)
-    for row, positions in zip(rows, sets, strict=True):
-        row[list(positions)] = True
-    return rows

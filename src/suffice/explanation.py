@@ -1,0 +1,143 @@
+"""Explanation: the answer as data, with its text, label, cost and bound; JSON in and out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from suffice.certificate import Certificate
+from suffice.text import Text, Word
+from suffice.verdict import Witness
+
+Status: TypeAlias = Literal["optimal", "sufficient", "infeasible", "unknown"]
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Which words suffice to decide the label, what was proved about them, and at what cost.
+
+    status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (proved robust, optimality open),
+    "infeasible" (an exclude constraint cannot be met; `witness` shows why), "unknown" (nothing better than
+    the whole text was proved).
+    """
+
+    status: Status
+    positions: tuple[int, ...]
+    words: tuple[Word, ...]
+    cost: float
+    lower_bound: float
+    label: str
+    text: Text
+    witness: Witness | None = None
+    certificate: Certificate | None = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return sentence(self)
+
+    def __repr__(self) -> str:
+        return f"<Explanation {self.status}: {self.label} because of {[w.text for w in self.words]}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; the certificate is named by its digest, its evidence is in its own file."""
+        return {
+            "format": FORMAT,
+            "status": self.status,
+            "label": self.label,
+            "positions": list(self.positions),
+            "words": [asdict(word) for word in self.words],
+            "cost": self.cost,
+            "lower_bound": self.lower_bound,
+            "text": _text_to_dict(self.text),
+            "witness": None if self.witness is None else self.witness.to_dict(),
+            "certificate": None if self.certificate is None else self.certificate.summary(),
+            "stats": dict(self.stats),
+            "meta": dict(self.meta),
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(source: str) -> Explanation:
+        """The explanation that `to_json` wrote, without the certificate's evidence."""
+        data = json.loads(source)
+        return Explanation(
+            status=data["status"],
+            positions=tuple(data["positions"]),
+            words=tuple(Word(**word) for word in data["words"]),
+            cost=data["cost"],
+            lower_bound=data["lower_bound"],
+            label=data["label"],
+            text=_text_from_dict(data["text"]),
+            witness=None if data["witness"] is None else Witness.from_dict(data["witness"]),
+            stats=data["stats"],
+            meta=data["meta"],
+        )
+
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.html import page
+
+        return page(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        from suffice.render.html import fragment
+
+        return fragment(self)
+
+
+def sentence(result: Explanation) -> str:
+    """The answer in one sentence that a non-expert understands."""
+    total = len(result.text.words)
+    names = ", ".join(word.text for word in result.words)
+    kept = f"the label {result.label!r}"
+    match result.status:
+        case "optimal" if not result.positions:
+            return f"No word is needed: {kept} stays whatever the allowed changes (proved)."
+        case "optimal":
+            return f"{len(result.positions)} of {total} words suffice for {kept}, and no cheaper set does (proved): {names}."
+        case "sufficient":
+            gap = f"costs {result.cost:g}; no set below {result.lower_bound:g} can do"
+            return f"{len(result.positions)} of {total} words suffice for {kept} (proved; {gap}): {names}."
+        case "infeasible":
+            return f"No set without the excluded words suffices: changing only them gives {_flipped(result)} instead of {result.label!r}."
+        case "unknown":
+            return f"Undecided within the limit: nothing better than the whole text was proved for {kept}."
+
+
+def _flipped(result: Explanation) -> str:
+    return repr(result.witness.label) if result.witness is not None else "another label"
+
+
+def _text_to_dict(text: Text) -> dict[str, Any]:
+    return {
+        "source": text.source,
+        "tokens": list(text.tokens),
+        "indices": list(text.indices),
+        "words": [asdict(word) for word in text.words],
+        "unknown": list(text.unknown),
+        "cut": list(text.cut),
+    }
+
+
+def _text_from_dict(data: Mapping[str, Any]) -> Text:
+    def ints(values: Sequence[int]) -> tuple[int, ...]:
+        return tuple(int(v) for v in values)
+
+    return Text(
+        source=data["source"],
+        tokens=tuple(data["tokens"]),
+        indices=ints(data["indices"]),
+        words=tuple(Word(**word) for word in data["words"]),
+        unknown=ints(data["unknown"]),
+        cut=tuple(data["cut"]),
+    )

@@ -1,0 +1,141 @@
+"""The paper's first algorithm: implicit hitting sets, with sparse attacks (method "hs").
+
+Every explanation must hit every counterexample (share a word with the words it changes). So: take the cheapest
+set that hits all counterexamples known, ask whether it suffices, and if not, learn a new counterexample, made as
+sparse as attacks allow because small sets rule out most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from suffice.attack import Attacker
+from suffice.cost import Costs
+from suffice.errors import MissingExtra
+from suffice.exact import confirm
+from suffice.network import Bools
+from suffice.search import Node, Outcome, Progress
+from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Witness
+
+TRIALS = 32  # random sets of free words per size in the sparse attack
+
+
+def hitting_sets(
+    problem: Problem,
+    costs: Costs,
+    include: Bools,
+    exclude: Bools,
+    budget: Budget,
+    oracle: Oracle,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+    sparse: bool = True,
+) -> Outcome:
+    """The cheapest explanation by implicit hitting sets."""
+    hunt = _Hunt(problem, costs, include, exclude, budget, oracle, seed, on_progress, sparse)
+    try:
+        return hunt.run()
+    except KeyboardInterrupt:
+        return hunt.outcome("interrupted")
+
+
+class _Hunt:
+    def __init__(
+        self,
+        problem: Problem,
+        costs: Costs,
+        include: Bools,
+        exclude: Bools,
+        budget: Budget,
+        oracle: Oracle,
+        seed: int,
+        on_progress: Progress | None,
+        sparse: bool,
+    ) -> None:
+        self.problem, self.costs, self.budget, self.oracle = problem, costs, budget, oracle
+        self.include, self.exclude = include & problem.features, exclude & problem.features
+        self.on_progress, self.sparse = on_progress, sparse
+        self.attacker, self.rng = Attacker.of(problem), np.random.default_rng(seed)
+        self.stats = {"queries": 0, "nodes": 0}
+        self.everything = problem.features & ~self.exclude
+        self.best: tuple[Bools, Proved] | None = None
+        self.lower = costs.of(self.include)
+
+    def run(self) -> Outcome:
+        first = self._ask(self.everything)
+        if isinstance(first, Refuted):
+            return self.outcome(witness=first.witness, finished=True)
+        if not isinstance(first, Proved):
+            return self.outcome(first.reason)
+        self.best = (self.everything, first)
+        hitman = _hitman(self.costs, np.flatnonzero(self.everything & ~self.include))
+        while not self.budget.spent:
+            held = self.include.copy()
+            held[hitman.get() or []] = True
+            self.lower = self.costs.of(held)
+            self._report()
+            answer = self._ask(held)
+            if isinstance(answer, Proved):
+                self.best = (held, answer)
+                return self.outcome(finished=True)
+            if not isinstance(answer, Refuted):
+                return self.outcome(answer.reason)
+            for words in self._learn(held, answer.witness):
+                hitman.hit(words)
+        return self.outcome("time is up")
+
+    def _ask(self, held: Bools) -> Any:
+        self.stats["queries"] += 1
+        return self.oracle.ask((self.problem.features & ~held)[None], self.budget)[0]
+
+    def _learn(self, held: Bools, witness: Witness) -> Iterable[list[int]]:
+        """The words of the counterexample that an explanation may hold, after the sparse attack."""
+        self.stats["nodes"] += 1
+        witnesses = [witness]
+        if self.sparse:
+            witnesses.append(sparse_attack(self.attacker, witness, self.rng))
+        allowed = self.everything & ~self.include
+        for found in witnesses:
+            yield [int(i) for i in found.positions if allowed[i] and not held[i]]
+
+    def _report(self) -> None:
+        if self.on_progress is not None and self.best is not None:
+            upper = self.costs.of(self.best[0])
+            self.on_progress(min(self.lower, upper), upper, self.budget.elapsed, self.best[0])
+
+    def outcome(self, reason: str = "", witness: Witness | None = None, finished: bool = False) -> Outcome:
+        held, proof = self.best if self.best is not None else (None, None)
+        upper = self.costs.of(self.everything) + 1 if held is None else self.costs.of(held)
+        root = Node(self.include, self.exclude, self.lower)
+        return Outcome(held, proof, min(self.lower, upper), upper, root, witness, self.stats, finished, reason)
+
+
+def sparse_attack(attacker: Attacker, witness: Witness, rng: np.random.Generator) -> Witness:
+    """Lower the number of changed words as long as attacks on random smaller sets succeed."""
+    best = witness
+    while len(best.positions) > 1:
+        size = len(best.positions) - 1
+        free = np.zeros((TRIALS, len(attacker.problem.features)), dtype=bool)
+        push = attacker.push.min(0)[list(best.positions)]
+        for row in free:
+            keys = rng.exponential(size=len(push)) / np.maximum(-push, 1e-12)
+            row[np.array(best.positions)[np.argsort(keys)[:size]]] = True
+        attempt = attacker.attack(free, restarts=1, seed=int(rng.integers(2**31)))
+        hits = np.flatnonzero(attempt.margin <= 0)
+        found = [w for w in confirm(attacker.problem, attempt.point[hits], free[hits]) if w is not None]
+        if not found:
+            return best
+        best = min(found, key=lambda w: len(w.positions))
+    return best
+
+
+def _hitman(costs: Costs, words: Iterable[int]) -> Any:
+    try:
+        from pysat.examples.hitman import Hitman
+    except ImportError as error:
+        raise MissingExtra("hs", "python-sat") from error
+    weights = {int(word): int(costs.units[word]) for word in words}
+    return Hitman(solver="g4", htype="sorted", weights=weights)
