@@ -1,15 +1,15 @@
 """suffice: which words of a text are enough to decide a neural text classifier's answer, with proof."""
 
 from suffice.certificate import Certificate
-
+from suffice.check import check
 from suffice.classifier import Classifier, Prediction, load
-from suffice.flip import Contrast
 from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
-from suffice.verbs import contrast, explain, explain_all, is_robust
 from suffice.explanation import Explanation
+from suffice.flip import Contrast
 from suffice.network import Network
 from suffice.perturb import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
 from suffice.text import Text, Word
+from suffice.verbs import contrast, explain, explain_all, is_robust
 from suffice.verdict import Proved, Refuted, Unknown, Witness
 from suffice.version import __version__
 
@@ -39,7 +39,7 @@ __all__ = [
     "Word",
     "WordSwap",
     "__version__",
-
+    "check",
     "contrast",
     "explain",
     "explain_all",

@@ -24,9 +24,7 @@ class Attempt:
 
     def better(self, other: Attempt) -> Attempt:
         wins = other.margin < self.margin
-        return Attempt(
-            np.minimum(self.margin, other.margin), np.where(wins[:, None, None], other.point, self.point)
-        )
+        return Attempt(np.minimum(self.margin, other.margin), np.where(wins[:, None, None], other.point, self.point))
 
 
 def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, Floats]:
@@ -47,9 +45,7 @@ def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, F
     return margin, back.reshape(points.shape)
 
 
-def descend(
-    problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: int, deepest: bool = False
-) -> Attempt:
+def descend(problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: int, deepest: bool = False) -> Attempt:
     """Corner steps from `start`, a few rounds, until every row has flipped (or all the way, for the `deepest`)."""
     point = start
     best = Attempt(np.full(len(free), np.inf), point)

@@ -104,9 +104,7 @@ def _bounding_box(region: Region) -> Interval:
             return points.min(1), points.max(1)
 
 
-def _magnitudes(
-    steps: Sequence[Step], box: Interval
-) -> tuple[tuple[Floats, ...], tuple[Interval, ...], Floats]:
+def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...], tuple[Interval, ...], Floats]:
     """Sizes and interval bounds of every step over `box`, widened well beyond rounding."""
     lower, upper = (side.ravel() for side in box)
     sizes, reach = [], []
@@ -367,9 +365,7 @@ def hidden(form: Form, inputs: Inputs, signs: Signs | None = None, first: Interv
 
     `first` are the bounds of the first step, when the caller has them: splits do not change them.
     """
-    found = Hidden(
-        *(np.zeros((len(inputs), form.units)) for _ in range(5)), np.zeros((len(inputs), form.units), bool)
-    )
+    found = Hidden(*(np.zeros((len(inputs), form.units)) for _ in range(5)), np.zeros((len(inputs), form.units), bool))
     for place, part in enumerate(form.slices):
         given = first if place == 0 else None
         lower, upper = given or step_bounds(form, inputs, found, place)
@@ -420,9 +416,7 @@ def _rows_bound(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Flo
         return anchored + inputs.shared_fall(rows.reshape(len(rows), *form.shape))
     chunk = max(1, CHUNK_NUMBERS // (len(rows) * form.problem.network.inputs))
     parts = [slice(i, i + chunk) for i in range(0, len(inputs), chunk)]
-    return np.concatenate(
-        [_backward(form, inputs.take(part), found.take(part), place, rows) for part in parts]
-    )
+    return np.concatenate([_backward(form, inputs.take(part), found.take(part), place, rows) for part in parts])
 
 
 def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Floats) -> Floats:

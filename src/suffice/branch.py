@@ -111,9 +111,7 @@ def decide(form: Form, free: Bools, budget: Budget) -> list[Verdict]:
     """Do the words that are not free suffice? A verdict for each row of `free` (n, length)."""
     inputs = Free(form.problem.region, free)
     if isinstance(form.problem.region, Choice):
-        inputs = replace(
-            inputs, allowed=np.ones((len(free), *form.problem.region.points.shape[:2]), dtype=bool)
-        )
+        inputs = replace(inputs, allowed=np.ones((len(free), *form.problem.region.points.shape[:2]), dtype=bool))
     rivals = [list(range(len(form.problem.rivals)))] * len(free)
     answers = Branching(form, inputs, rivals, 1.0, budget).run()
     return [answer for answer in answers if not isinstance(answer, Restorable)]
@@ -140,8 +138,7 @@ class Branching:
     ) -> None:
         self.form, self.sign, self.budget = form, sign, budget
         self.questions = [
-            _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine])
-            for q, mine in enumerate(rivals)
+            _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)
         ]
 
     def _root(self, question: int, rival: int, inputs: Free | Restored) -> _Node:
@@ -165,9 +162,7 @@ class Branching:
 
     def _hardest(self) -> list[_Node]:
         """The subproblems to split next: the lowest bounds of every undecided question within its budget."""
-        live = [
-            q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems
-        ]
+        live = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
         if self.budget.spent:
             return []
         share = max(1, min(PER_QUESTION, BATCH // max(1, len(live))))
@@ -236,9 +231,7 @@ class Branching:
                 for i in np.flatnonzero(own >= 0):
                     restored = (points[i] == center).all(-1)
                     if (restored | (points[i] == inputs.start[i]).all(-1)).all():
-                        self.questions[nodes[i].question].answer = Restorable(
-                            restored & self.form.problem.features
-                        )
+                        self.questions[nodes[i].question].answer = Restorable(restored & self.form.problem.features)
 
     # --- splitting ---
 
@@ -389,10 +382,7 @@ def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
         order = options[np.argsort(_values(form, node.rows)[position, options], kind="stable")]
         chosen = np.isin(np.arange(inputs.allowed.shape[-1]), order[: max(1, len(order) // 2)])
         node.cut = (position, tuple(int(i) for i in np.flatnonzero(chosen)))
-        sides = [
-            replace(inputs, allowed=inputs.allowed & (~mark[:, None] | keep)[None])
-            for keep in (chosen, ~chosen)
-        ]
+        sides = [replace(inputs, allowed=inputs.allowed & (~mark[:, None] | keep)[None]) for keep in (chosen, ~chosen)]
     for child, side in zip(node.children, sides, strict=True):
         child.inputs, child.first = side, None
     return node.children
@@ -447,12 +437,8 @@ def _phase_one(columns: _Columns, constraint: Floats, limit: Floats, owners: lis
         bounds=[*columns.range, (0, None)],
         method="highs",
     )
-    weights = (
-        np.zeros(len(owners)) if found.status != 0 else np.maximum(-found.ineqlin.marginals[: len(owners)], 0)
-    )
-    scale = (
-        0.0 if found.status != 0 else min(1e6 * float(form.margin_size.max()) / max(found.fun, 1e-12), 1e12)
-    )
+    weights = np.zeros(len(owners)) if found.status != 0 else np.maximum(-found.ineqlin.marginals[: len(owners)], 0)
+    scale = 0.0 if found.status != 0 else min(1e6 * float(form.margin_size.max()) / max(found.fun, 1e-12), 1e12)
     return _spread_multipliers(weights * scale, owners, form)
 
 
@@ -484,9 +470,7 @@ def _linear_view(
     return objective, (stacked, np.array(constants)), owners
 
 
-def _smooth_dual(
-    form: Form, inputs: Free, bounds: Hidden, node: _Node
-) -> tuple[Floats, Floats | None, Floats | None]:
+def _smooth_dual(form: Form, inputs: Free, bounds: Hidden, node: _Node) -> tuple[Floats, Floats | None, Floats | None]:
     """For round sets no linear program fits: climb the concave dual itself; its minimiser is the candidate."""
     owners = np.flatnonzero(node.signs)
     rows, signs = margin_rows(form, np.array([node.rival])), node.signs[None]
@@ -558,9 +542,7 @@ class _Columns:
         owner = np.tile(np.repeat(np.arange(len(words)), dimension), 2)
         extra = (owner[None] == np.arange(len(words))[:, None]).astype(float)
         ranges: list[tuple[float | None, float | None]] = [(0.0, None)] * matrix.shape[1]
-        return _Columns(
-            inputs, matrix, region.center.ravel(), ranges, extra, np.full(len(words), region.radius)
-        )
+        return _Columns(inputs, matrix, region.center.ravel(), ranges, extra, np.full(len(words), region.radius))
 
     @staticmethod
     def _mixture(inputs: Free, region: Hull | Choice, free: Bools) -> _Columns:

@@ -19,9 +19,7 @@ from suffice.verdict import Problem, Proved, Witness
 Line = dict[str, Any]
 
 
-def header(
-    classifier: Classifier, text: Text, problem: Problem, perturbation: Mapping[str, Any], claim: Line
-) -> Line:
+def header(classifier: Classifier, text: Text, problem: Problem, perturbation: Mapping[str, Any], claim: Line) -> Line:
     return {
         "certificate": FORMAT,
         "model": classifier.digest,
@@ -116,5 +114,3 @@ def positions(mask: Bools) -> list[int]:
 
 def assemble(head: Line, *parts: Iterator[Line] | Sequence[Line]) -> Certificate:
     return Certificate((head, *(line for part in parts for line in part)))
-
-

@@ -122,12 +122,8 @@ class Classifier:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         header = {**_header(self), "digest": self.digest, "meta": dict(self.meta)}
-        (path / "classifier.json").write_text(
-            json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-        (path / "vocabulary.txt").write_text(
-            "\n".join(self.vocabulary) + "\n", encoding="utf-8", newline="\n"
-        )
+        (path / "classifier.json").write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (path / "vocabulary.txt").write_text("\n".join(self.vocabulary) + "\n", encoding="utf-8", newline="\n")
         tensors = {"embedding": self.table}
         for place, step in enumerate(self.network.steps):
             tensors |= _step_tensors(place, step)
@@ -149,9 +145,7 @@ def load(name: str | Path) -> Classifier:
     except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
         if isinstance(error, ModelError):
             raise
-        raise ModelError(
-            f"The model in {str(name)!r} is damaged: {type(error).__name__}: {error}."
-        ) from error
+        raise ModelError(f"The model in {str(name)!r} is damaged: {type(error).__name__}: {error}.") from error
     if header.get("digest") != classifier.digest:
         raise ModelError(f"The model in {str(name)!r} is damaged: its digest does not match its files.")
     return classifier
@@ -253,9 +247,7 @@ def _validate(classifier: Classifier) -> None:
         raise ModelError("The vocabulary holds a word twice.")
     for role in (classifier.pad, classifier.unknown):
         if role not in classifier.lookup:
-            raise ModelError(
-                f"The vocabulary lacks {role!r}, which the classifier uses for padding or unknown words."
-            )
+            raise ModelError(f"The vocabulary lacks {role!r}, which the classifier uses for padding or unknown words.")
     if not isinstance(classifier.length, int) or classifier.length < 1:
         raise ModelError(f"The length must be a positive whole number, not {classifier.length!r}.")
     expected = classifier.length * table.shape[1]
@@ -264,9 +256,7 @@ def _validate(classifier: Classifier) -> None:
             f"The network takes {classifier.network.inputs} numbers, but {classifier.length} words × "
             f"{table.shape[1]} dimensions give {expected}."
         )
-    if len(classifier.labels) != classifier.network.outputs or len(set(classifier.labels)) != len(
-        classifier.labels
-    ):
+    if len(classifier.labels) != classifier.network.outputs or len(set(classifier.labels)) != len(classifier.labels):
         raise ModelError(
             f"There are {len(set(classifier.labels))} different labels for {classifier.network.outputs} outputs."
         )

@@ -39,9 +39,7 @@ class Costs:
 def costs(cost: Cost, text: Text) -> Costs:
     """The cost of every position: 1 each, or what the mapping or function says of the word."""
     prices = [_price(cost, text, position) for position in range(len(text))]
-    unit = Fraction(
-        math.gcd(*(p.numerator * (_common(prices) // p.denominator) for p in prices)), _common(prices)
-    )
+    unit = Fraction(math.gcd(*(p.numerator * (_common(prices) // p.denominator) for p in prices)), _common(prices))
     if max(prices) / unit > FINEST:
         unit = max(prices) / FINEST
     units = np.array([max(1, round(p / unit)) for p in prices], dtype=np.float64)
@@ -57,11 +55,6 @@ def _price(cost: Cost, text: Text, position: int) -> Fraction:
     if cost is None:
         return Fraction(1)
     value = cost(word) if callable(cost) else cost.get(word, cost.get(word.lower(), 1.0))
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not math.isfinite(value)
-        or value <= 0
-    ):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
         raise InputError(f"The cost of {word!r} must be a positive number, not {value!r}.")
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(int(value))

@@ -53,9 +53,7 @@ def _integers(array: Floats) -> tuple[np.typing.NDArray[np.object_], int]:
     return whole.reshape(array.shape), scale
 
 
-def confirm(
-    problem: Problem, points: Floats, free: Bools, shares: Floats | None = None
-) -> list[Witness | None]:
+def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None = None) -> list[Witness | None]:
     """For each point a Witness, if it changes free words only, lies in the region and does not keep the label.
 
     Floats decide where the error bound lets them, exact arithmetic where it does not; a tie does not keep the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -51,8 +52,8 @@ class Explanation:
             "label": self.label,
             "positions": list(self.positions),
             "words": [asdict(word) for word in self.words],
-            "cost": self.cost,
-            "lower_bound": self.lower_bound,
+            "cost": _finite(self.cost),
+            "lower_bound": _finite(self.lower_bound),
             "text": _text_to_dict(self.text),
             "witness": None if self.witness is None else self.witness.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.summary(),
@@ -71,8 +72,8 @@ class Explanation:
             status=data["status"],
             positions=tuple(data["positions"]),
             words=tuple(Word(**word) for word in data["words"]),
-            cost=data["cost"],
-            lower_bound=data["lower_bound"],
+            cost=math.inf if data["cost"] is None else data["cost"],
+            lower_bound=math.inf if data["lower_bound"] is None else data["lower_bound"],
             label=data["label"],
             text=_text_from_dict(data["text"]),
             witness=None if data["witness"] is None else Witness.from_dict(data["witness"]),
@@ -112,6 +113,11 @@ def sentence(result: Explanation) -> str:
             return f"No set without the excluded words suffices: changing only them gives {_flipped(result)} instead of {result.label!r}."
         case "unknown":
             return f"Undecided within the limit: nothing better than the whole text was proved for {kept}."
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: the cost of what does not exist is null."""
+    return value if math.isfinite(value) else None
 
 
 def _flipped(result: Explanation) -> str:

@@ -72,7 +72,11 @@ class Contrast:
             proved = "No allowed change of any words flips the label (proved)."
             return proved if self.status == "none" else "Undecided: no flip was found, none was ruled out."
         words = ", ".join(word.text for word in self.words)
-        best = "and no cheaper set does (proved)" if self.status == "optimal" else f"at least {self.lower_bound:g} is needed"
+        best = (
+            "and no cheaper set does (proved)"
+            if self.status == "optimal"
+            else f"at least {self.lower_bound:g} is needed"
+        )
         how = "" if self.flip.real else ", the nearest real words being only an illustration"
         return f"Changing {words} turns {self.label!r} into {self.flip.label!r}, {best}: {self.flipped_text}{how}"
 
@@ -83,8 +87,8 @@ class Contrast:
             "label": self.label,
             "positions": list(self.positions),
             "words": [asdict(word) for word in self.words],
-            "cost": self.cost,
-            "lower_bound": self.lower_bound,
+            "cost": self.cost if self.flip is not None else None,
+            "lower_bound": self.lower_bound if self.status != "none" else None,
             "text": self.text.source,
             "flipped_text": self.flipped_text,
             "flip": None if self.flip is None else self.flip.to_dict(),
@@ -126,9 +130,7 @@ def _first_flip(problem: Problem, oracle: BoundsOracle, seed: int) -> Witness | 
     return sparse_attack(oracle.attacker, answer.witness, np.random.default_rng(seed))
 
 
-def _report(
-    on_progress: Progress | None, lower: int, costs: Costs, best: Witness | None, budget: Budget
-) -> None:
+def _report(on_progress: Progress | None, lower: int, costs: Costs, best: Witness | None, budget: Budget) -> None:
     if on_progress is not None and best is not None:
         mask = np.zeros(len(costs.units), dtype=bool)
         mask[list(best.positions)] = True

@@ -156,9 +156,7 @@ class _Program:
 
     def wide(self, matrix: Any) -> Any:
         """The matrix with a column for every variable of today."""
-        return sparse.csr_array(
-            (matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], len(self.lower))
-        )
+        return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], len(self.lower)))
 
     def relu(self, z: _Affine, relu: Bools, lower: Floats, upper: Floats) -> _Affine:
         """relu(z) where `relu` marks it, given bounds of z: a binary variable for each unstable unit."""
@@ -171,9 +169,7 @@ class _Program:
         self.row([after, -before, -sparse.diags_array(low).tocsr() @ active], -np.inf, -low)
         self.row([after, -sparse.diags_array(high).tocsr() @ active], -np.inf, 0.0)
         linear = z.keep(~relu | (lower >= 0))
-        place = sparse.csr_array(
-            (np.ones(len(loose)), (loose, np.arange(len(loose)))), (len(relu), len(loose))
-        )
+        place = sparse.csr_array((np.ones(len(loose)), (loose, np.arange(len(loose)))), (len(relu), len(loose)))
         return _Affine(self.wide(linear.matrix) + self.wide(place @ after), linear.offset)
 
     def solve(self, objective: Floats, seconds: float) -> Any:
@@ -242,9 +238,7 @@ def _input(program: _Program, region: Region, free: Bools) -> _Affine:
         return _mixture(program, region, free)
     center = region.center.ravel()
     places = np.flatnonzero(np.repeat(free, region.center.shape[1]))
-    spread = sparse.csr_array(
-        (np.ones(len(places)), (places, np.arange(len(places)))), (len(center), len(places))
-    )
+    spread = sparse.csr_array((np.ones(len(places)), (places, np.arange(len(places)))), (len(center), len(places)))
     if isinstance(region, Box):
         return _Affine(spread @ program.add(*_sides(region, places)), center)
     limit = np.full(len(places), region.radius)

@@ -207,18 +207,7 @@ class Dropout:
 
 
 Layer: TypeAlias = (
-    Dense
-    | Conv1d
-    | Conv2d
-    | MaxPool
-    | AvgPool
-    | BatchNorm
-    | Relu
-    | Mean
-    | Transpose
-    | Grid
-    | Flatten
-    | Dropout
+    Dense | Conv1d | Conv2d | MaxPool | AvgPool | BatchNorm | Relu | Mean | Transpose | Grid | Flatten | Dropout
 )
 
 
@@ -400,14 +389,8 @@ def compact(matrix: Floats) -> Floats:
 def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps, once their shapes fit together and every number is finite."""
     for place, step in enumerate(steps):
-        if (
-            step.weight.ndim != 2
-            or step.bias.shape != (step.weight.shape[0],)
-            or step.relu.shape != step.bias.shape
-        ):
-            raise ModelError(
-                f"Step {place} has a weight of {step.weight.shape} and a bias of {step.bias.shape}."
-            )
+        if step.weight.ndim != 2 or step.bias.shape != (step.weight.shape[0],) or step.relu.shape != step.bias.shape:
+            raise ModelError(f"Step {place} has a weight of {step.weight.shape} and a bias of {step.bias.shape}.")
         if place and step.weight.shape[1] != len(steps[place - 1].bias):
             raise ModelError(
                 f"Step {place} takes {step.weight.shape[1]} values but step {place - 1} gives {len(steps[place - 1].bias)}."

@@ -282,16 +282,12 @@ class Boxes:
         except (ValueError, TypeError) as error:
             raise InputError(f"Boxes must be two arrays of numbers of shape {center.shape}.") from error
         if lower.shape != center.shape or upper.shape != center.shape:
-            raise InputError(
-                f"Boxes must be two arrays of shape {center.shape}, not {lower.shape} and {upper.shape}."
-            )
+            raise InputError(f"Boxes must be two arrays of shape {center.shape}, not {lower.shape} and {upper.shape}.")
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             raise InputError("Boxes must hold finite numbers only.")
         outside = ~((lower <= center) & (center <= upper)).all(-1)
         if outside.any():
-            raise InputError(
-                f"The box at position {int(outside.argmax())} does not contain the word's own point."
-            )
+            raise InputError(f"The box at position {int(outside.argmax())} does not contain the word's own point.")
         return Box(center, lower, upper)
 
     def to_dict(self) -> dict[str, Any]:
@@ -347,8 +343,7 @@ def _nearest(table: Floats, index: int, special: list[int], k: int) -> list[int]
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:
     """A Choice of the word itself and its options; missing options repeat the word's own point."""
     names = tuple(
-        (word, *dict.fromkeys(o for o in extra if o != word))
-        for word, extra in zip(text.tokens, options, strict=True)
+        (word, *dict.fromkeys(o for o in extra if o != word)) for word, extra in zip(text.tokens, options, strict=True)
     )
     unknown = classifier.lookup[classifier.unknown]
     most = max(map(len, names))

@@ -61,9 +61,7 @@ def stamina(problem: Problem, starts: Floats, rivals: Ints, opened: Bools, cost:
     while len(alive):
         margin = _margin(problem, current[alive], rivals[alive])
         alive = alive[margin < 0]
-        word, margin = _best_restoration(
-            problem, current[alive], rivals[alive], opened[alive] & ~words[alive], cost
-        )
+        word, margin = _best_restoration(problem, current[alive], rivals[alive], opened[alive] & ~words[alive], cost)
         total[alive[word < 0]] = np.inf
         alive, word = alive[word >= 0], word[word >= 0]
         for item, w in zip(alive, word, strict=True):

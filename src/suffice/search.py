@@ -228,9 +228,7 @@ class Search:
         while self.heap and not self.budget.spent:
             self.round()
         finished = not self.heap and not self.stuck
-        return self._outcome(
-            finished, "" if finished else "time is up" if self.heap else "some sets are undecided"
-        )
+        return self._outcome(finished, "" if finished else "time is up" if self.heap else "some sets are undecided")
 
     def _infeasible(self) -> Witness | None:
         """Fix everything that may be fixed: if even that fails, no explanation exists."""
@@ -430,9 +428,7 @@ class Search:
         bounds = hidden(self.oracle.form, inputs.take(slice(0, 1)))
         rivals = np.arange(len(self.problem.rivals))
         wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
-        found = margin_bound(
-            self.oracle.form, wide, spread, margin_rows(self.oracle.form, rivals), plain(spread)
-        )
+        found = margin_bound(self.oracle.form, wide, spread, margin_rows(self.oracle.form, rivals), plain(spread))
         harm = -self.problem.region.support(found.inputs) + (found.inputs * self.problem.center).sum(-1)
         words = np.flatnonzero(held & ~self.include)
         score = harm.max(0)[words] / self.costs.units[words]

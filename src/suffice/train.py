@@ -70,13 +70,9 @@ class Recipe:
             *self.hidden,
         )
         if min(counts) < 1:
-            raise InputError(
-                "Length, dimension, hidden sizes, filters, window, epochs and words must be at least 1."
-            )
+            raise InputError("Length, dimension, hidden sizes, filters, window, epochs and words must be at least 1.")
         if not (0 <= self.drop < 1 and 0 <= self.noise < math.inf):
-            raise InputError(
-                "The share of dropped words must be in [0, 1) and the noise must not be negative."
-            )
+            raise InputError("The share of dropped words must be in [0, 1) and the noise must not be negative.")
         if self.kind == "cnn" and min(self.grid) < self.window:
             rows, columns = self.grid
             raise InputError(
@@ -135,9 +131,7 @@ def read_rows(path: str | Path) -> list[Row]:
 
 def _parse(reader: csv.DictReader[str], path: str) -> list[Row]:
     if not {"text", "label"} <= set(reader.fieldnames or ()):
-        raise InputError(
-            f"The file {path!r} needs the header text,label; found {','.join(reader.fieldnames or ())!r}."
-        )
+        raise InputError(f"The file {path!r} needs the header text,label; found {','.join(reader.fieldnames or ())!r}.")
     rows = []
     for fields in reader:
         if not fields["text"] or not fields["label"] or None in fields:
@@ -156,9 +150,7 @@ def prepare(
 ) -> Data:
     """Name the labels, split a tenth off as dev if none is given, learn from no row seen in dev or test."""
     names = _label_names({row.label for row in train}, labels)
-    named = {name: name for name in names} | (
-        {str(i): name for i, name in enumerate(names)} if labels else {}
-    )
+    named = {name: name for name in names} | ({str(i): name for i, name in enumerate(names)} if labels else {})
     rest, chosen = (train, dev) if dev else _split(train, seed)
     held = {_key(row) for rows in (chosen, *(tests or {}).values()) for row in rows}
     kept = [row for row in rest if _key(row) not in held]
@@ -556,9 +548,7 @@ def _with_bar(data: Data, recipe: Recipe) -> Trained:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("training", total=BAG_EPOCHS + recipe.epochs)
-        return train(
-            data, recipe, lambda dev: progress.update(bar, advance=1, description=f"training, dev {dev:.3f}")
-        )
+        return train(data, recipe, lambda dev: progress.update(bar, advance=1, description=f"training, dev {dev:.3f}"))
 
 
 def _sizes(given: str) -> tuple[int, ...]:

@@ -17,12 +17,12 @@ from threadpoolctl import ThreadpoolController
 
 from suffice import certify
 from suffice.certificate import Certificate
-
+from suffice.check import check
 from suffice.classifier import Classifier
-from suffice.flip import Contrast, Flip, cheapest_flip
 from suffice.cost import Cost, Costs, costs
 from suffice.errors import InputError, Rejected
 from suffice.explanation import Explanation, Status
+from suffice.flip import Contrast, Flip, cheapest_flip
 from suffice.hitting import hitting_sets
 from suffice.msa import maximum_universal_subset
 from suffice.network import Bools, Floats
@@ -367,9 +367,7 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     if not outcome.finished or not outcome.root.proved:
         head = question.header({"kind": "sufficient", "positions": certify.positions(outcome.held)})
         return certify.assemble(head, proof)
-    claim = certify.cheapest_claim(
-        outcome.held, question.costs, question.include, question.exclude, outcome.lower
-    )
+    claim = certify.cheapest_claim(outcome.held, question.costs, question.include, question.exclude, outcome.lower)
     return certify.assemble(question.header(claim), proof, certify.cheapest(labels, problem, outcome.root))
 
 

@@ -160,4 +160,3 @@ class Oracle(Protocol):
 
     def ask(self, free: Bools, budget: Budget) -> Sequence[Verdict]:
         """One verdict for each row of `free` (n, length)."""
-

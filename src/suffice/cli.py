@@ -1,0 +1,281 @@
+"""The command line: parse, delegate, print, exit code.
+
+Exit codes: 0 answered with proof; 1 answered in the negative (infeasible, rejected); 2 bad input or misuse, with
+one line on standard error; 3 undecided within the limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rich.console import Console
+
+import suffice as sf
+from suffice import classifier as models
+from suffice.errors import InputError, NotACertificate, Rejected, SufficeError
+from suffice.perturb import Perturbation
+from suffice.render import terminal
+
+Command = Callable[[argparse.Namespace], int]
+PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
+STATUS_CODES = {"optimal": PROVED, "infeasible": NEGATIVE, "sufficient": UNDECIDED, "unknown": UNDECIDED}
+FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown": UNDECIDED}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but misuse is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"suffice: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(MISUSE)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; every expected failure is one line on standard error and exit code 2."""
+    args = build_parser().parse_args(argv)
+    command: Command = args.run
+    try:
+        return command(args)
+    except SufficeError as error:
+        return _complain(str(error))
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader went away; so do we, quietly)
+        return PROVED
+    except OSError as error:
+        return _complain(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+
+
+def _complain(message: str) -> int:
+    print(f"suffice: {' '.join(message.split())}", file=sys.stderr)
+    return MISUSE
+
+
+# --- the commands ---
+
+
+def run_explain(args: argparse.Namespace) -> int:
+    classifier, text = models.load(args.model), read_text(args.text)
+    question: dict[str, Any] = dict(
+        perturbation=perturbation(args),
+        cost=read_costs(args.cost),
+        include=args.include,
+        exclude=args.exclude,
+        padding=args.padding,
+        seconds=args.seconds,
+        seed=args.seed,
+    )
+    with terminal.live(_errors()) as progress:
+        if args.all:
+            results = list(sf.explain_all(classifier, text, on_progress=progress, **question))
+        else:
+            chosen = {"method": args.method, "oracle": args.oracle}
+            results = [sf.explain(classifier, text, on_progress=progress, **chosen, **question)]
+    for result in results:
+        _print_explanation(args, result, classifier)
+    _save(args, results)
+    return max(STATUS_CODES[result.status] for result in results)
+
+
+def _print_explanation(args: argparse.Namespace, result: sf.Explanation, classifier: sf.Classifier) -> None:
+    if args.json:
+        print(result.to_json(indent=None if args.all else 2))
+    else:
+        terminal.show_explanation(Console(), result, classifier.predict(result.text))
+
+
+def _save(args: argparse.Namespace, results: Sequence[sf.Explanation]) -> None:
+    """The first result as HTML and certificate, where asked for."""
+    if args.html:
+        results[0].save_html(args.html)
+    if args.certificate:
+        certificate = results[0].certificate
+        if certificate is None:
+            raise InputError("There is no certificate to save: the answer was not proved by our own bounds.")
+        certificate.save(args.certificate)
+
+
+def run_contrast(args: argparse.Namespace) -> int:
+    classifier, text = models.load(args.model), read_text(args.text)
+    with terminal.live(_errors()) as progress:
+        result = sf.contrast(
+            classifier,
+            text,
+            perturbation=perturbation(args),
+            cost=read_costs(args.cost),
+            padding=args.padding,
+            seconds=args.seconds,
+            seed=args.seed,
+            on_progress=progress,
+        )
+    if args.json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        terminal.show_contrast(Console(), result)
+    return FLIP_CODES[result.status]
+
+
+def run_check(args: argparse.Namespace) -> int:
+    classifier = models.load(args.model)
+    try:
+        checked = sf.check(Path(args.certificate), classifier)
+    except Rejected as error:
+        print(f"Rejected: {error}")
+        return NEGATIVE
+    except NotACertificate as error:
+        return _complain(f"{args.certificate} is not a certificate: {error}")
+    print(checked.sentence)
+    return PROVED
+
+
+def run_models(args: argparse.Namespace) -> int:
+    found = [(name, models.load(name)) for name in models.bundled()]
+    if args.json:
+        print(json.dumps([{"name": name, **_facts(model)} for name, model in found], indent=2))
+    else:
+        terminal.show_models(Console(), [(name, _facts(model)) for name, model in found])
+    return PROVED
+
+
+def _facts(model: sf.Classifier) -> dict[str, Any]:
+    return {
+        "labels": list(model.labels),
+        "length": model.length,
+        "dimension": model.dimension,
+        "vocabulary": len(model.vocabulary),
+        "weights": model.network.weights,
+        "relus": model.network.relus,
+        "digest": model.digest,
+        "meta": dict(model.meta),
+    }
+
+
+def run_train(args: argparse.Namespace) -> int:
+    from suffice.train import run_train as train
+
+    return train(args)
+
+
+# --- reading what was given ---
+
+
+def read_text(given: str) -> str:
+    """The text itself, or standard input for "-"."""
+    if given == "-":
+        try:
+            return sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"Standard input is not UTF-8: byte {error.start} cannot be decoded.") from error
+    if any("\udc80" <= char <= "\udcff" for char in given):
+        raise InputError("The text is not UTF-8: it holds bytes that cannot be decoded.")
+    return given
+
+
+def read_json(path: str, what: str) -> Mapping[str, Any]:
+    """A JSON object from a file, plain or gzip-compressed."""
+    import gzip
+
+    raw = Path(path).read_bytes()
+    try:
+        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"The {what} file {path!r} is not JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise InputError(f"The {what} file {path!r} must hold a JSON object from words to values.")
+    return data
+
+
+def read_costs(path: str | None) -> Mapping[str, float] | None:
+    return None if path is None else read_json(path, "cost")
+
+
+def perturbation(args: argparse.Namespace) -> Perturbation:
+    """The perturbation set that the options name; k-NN boxes with k = 15 when they name none."""
+    if args.norm != math.inf and args.eps is None:
+        raise InputError("--norm goes with --eps.")
+    if args.eps is not None:
+        return sf.EpsilonBall(args.eps, args.norm)
+    if args.knn_hull is not None:
+        return sf.KNNHull(args.knn_hull)
+    if args.swaps is not None:
+        return sf.WordSwap(read_json(args.swaps, "swaps"))
+    if args.deletion:
+        return sf.Deletion()
+    return sf.KNNBox(15 if args.knn_box is None else args.knn_box)
+
+
+def _errors() -> Console:
+    return Console(stderr=True)
+
+
+# --- the parser ---
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="suffice", description="Which words of a text suffice to decide a classifier's answer, with proof."
+    )
+    parser.add_argument("--version", action="version", version=f"suffice {sf.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    _add_explain(commands.add_parser("explain", parents=[_question()], help="the cheapest set of words that suffices"))
+    contrast = commands.add_parser("contrast", parents=[_question()], help="the cheapest change that flips the label")
+    contrast.set_defaults(run=run_contrast)
+    check = commands.add_parser("check", help="check a certificate with the independent checker")
+    check.add_argument("certificate", metavar="CERTIFICATE")
+    check.add_argument("--model", default="sst-fc25", metavar="NAME|FOLDER")
+    check.set_defaults(run=run_check)
+    listing = commands.add_parser("models", help="list the bundled models")
+    listing.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    listing.set_defaults(run=run_models)
+    _add_train(commands.add_parser("train", help="train a small classifier on a CSV file (extra: train)"))
+    return parser
+
+
+def _question() -> argparse.ArgumentParser:
+    """The options that every question about a text shares."""
+    parent = Parser(add_help=False)
+    parent.add_argument("text", metavar="TEXT", help='the text, or "-" for standard input')
+    parent.add_argument("--model", default="sst-fc25", metavar="NAME|FOLDER", help="default: sst-fc25")
+    sets = parent.add_mutually_exclusive_group()
+    sets.add_argument("--knn-box", type=int, metavar="K", help="box around the K nearest words (default: 15)")
+    sets.add_argument("--knn-hull", type=int, metavar="K", help="convex hull of the K nearest words")
+    sets.add_argument("--eps", type=float, metavar="E", help="ball of radius E around the embedding")
+    sets.add_argument("--swaps", metavar="FILE", help="JSON: word to list of substitutes")
+    sets.add_argument("--deletion", action="store_true", help="a free word may be deleted")
+    parent.add_argument("--norm", type=float, default=math.inf, metavar="1|2|inf", help="of the ball (default: inf)")
+    parent.add_argument("--cost", metavar="FILE", help="JSON: word to cost (others cost 1)")
+    parent.add_argument("--padding", choices=["fixed", "feature"], default="fixed")
+    parent.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit (default: 60)")
+    parent.add_argument("--seed", type=int, default=0, metavar="N")
+    parent.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    return parent
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="WORD", help="must be in the set (repeatable)"
+    )
+    parser.add_argument("--exclude", action="append", default=[], metavar="WORD", help="must not be in it (repeatable)")
+    parser.add_argument("--method", choices=["search", "hs", "msa"], default="search")
+    parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    parser.add_argument("--all", action="store_true", help="every optimal set (with --json: one line each)")
+    parser.add_argument("--html", metavar="FILE", help="save a report")
+    parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    parser.set_defaults(run=run_explain)
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    from suffice.train import add_train_arguments
+
+    add_train_arguments(parser)
+    parser.set_defaults(run=run_train)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""Render: answers in, strings out (terminal, HTML); sees only the data modules."""
