@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.inputs import Inputs, Interval
 from suffice.network import Bools, Floats, Ints, Step
 from suffice.perturb import Ball, Box, Choice, Hull, Region
 from suffice.verdict import Problem
@@ -31,7 +32,6 @@ LARGE, TINY = 1e100, 1e-100
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
 CHUNK_NUMBERS = 400_000
 
-Interval: TypeAlias = tuple[Floats, Floats]
 
 
 # --- the problem, compiled ---
@@ -119,208 +119,6 @@ def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...
         lower, upper = step.activate(lower), step.activate(upper)
         top = np.maximum(np.abs(lower), np.abs(upper))
     return tuple(sizes), tuple(reach), top
-
-
-# --- input sets ---
-
-
-class Inputs(Protocol):
-    """A batch of input sets: an anchor point each, and how far a linear form can fall from it."""
-
-    @property
-    def anchor(self) -> Floats:
-        """(n or 1, length, dimension)."""
-
-    def fall(self, rows: Floats) -> Floats:
-        """Least value of rows·(v - anchor): rows (n, r, length, dimension) to (n, r)."""
-
-    def shared_fall(self, rows: Floats) -> Floats:
-        """The same for rows (r, length, dimension) that all sets of the batch share."""
-
-    def minimiser(self, rows: Floats) -> Floats:
-        """Points (n, length, dimension) where the fall of rows (n, length, dimension) is attained."""
-
-    def take(self, index: Ints | slice) -> Inputs:
-        """The batch of the chosen sets."""
-
-    def __len__(self) -> int: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Free:
-    """The words that `free` (n, length) marks range over their sets; the others are substituted, not boxed.
-
-    `allowed` (n, length, m) narrows a Choice region further, when a proof branches on words.
-    """
-
-    region: Region
-    free: Bools
-    allowed: Bools | None = None
-
-    @property
-    def anchor(self) -> Floats:
-        return self.region.center[None]
-
-    def __len__(self) -> int:
-        return len(self.free)
-
-    def join(self, others: Sequence[Free]) -> Free:
-        """This batch and the others' as one."""
-        parts = (self, *others)
-        narrowed = [part.allowed for part in parts if part.allowed is not None]
-        allowed = np.concatenate(narrowed) if narrowed else None
-        return replace(self, free=np.concatenate([part.free for part in parts]), allowed=allowed)
-
-    def take(self, index: Ints | slice) -> Free:
-        allowed = None if self.allowed is None else self.allowed[index]
-        return replace(self, free=self.free[index], allowed=allowed)
-
-    def fall(self, rows: Floats) -> Floats:
-        match self.region:
-            case Box() | Ball(p=np.inf):
-                middle, radius = _middle(self.region)
-                free = self.free[:, :, None]
-                down = np.matmul(rows.reshape(*rows.shape[:2], -1), _column(middle * free))
-                down -= np.matmul(np.abs(rows).reshape(*rows.shape[:2], -1), _column(radius * free))
-                return np.asarray(down[..., 0])
-            case _:
-                return np.asarray((self._per_word(rows) * self.free[:, None]).sum(-1))
-
-    def shared_fall(self, rows: Floats) -> Floats:
-        if self.allowed is not None:
-            return self.fall(np.broadcast_to(rows, (len(self), *rows.shape)))
-        return self.free @ self._per_word(rows[None])[0].T
-
-    def minimiser(self, rows: Floats) -> Floats:
-        if self.allowed is None:
-            best = self.region.minimiser(rows)
-        else:
-            points = _points(self.region)
-            chosen = self._choices(rows[:, None])[:, 0].argmin(-1)
-            best = points[np.arange(points.shape[0]), chosen]
-        return np.where(self.free[:, :, None], best, self.region.center)
-
-    def _per_word(self, rows: Floats) -> Floats:
-        """The fall at each word if it is free: (n, r, length, dimension) to (n, r, length)."""
-        match self.region:
-            case Box() | Ball(p=np.inf):
-                middle, radius = _middle(self.region)
-                return np.asarray((rows * middle - np.abs(rows) * radius).sum(-1))
-            case Ball(radius=radius, p=p):
-                return np.asarray(-radius * np.linalg.norm(rows, ord=2 if p == 2 else np.inf, axis=-1))
-            case Hull() | Choice():
-                return np.asarray(self._choices(rows).min(-1))
-
-    def _choices(self, rows: Floats) -> Floats:
-        """rows·(point - center) for every allowed point: (n, r, length, m)."""
-        points = _points(self.region) - self.region.center[:, None]
-        n, r, length, dimension = rows.shape
-        flat = rows.reshape(n * r, length, dimension).transpose(1, 0, 2)
-        values = np.matmul(flat, points.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(n, r, length, -1)
-        return values if self.allowed is None else np.where(self.allowed[:, None], values, np.inf)
-
-
-@dataclass(frozen=True, eq=False)
-class Restored:
-    """The perturbed text `start` with any words of `open` put back to the original, at a cost of at most `budget`.
-
-    Inputs are start + r (center - start) for r in [0, 1] per word with cost·r <= budget: the fractional
-    knapsack gives the least value of a linear form.
-    """
-
-    center: Floats
-    start: Floats
-    open: Bools
-    cost: Floats
-    budget: Floats
-
-    @property
-    def anchor(self) -> Floats:
-        return self.start
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-    def join(self, others: Sequence[Restored]) -> Restored:
-        """This batch and the others' as one."""
-        parts = (self, *others)
-        return replace(
-            self,
-            start=np.concatenate([part.start for part in parts]),
-            open=np.concatenate([part.open for part in parts]),
-            budget=np.concatenate([part.budget for part in parts]),
-        )
-
-    def take(self, index: Ints | slice) -> Restored:
-        return replace(self, start=self.start[index], open=self.open[index], budget=self.budget[index])
-
-    def fall(self, rows: Floats) -> Floats:
-        gains = np.matmul(rows.transpose(0, 2, 1, 3), (self.center - self.start)[..., None])[..., 0]
-        return self._least(gains.transpose(0, 2, 1))
-
-    def shared_fall(self, rows: Floats) -> Floats:
-        back = (self.center - self.start).transpose(1, 2, 0)
-        return self._least(np.matmul(rows.transpose(1, 0, 2), back).transpose(2, 1, 0))
-
-    def minimiser(self, rows: Floats) -> Floats:
-        share = self.shares(rows)
-        return self.start + share[:, :, None] * (self.center - self.start)
-
-    def shares(self, rows: Floats) -> Floats:
-        """Which words (n, length) the worst restoration puts back, the last one perhaps in part."""
-        gains = self._usable(np.einsum("bld,bld->bl", rows, self.center - self.start)[:, None])
-        if self.uniform:
-            last = np.clip(self.budget / self.cost[0], 1, gains.shape[-1]).astype(np.int64) - 1
-            limit = np.take_along_axis(np.sort(gains, axis=-1)[:, 0], last[:, None], -1)
-            return np.asarray((gains[:, 0] <= limit) & (gains[:, 0] < 0), dtype=np.float64)
-        order, taken = self._knapsack(gains)
-        share = np.zeros_like(gains)
-        np.put_along_axis(share, order, taken, axis=-1)
-        return np.asarray(share[:, 0] * (gains[:, 0] < 0))
-
-    @property
-    def uniform(self) -> bool:
-        return bool((self.cost == self.cost[0]).all())
-
-    def _least(self, gains: Floats) -> Floats:
-        """The least sum of gains (n, r, length) that the budget buys."""
-        gains = self._usable(gains)
-        if self.uniform:  # equal costs: just the lowest few, without an argsort
-            lowest = np.sort(gains, axis=-1)
-            count = np.floor(self.budget / self.cost[0])
-            return np.asarray((lowest * (np.arange(gains.shape[-1]) < count[:, None, None])).sum(-1))
-        order, taken = self._knapsack(gains)
-        return np.asarray((np.take_along_axis(gains, order, -1) * taken).sum(-1))
-
-    def _usable(self, gains: Floats) -> Floats:
-        """Zero for words that cannot be restored and for those that would only help the label's rivals."""
-        usable = self.open & (self.cost <= self.budget[:, None])
-        return np.minimum(gains, 0.0) * usable[:, None]
-
-    def _knapsack(self, gains: Floats) -> tuple[Ints, Floats]:
-        """The order in which words are taken, best value for cost first, and the share taken of each."""
-        order = np.argsort(gains / self.cost, axis=-1, kind="stable")
-        cost = self.cost[order]
-        before = np.cumsum(cost, axis=-1) - cost
-        return order, np.clip((self.budget[:, None, None] - before) / cost, 0.0, 1.0)
-
-
-def _points(region: Region) -> Floats:
-    assert isinstance(region, Hull | Choice)
-    return region.points
-
-
-def _middle(region: Box | Ball) -> Interval:
-    """A box as displacement of its middle from the word and radius, the radius rounded outwards."""
-    if isinstance(region, Ball):
-        return np.zeros_like(region.center), np.full_like(region.center, region.radius)
-    middle = (region.lower / 2 + region.upper / 2) - region.center
-    reach = np.maximum(region.upper - region.center - middle, middle - (region.lower - region.center))
-    return middle, np.where(region.lower < region.upper, np.nextafter(reach * (1 + 4 * ROUND), np.inf), 0.0)
-
-
-def _column(values: Floats) -> Floats:
-    return values.reshape(len(values), -1, 1)
 
 
 # --- bounds of the hidden units ---

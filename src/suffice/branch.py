@@ -3,8 +3,8 @@
 Subproblems of many questions are worked on together, the hardest of each question first. Splitting a unit
 makes its relu linear on both sides; the split itself enters the bound through a multiplier. A subproblem
 is closed when its bound is above zero or its splits contradict each other; the point where the bound is
-attained is tried on the real network each time. Questions come in two kinds, told apart by their input set: over
-`Free` words the margin must stay above zero; over `Restored` words it must stay below.
+attained is tried on the real network each time. Questions come in three kinds, told apart by their input set: over
+`Free` and `Freed` words the margin must stay above zero; over `Restored` words it must stay below.
 """
 
 from __future__ import annotations
@@ -14,15 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import linprog, minimize
 
 from suffice.bounds import (
     Dual,
     Form,
-    Free,
     Hidden,
-    Interval,
-    Restored,
     Signs,
     hidden,
     margin_bound,
@@ -33,6 +29,7 @@ from suffice.bounds import (
     step_bounds,
 )
 from suffice.exact import confirm
+from suffice.inputs import Free, Freed, Interval, Restored
 from suffice.network import Bools, Floats, Ints
 from suffice.perturb import Ball, Box, Choice, Hull
 from suffice.verdict import Budget, Proved, Refuted, Unknown, Verdict
@@ -72,6 +69,7 @@ class Pick:
 
 
 Tree: TypeAlias = Leaf | Split | Pick
+InputSet: TypeAlias = Free | Freed | Restored
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ class _Node:
 
     question: int
     rival: int
-    inputs: Free | Restored
+    inputs: InputSet
     signs: Signs
     bound: float
     first: Interval | None = None
@@ -109,9 +107,7 @@ class _Question:
 
 def decide(form: Form, free: Bools, budget: Budget) -> list[Verdict]:
     """Do the words that are not free suffice? A verdict for each row of `free` (n, length)."""
-    inputs = Free(form.problem.region, free)
-    if isinstance(form.problem.region, Choice):
-        inputs = replace(inputs, allowed=np.ones((len(free), *form.problem.region.points.shape[:2]), dtype=bool))
+    inputs = _choosable(Free(form.problem.region, free), form)
     rivals = [list(range(len(form.problem.rivals)))] * len(free)
     answers = Branching(form, inputs, rivals, 1.0, budget).run()
     return [answer for answer in answers if not isinstance(answer, Restorable)]
@@ -125,13 +121,24 @@ def decide_restorations(
     return [answer for answer in answers if not isinstance(answer, Refuted)]
 
 
+def decide_flips(
+    form: Form, opened: Bools, cost: Floats, limit: float, rivals: Sequence[int], budget: Budget
+) -> Verdict:
+    """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how."""
+    nobody = np.zeros((1, len(opened)), dtype=bool)
+    inputs = Freed(form.problem.region, nobody, opened[None], cost, np.array([float(limit)]))
+    answer = Branching(form, inputs, [list(rivals)], 1.0, budget).run()[0]
+    assert not isinstance(answer, Restorable)
+    return answer
+
+
 class Branching:
     """One run of branch and bound over a batch of questions."""
 
     def __init__(
         self,
         form: Form,
-        inputs: Free | Restored,
+        inputs: InputSet,
         rivals: Sequence[Sequence[int]],
         sign: float,
         budget: Budget,
@@ -141,7 +148,7 @@ class Branching:
             _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)
         ]
 
-    def _root(self, question: int, rival: int, inputs: Free | Restored) -> _Node:
+    def _root(self, question: int, rival: int, inputs: InputSet) -> _Node:
         return _Node(question, rival, inputs, np.zeros(self.form.units, dtype=np.int8), -np.inf)
 
     def run(self) -> list[Verdict | Restorable]:
@@ -203,7 +210,7 @@ class Branching:
             if not node.closed:
                 self._keep(node, bounds.take(slice(i, i + 1)))
 
-    def _first(self, nodes: list[_Node], inputs: Free | Restored) -> Interval | None:
+    def _first(self, nodes: list[_Node], inputs: InputSet) -> Interval | None:
         """The first step's bounds, worked out once per input set and handed down the tree."""
         if not self.form.steps:
             return None
@@ -216,13 +223,14 @@ class Branching:
         known = [node.first for node in nodes if node.first is not None]
         return np.concatenate([low for low, _ in known]), np.concatenate([high for _, high in known])
 
-    def _try(self, nodes: list[_Node], inputs: Free | Restored, points: Floats) -> None:
+    def _try(self, nodes: list[_Node], inputs: InputSet, points: Floats) -> None:
         """Run the points where the bounds are attained through the real network: one may answer the question."""
         margins = self.form.problem.margins(points)
         match inputs:
-            case Free():
-                hits = np.flatnonzero(margins.min(-1) <= 1e-9)
-                found = confirm(self.form.problem, points[hits], inputs.free[hits])
+            case Free() | Freed():
+                hits = np.flatnonzero(margins[np.arange(len(nodes)), [node.rival for node in nodes]] <= 1e-9)
+                free = inputs.free if isinstance(inputs, Free) else inputs.all_free.free
+                found = confirm(self.form.problem, points[hits], free[hits])
                 for i, witness in zip(hits, found, strict=True):
                     if witness is not None and self.questions[nodes[i].question].answer is None:
                         self.questions[nodes[i].question].answer = Refuted(witness)
@@ -262,6 +270,8 @@ class Branching:
 
     def _finish(self, node: _Node, bounds: Hidden) -> bool:
         """All relus are linear here: better multipliers, or a flip, settle it. False when neither does."""
+        if isinstance(node.inputs, Freed):
+            return self._finish_freed(node)
         if not isinstance(node.inputs, Free):
             return False
         solved = _leaf_program(self.form, node.inputs, bounds, node)
@@ -283,12 +293,31 @@ class Branching:
         return witness is not None
 
 
+    def _finish_freed(self, node: _Node) -> bool:
+        """Every word is decided, so it is an ordinary question about free words."""
+        assert isinstance(node.inputs, Freed)
+        inputs = _choosable(node.inputs.all_free.take(slice(0, 1)), self.form)
+        answer = Branching(self.form, inputs, [[node.rival]], self.sign, self.budget).run()[0]
+        node.closed = isinstance(answer, Proved)
+        if isinstance(answer, Refuted):
+            self.questions[node.question].answer = answer
+        return not isinstance(answer, Unknown)
+
+
+def _choosable(inputs: Free, form: Form) -> Free:
+    """Every choice allowed, where the region is one of choices and a proof may branch on them."""
+    if not isinstance(form.problem.region, Choice):
+        return inputs
+    shape = form.problem.region.points.shape[:2]
+    return replace(inputs, allowed=np.ones((len(inputs), *shape), dtype=bool))
+
+
 def _at_once(batch: int) -> int:
     """On how many units to split each subproblem of a round: a small batch costs as much as a larger one."""
     return max(1, int(np.log2(FEW / batch)) if batch < FEW else 1)
 
 
-def _joined(nodes: list[_Node]) -> Free | Restored:
+def _joined(nodes: list[_Node]) -> InputSet:
     first, *rest = [node.inputs for node in nodes]
     return first.join(rest)  # type: ignore[arg-type]
 
@@ -343,6 +372,9 @@ def _word(form: Form, node: _Node) -> int | None:
         case Restored(center=center, start=start, open=opened, cost=cost, budget=budget):
             gains = -((center - start[0]) * node.rows).sum(-1)
             spread = np.where(opened[0] & (cost <= budget[0]) & (gains > 0), gains, -1.0)
+        case Freed(open=opened, cost=cost, budget=budget):
+            falls = -node.inputs.all_free.per_word(node.rows[None, None])[0, 0]
+            spread = np.where(opened[0] & (cost <= budget[0]) & (falls > 0), falls, -1.0)
         case _:
             return None
     best = int(spread.argmax())
@@ -370,12 +402,17 @@ def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
     node.children = (_child(node), _child(node))
     inputs = node.inputs
     mark = np.arange(form.shape[0]) == position
+    sides: list[InputSet]
     if isinstance(inputs, Restored):
         node.cut = (position, ())
         back = np.where(mark[:, None], inputs.center, inputs.start)
         left = inputs.budget - inputs.cost[position]
         narrowed = replace(inputs, open=inputs.open & ~mark)
-        sides: list[Free | Restored] = [replace(narrowed, start=back, budget=left), narrowed]
+        sides = [replace(narrowed, start=back, budget=left), narrowed]
+    elif isinstance(inputs, Freed):
+        node.cut = (position, ())
+        rest = replace(inputs, open=inputs.open & ~mark)
+        sides = [replace(rest, free=inputs.free | mark, budget=inputs.budget - inputs.cost[position]), rest]
     else:
         assert inputs.allowed is not None
         options = np.flatnonzero(inputs.allowed[0, position])
@@ -395,6 +432,8 @@ def _leaf_program(
     form: Form, inputs: Free, bounds: Hidden, node: _Node
 ) -> tuple[Floats, Floats | None, Floats | None] | None:
     """Multipliers from the dual, and the minimiser (with its shares of corners for a hull)."""
+    from scipy.optimize import linprog  # takes long to import and is rarely needed
+
     objective, splits, owners = _linear_view(form, bounds, node)
     columns = _Columns.of(inputs)
     if columns is None:
@@ -423,6 +462,8 @@ def _leaf_program(
 
 def _phase_one(columns: _Columns, constraint: Floats, limit: Floats, owners: list[int], form: Form) -> Floats:
     """The splits contradict each other: multipliers of the least violation, scaled up, prove it."""
+    from scipy.optimize import linprog
+
     worst = np.hstack([constraint, -np.ones((len(constraint), 1))])
     extra = np.hstack([columns.extra, np.zeros((len(columns.extra), 1))])
     equal = None if columns.equal is None else np.hstack([columns.equal, np.zeros((len(columns.equal), 1))])
@@ -472,6 +513,8 @@ def _linear_view(
 
 def _smooth_dual(form: Form, inputs: Free, bounds: Hidden, node: _Node) -> tuple[Floats, Floats | None, Floats | None]:
     """For round sets no linear program fits: climb the concave dual itself; its minimiser is the candidate."""
+    from scipy.optimize import minimize
+
     owners = np.flatnonzero(node.signs)
     rows, signs = margin_rows(form, np.array([node.rival])), node.signs[None]
 

@@ -1,26 +1,24 @@
 """Contrast: the cheapest set of words whose change flips the label.
 
-The dual of an explanation: a set of words can flip the label only if it hits every explanation. So take the
-cheapest set that hits all explanations known; if freeing it flips the label, it is the answer; else free
-as much more as keeps the label, and what is left fixed is a new explanation to hit.
+Attacks give a flip; the same bounds that prove explanations then prove that no words of a lower total cost can do
+it, with the budget for changed words spent inside the propagation (inputs.Freed), or find a cheaper flip.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
+from suffice.branch import decide_flips
 from suffice.cost import Costs
 from suffice.hitting import sparse_attack
-from suffice.network import Bools
 from suffice.oracles import BoundsOracle
 from suffice.search import Progress
 from suffice.text import Text, Word
-from suffice.verdict import Budget, Problem, Proved, Refuted, Witness
+from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
 
 FlipStatus: TypeAlias = Literal["optimal", "found", "none", "unknown"]
 
@@ -98,83 +96,79 @@ class Contrast:
 
 
 def cheapest_flip(
-    problem: Problem, costs: Costs, oracle: BoundsOracle, budget: Budget, seed: int, on_progress: Progress | None
+    problem: Problem,
+    costs: Costs,
+    oracle: BoundsOracle,
+    budget: Budget,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+    rivals: Sequence[int] | None = None,
 ) -> Flip:
-    """Alternate between cheapest hitting sets of explanations and questions whether freeing them flips the label."""
-    explanations: list[Bools] = []
-    stats = {"queries": 0, "explanations": 0}
-    best = _first_flip(problem, oracle, seed)
-    lower = 0
-    while not budget.spent:
-        words = _hitting_set(explanations, problem.features, costs)
-        if words is None:
-            return Flip("none", None, lower, stats)
-        lower = costs.of(words)
-        _report(on_progress, lower, costs, best, budget)
-        stats["queries"] += 1
-        answer = oracle.ask(words[None], budget)[0]
-        if isinstance(answer, Refuted):
-            return Flip("optimal", answer.witness, lower, stats)
-        if not isinstance(answer, Proved):
-            break
-        explanations.append(_grow(problem, oracle, costs, words, stats))
-        stats["explanations"] += 1
-    return Flip("found" if best else "unknown", best, lower, stats)
+    """Lower the cost of the best flip until a proof says that nothing cheaper flips the label.
+
+    `rivals` are the classes to flip to (indices of labels); all others when None.
+    """
+    aims = [problem.rivals.index(j) for j in (problem.rivals if rivals is None else rivals)]
+    hunt = _Hunt(problem, costs, oracle, budget, aims, on_progress)
+    try:
+        return hunt.run(seed)
+    except KeyboardInterrupt:
+        return hunt.flip("found" if hunt.best else "unknown")
 
 
-def _first_flip(problem: Problem, oracle: BoundsOracle, seed: int) -> Witness | None:
-    """Any flip, made sparse by attacks: the answer if time runs out."""
-    answer = oracle.ask_cheaply(problem.features[None])[0]
-    if not isinstance(answer, Refuted):
-        return None
-    return sparse_attack(oracle.attacker, answer.witness, np.random.default_rng(seed))
+class _Hunt:
+    def __init__(
+        self,
+        problem: Problem,
+        costs: Costs,
+        oracle: BoundsOracle,
+        budget: Budget,
+        aims: list[int],
+        on_progress: Progress | None,
+    ) -> None:
+        self.problem, self.costs, self.oracle, self.budget = problem, costs, oracle, budget
+        self.aims, self.on_progress = aims, on_progress
+        self.best: Witness | None = None
+        self.upper = costs.of(problem.features) + 1
+        self.lower = 0
+        self.stats = {"queries": 0}
 
+    def run(self, seed: int) -> Flip:
+        self._first(seed)
+        while not self.budget.spent:
+            answer = self._ask(self.upper - 1)
+            match answer:
+                case Refuted(witness=witness):
+                    self._improve(witness)
+                case Proved():
+                    self.lower = self.upper
+                    return self.flip("optimal" if self.best else "none")
+                case Unknown():
+                    break
+        return self.flip("found" if self.best else "unknown")
 
-def _report(on_progress: Progress | None, lower: int, costs: Costs, best: Witness | None, budget: Budget) -> None:
-    if on_progress is not None and best is not None:
-        mask = np.zeros(len(costs.units), dtype=bool)
-        mask[list(best.positions)] = True
-        on_progress(lower, costs.of(mask), budget.elapsed, mask)
+    def _first(self, seed: int) -> None:
+        """A flip by attacks alone, made sparse: where the proof starts from."""
+        answer = self.oracle.ask_cheaply(self.problem.features[None])[0]
+        if isinstance(answer, Refuted) and self._fits(answer.witness):
+            sparse = sparse_attack(self.oracle.attacker, answer.witness, np.random.default_rng(seed))
+            self._improve(sparse if self._fits(sparse) else answer.witness)
 
+    def _fits(self, witness: Witness) -> bool:
+        return self.problem.rivals.index(witness.rival) in self.aims
 
-def _grow(problem: Problem, oracle: BoundsOracle, costs: Costs, free: Bools, stats: dict[str, int]) -> Bools:
-    """Free as many more words as plain bounds allow, least harmful first; the rest is an explanation."""
-    while True:
-        rest = np.flatnonzero(problem.features & ~free)
-        harm = -oracle.attacker.push.min(0)[rest]
-        order = rest[np.argsort(harm, kind="stable")]
-        rows = np.repeat(free[None], len(order), axis=0)
-        for i, word in enumerate(order):
-            rows[i:, word] = True
-        stats["queries"] += len(rows)
-        answers = oracle.ask_cheaply(rows, optimised=True) if len(rows) else []
-        good = [i for i, answer in enumerate(answers) if isinstance(answer, Proved)]
-        if not good:
-            single = [free | (np.arange(len(free)) == word) for word in order]
-            answers = oracle.ask_cheaply(np.stack(single), optimised=True) if single else []
-            fits = [row for row, answer in zip(single, answers, strict=True) if isinstance(answer, Proved)]
-            if not fits:
-                return problem.features & ~free
-            free = fits[0]
-        else:
-            free = rows[max(good)]
+    def _ask(self, limit: int) -> Verdict:
+        self.stats["queries"] += 1
+        left = Budget(self.budget.left, self.budget.subproblems)
+        return decide_flips(self.oracle.form, self.problem.features, self.costs.units, limit, self.aims, left)
 
+    def _improve(self, witness: Witness) -> None:
+        self.best = witness
+        mask = np.zeros(len(self.costs.units), dtype=bool)
+        mask[list(witness.positions)] = True
+        self.upper = self.costs.of(mask)
+        if self.on_progress is not None:
+            self.on_progress(self.lower, self.upper, self.budget.elapsed, mask)
 
-def _hitting_set(sets: list[Bools], features: Bools, costs: Costs) -> Bools | None:
-    """The cheapest set of words that shares one with each of `sets`; None when one of them is empty."""
-    words = np.flatnonzero(features)
-    if any(not row.any() for row in sets):
-        return None
-    chosen = np.zeros(len(features), dtype=bool)
-    if sets:
-        matrix = np.stack(sets)[:, words].astype(float)
-        found = milp(
-            costs.units[words],
-            integrality=np.ones(len(words)),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(matrix, lb=np.ones(len(sets))),
-        )
-        if found.status != 0:
-            raise RuntimeError(f"the hitting-set program ended with status {found.status}: {found.message}")
-        chosen[words] = found.x > 0.5
-    return chosen
+    def flip(self, status: FlipStatus) -> Flip:
+        return Flip(status, self.best, self.lower, self.stats)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from suffice.attack import Attacker
-from suffice.bounds import Form, Free, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain
+from suffice.bounds import Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain
 from suffice.branch import Leaf, decide
 from suffice.errors import InputError
 from suffice.exact import confirm
+from suffice.inputs import Free
 from suffice.network import Bools, Ints
 from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Unknown, Verdict
 

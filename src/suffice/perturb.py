@@ -15,7 +15,6 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from suffice.classifier import Classifier
 from suffice.errors import InputError
@@ -403,6 +402,8 @@ def _within(v: Floats, x: Floats, radius: Fraction, p: float) -> bool:
 
 def _mixture(points: Floats, v: Floats) -> Floats | None:
     """Shares of `points` that mix to v up to 1e-9, or None."""
+    from scipy.optimize import linprog  # takes long to import and is rarely needed
+
     if not np.isfinite(v).all():
         return None
     scale = np.abs(points).max() or 1.0

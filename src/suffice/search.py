@@ -15,10 +15,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.bounds import Free, Restored, hidden, margin_bound, margin_rows, plain
+from suffice.bounds import hidden, margin_bound, margin_rows, plain
 from suffice.branch import Restorable, decide_restorations
 from suffice.cost import Costs
 from suffice.exact import confirm
+from suffice.inputs import Free, Restored
 from suffice.network import Bools, Floats, Ints
 from suffice.oracles import BoundsOracle
 from suffice.restore import Restoration, stamina, strongest
@@ -313,8 +314,8 @@ class Search:
         answer = self.ask(node.held[None], self.budget.subproblems)[0]
         match answer:
             case Proved():
-                node.reason = ByProof(answer) if self.collect else ByCost()
-                if self.collect:
+                node.reason = ByCost() if self.collect is None else ByProof(answer)
+                if self.collect is not None:
                     self.found.append((node.held, answer))
                 return True
             case Refuted(witness):
