@@ -353,7 +353,7 @@ BUGS: dict[str, tuple[Any, str, str, str]] = {
     "hidden bounds are swapped": (bounds, "hidden", "= lower, upper\n", "= -upper, -lower\n"),
     "a split closes the wrong side": (bounds, "hidden", "signs[:, part] > 0", "signs[:, part] < 0"),
     "both branches of a split are one": (branch, "_split_unit", "= -1, 1", "= 1, 1"),
-    "the support function is a maximum": (bounds.Free, "fall", "down -=", "down +="),
+    "the support function is a maximum": (Free, "fall", "down -=", "down +="),
     "rounding is forgotten": (bounds, "margin_bound", "form.gamma *", "0.0 *"),
 }
 

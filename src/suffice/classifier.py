@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy  # its subpackages load on first use, which keeps `import suffice` quick
 from numpy.typing import ArrayLike
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from scipy import sparse
 
 from suffice import text as texts
 from suffice.errors import InputError, ModelError
@@ -191,7 +191,7 @@ def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Float
 def _step_tensors(place: int, step: Step) -> dict[str, Floats]:
     """One dense tensor, or the three arrays of CSR where most weights are zero (convolutions, pooling)."""
     name = f"step{place}.weight"
-    rows = sparse.csr_array(step.weight)
+    rows = scipy.sparse.csr_array(step.weight)
     if rows.nnz * 2 > step.weight.shape[0] * step.weight.shape[1]:
         return {name: step.dense(), f"step{place}.bias": step.bias}
     small = np.min_scalar_type(max(rows.nnz, *rows.shape))
@@ -216,7 +216,7 @@ def _read_step(tensors: dict[str, Floats], place: int, marked: list[int]) -> Ste
             parts[1].astype(np.int64),
             parts[2].astype(np.int64),
         )
-        matrix = sparse.csr_array((data, indices, indptr), shape=tuple(tensors[f"{name}.shape"].tolist()))
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(tensors[f"{name}.shape"].tolist()))
         matrix.check_format()
         weight = compact(matrix)
     relu = np.zeros(len(bias), dtype=bool)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 import numpy as np
+import scipy  # its subpackages load on first use, which keeps `import suffice` quick
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from suffice.errors import ModelError
 
@@ -43,7 +43,7 @@ class Step:
 
     def dense(self) -> Floats:
         """The weight as an ordinary array."""
-        return np.asarray(self.weight.toarray()) if sparse.issparse(self.weight) else self.weight  # type: ignore[attr-defined]
+        return np.asarray(self.weight.toarray()) if scipy.sparse.issparse(self.weight) else self.weight  # type: ignore[attr-defined]
 
     def magnitude(self) -> Floats:
         """The absolute weights, sparse where the weight is."""
@@ -226,7 +226,7 @@ class _Lowering:
     @staticmethod
     def start(shape: tuple[int, ...], steps: tuple[Step, ...] = ()) -> _Lowering:
         size = math.prod(shape)
-        return _Lowering(steps, sparse.eye_array(size, format="csr"), np.zeros(size), shape)
+        return _Lowering(steps, scipy.sparse.eye_array(size, format="csr"), np.zeros(size), shape)
 
     def map(self, matrix: Floats, shape: tuple[int, ...], offset: Floats | float = 0.0) -> _Lowering:
         """The current tensor sent through an affine map."""
@@ -266,14 +266,14 @@ def _lower(state: _Lowering, layer: Layer) -> _Lowering:
             return state.emit(True)
         case Mean():
             words, dimension = state.shape
-            return state.map(sparse.csr_array(np.tile(np.eye(dimension) / words, (1, words))), (dimension,))
+            return state.map(scipy.sparse.csr_array(np.tile(np.eye(dimension) / words, (1, words))), (dimension,))
         case Transpose():
             return _permute(state, _index(state.shape).T)
         case Grid(rows, columns):
             words, dimension = state.shape
             return _permute(state, _index(state.shape).T.reshape(dimension, rows, columns))
         case Flatten():
-            return state.map(sparse.eye_array(len(state.offset), format="csr"), (len(state.offset),))
+            return state.map(scipy.sparse.eye_array(len(state.offset), format="csr"), (len(state.offset),))
         case Dropout():
             return state
         case _:
@@ -328,8 +328,8 @@ def _maximum(state: _Lowering, index: Ints, shape: tuple[int, ...]) -> _Lowering
         ones = np.ones(matches)
         gain = _rows(np.stack([second, first], 1), np.stack([ones, -ones], 1), (n,))
         relu = np.arange(len(first) + keep.shape[0]) >= keep.shape[0]
-        state = state.map(sparse.vstack([keep, gain], format="csr"), (len(relu),)).emit(relu)
-        total = sparse.hstack([sparse.eye_array(keep.shape[0]), sparse.eye_array(keep.shape[0], matches)])
+        state = state.map(scipy.sparse.vstack([keep, gain], format="csr"), (len(relu),)).emit(relu)
+        total = scipy.sparse.hstack([scipy.sparse.eye_array(keep.shape[0]), scipy.sparse.eye_array(keep.shape[0], matches)])
         state = state.map(total.tocsr(), (keep.shape[0],))
         winners = np.arange(matches).reshape(count, pairs)
         index = np.concatenate([winners, matches + np.arange(len(rest)).reshape(count, -1)], axis=1)
@@ -338,7 +338,7 @@ def _maximum(state: _Lowering, index: Ints, shape: tuple[int, ...]) -> _Lowering
 
 def _per_channel(state: _Lowering, scale: Floats, shift: Floats) -> _Lowering:
     repeats = math.prod(state.shape[1:])
-    diagonal = sparse.diags_array(np.repeat(scale, repeats), format="csr")
+    diagonal = scipy.sparse.diags_array(np.repeat(scale, repeats), format="csr")
     return state.map(diagonal, state.shape, np.repeat(shift, repeats))
 
 
@@ -350,7 +350,7 @@ def _permute(state: _Lowering, index: Ints) -> _Lowering:
 def _rows(index: Ints, data: Floats, shape: tuple[int, ...]) -> Floats:
     """A sparse matrix whose row i has data[i] in the columns index[i]."""
     pointers = np.arange(0, index.size + 1, index.shape[1])
-    return sparse.csr_array((data.ravel(), index.ravel(), pointers), shape=(len(index), math.prod(shape)))
+    return scipy.sparse.csr_array((data.ravel(), index.ravel(), pointers), shape=(len(index), math.prod(shape)))
 
 
 def _index(shape: tuple[int, ...]) -> Ints:
@@ -369,7 +369,7 @@ def _array(values: ArrayLike) -> Floats:
 
 
 def _nonzero(weight: Floats) -> int:
-    return int(weight.count_nonzero()) if sparse.issparse(weight) else int(np.count_nonzero(weight))  # type: ignore[attr-defined]
+    return int(weight.count_nonzero()) if scipy.sparse.issparse(weight) else int(np.count_nonzero(weight))  # type: ignore[attr-defined]
 
 
 def _step(matrix: Floats, offset: Floats, relu: Bools | bool) -> Step:
@@ -380,8 +380,8 @@ def compact(matrix: Floats) -> Floats:
     """Sparse where that pays, an ordinary array otherwise."""
     size = matrix.shape[0] * matrix.shape[1]
     if size >= SPARSE_SIZE and _nonzero(matrix) < SPARSE_DENSITY * size:
-        return sparse.csr_array(matrix)
-    full = matrix.toarray() if sparse.issparse(matrix) else matrix  # type: ignore[attr-defined]
+        return scipy.sparse.csr_array(matrix)
+    full = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix  # type: ignore[attr-defined]
     # one memory order, so that equal weights give equal scores to the last bit
     return np.ascontiguousarray(full)
 
@@ -395,7 +395,7 @@ def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
             raise ModelError(
                 f"Step {place} takes {step.weight.shape[1]} values but step {place - 1} gives {len(steps[place - 1].bias)}."
             )
-        stored = step.weight.data if sparse.issparse(step.weight) else step.weight
+        stored = step.weight.data if scipy.sparse.issparse(step.weight) else step.weight
         if not (np.isfinite(stored).all() and np.isfinite(step.bias).all()):
             raise ModelError(f"Step {place} holds a weight that is not a finite number.")
     if not steps or steps[-1].relu.any() or len(steps[-1].bias) < 2:

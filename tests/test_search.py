@@ -1,0 +1,318 @@
+"""Explanations are checked against all subsets of small texts, and the three methods against each other."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from helpers import make_classifier, make_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+import suffice as sf
+from suffice.network import Bools
+from suffice.perturb import Choice, Perturbation
+from suffice.verbs import Question, ask
+
+KINDS = ("box", "hull", "inf", "one", "two", "swap", "deletion", "boxes")
+METHODS = ("search", "hs", "msa")
+
+
+def a_perturbation(kind: str, rng: np.random.Generator, classifier: sf.Classifier, text: list[str]) -> Perturbation:
+    center = classifier.embed(classifier.read(text))
+    size = float(rng.uniform(0.2, 1.2))
+    match kind:
+        case "box":
+            return sf.KNNBox(int(rng.integers(1, 6)))
+        case "hull":
+            return sf.KNNHull(int(rng.integers(1, 6)))
+        case "inf" | "one" | "two":
+            return sf.EpsilonBall(size, {"inf": np.inf, "one": 1, "two": 2}[kind])
+        case "swap":
+            words = [f"word{i}" for i in range(8)]
+            return sf.WordSwap({word: list(rng.choice(words, 2)) for word in words})
+        case "deletion":
+            return sf.Deletion()
+        case _:
+            return sf.Boxes(center - size * rng.random(center.shape), center + size * rng.random(center.shape))
+
+
+class Case:
+    """A random question with its answer by brute force over all subsets."""
+
+    def __init__(self, kind: str, seed: int, length: int, constrained: bool = True) -> None:
+        rng = np.random.default_rng([seed, KINDS.index(kind)])
+        self.classifier = make_classifier(seed, length=length, dimension=2, hidden=(4, 3), classes=2 + seed % 2)
+        self.text = make_text(seed, length=length)
+        self.perturbation = a_perturbation(kind, rng, self.classifier, self.text)
+        count = len(self.text)
+        prices = {word: float(rng.choice([0.5, 1.0, 1.5, 2.0])) for word in self.text}
+        self.cost = prices if rng.random() < 0.5 else None
+        roles = rng.choice(3, size=count, p=[0.8, 0.1, 0.1] if constrained else [1, 0, 0])
+        self.include = [int(i) for i in np.flatnonzero(roles == 1)]
+        self.exclude = [int(i) for i in np.flatnonzero(roles == 2)]
+        self.question = ask(
+            self.classifier, self.text, self.perturbation, self.cost, self.include, self.exclude, "fixed"
+        )
+        self.robust = dict(robust_sets(self.question, count))
+
+    def price(self, words: tuple[int, ...]) -> float:
+        return sum(1.0 if self.cost is None else self.cost[self.text[i]] for i in words)
+
+    @property
+    def feasible(self) -> list[tuple[int, ...]]:
+        wanted, barred = set(self.include), set(self.exclude)
+        return [e for e, holds in self.robust.items() if holds and wanted <= set(e) and not barred & set(e)]
+
+    @property
+    def best(self) -> float | None:
+        return min((self.price(e) for e in self.feasible), default=None)
+
+    def explain(self, method: str = "search", **more: object) -> sf.Explanation:
+        return sf.explain(
+            self.classifier,
+            self.text,
+            perturbation=self.perturbation,
+            cost=self.cost,
+            include=self.include,
+            exclude=self.exclude,
+            method=method,
+            **more,  # type: ignore[arg-type]
+        )
+
+
+def robust_sets(question: Question, count: int) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Whether each subset of the words suffices: by all choices where they are finite, else by the MILP oracle."""
+    subsets = [e for size in range(count + 1) for e in itertools.combinations(range(count), size)]
+    for fixed in subsets:
+        free = np.array([i < count and i not in fixed for i in range(len(question.text))])
+        yield fixed, suffices(question, free)
+
+
+def suffices(question: Question, free: Bools) -> bool:
+    problem, region = question.problem, question.problem.region
+    if isinstance(region, Choice):
+        options = [region.points[i] if free[i] else region.center[i : i + 1] for i in range(len(free))]
+        points = np.array(list(itertools.product(*options)))
+        return bool((problem.margins(points) > 0).all())
+    oracle = "bounds" if getattr(region, "p", None) == 2 else "milp"
+    positions = [i for i in range(len(question.text.words)) if not free[i]]
+    verdict = sf.is_robust(
+        question.classifier, question.text, positions, perturbation=question.perturbation, oracle=oracle
+    )
+    assert not isinstance(verdict, sf.Unknown), verdict
+    return isinstance(verdict, sf.Proved)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_methods_find_the_brute_force_cost(kind: str) -> None:
+    for seed in range(40):
+        case = Case(kind, seed, length=2 + seed % 4)
+        for method in METHODS:
+            result = case.explain(method)
+            if case.best is None:
+                assert result.status == "infeasible", (kind, seed, method)
+                assert result.witness is not None
+                assert set(result.witness.positions) <= set(case.exclude)
+            else:
+                assert (result.status, result.cost) == ("optimal", case.best), (kind, seed, method)
+                assert result.positions in case.feasible
+                assert result.lower_bound == result.cost
+
+
+@pytest.mark.parametrize("kind", ["swap", "deletion"])
+def test_the_search_is_right_on_thousands_of_texts_with_real_words(kind: str) -> None:
+    for seed in range(600):
+        case = Case(kind, 1000 + seed, length=2 + seed % 5)
+        results = [case.explain(method, self_check=False) for method in METHODS]
+        wanted = ("infeasible", np.inf) if case.best is None else ("optimal", case.best)
+        assert {(r.status, r.cost) for r in results} == {wanted}, seed
+
+
+def test_ten_words_agree_with_all_subsets() -> None:
+    for seed in range(6):
+        case = Case("deletion", 7000 + seed, length=10)
+        for method in METHODS:
+            result = case.explain(method)
+            assert (result.cost if result.status == "optimal" else None) == case.best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_explain_all_yields_every_optimal_set_once(kind: str) -> None:
+    for seed in range(12):
+        case = Case(kind, 100 + seed, length=2 + seed % 4)
+        found = list(
+            sf.explain_all(
+                case.classifier,
+                case.text,
+                perturbation=case.perturbation,
+                cost=case.cost,
+                include=case.include,
+                exclude=case.exclude,
+            )
+        )
+        if case.best is None:
+            assert [r.status for r in found] == ["infeasible"]
+            continue
+        optimal = {e for e in case.feasible if case.price(e) == case.best}
+        assert sorted(r.positions for r in found) == sorted(optimal), (kind, seed)
+        assert all(r.status == "optimal" for r in found)
+
+
+def test_explain_all_is_lazy() -> None:
+    case = Case("deletion", 4, length=4, constrained=False)
+    answers = sf.explain_all(case.classifier, case.text, perturbation=case.perturbation)
+    assert next(answers).status == "optimal"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_contrast_is_the_cheapest_set_that_flips(kind: str) -> None:
+    for seed in range(15):
+        case = Case(kind, 200 + seed, length=2 + seed % 4, constrained=False)
+        everything = set(range(len(case.text)))
+        flips = [tuple(sorted(everything - set(e))) for e, holds in case.robust.items() if not holds]
+        result = sf.contrast(case.classifier, case.text, perturbation=case.perturbation, cost=case.cost)
+        if not flips:
+            assert (result.status, result.flip) == ("none", None)
+            continue
+        assert (result.status, result.cost) == ("optimal", min(case.price(s) for s in flips)), (kind, seed)
+        assert result.flip is not None
+        assert case.question.problem.margins(result.flip.point[None]).min() <= 1e-9
+        assert result.flip.real == (kind in ("swap", "deletion"))
+
+
+def test_a_flip_by_real_words_is_a_real_text_with_another_label() -> None:
+    checked = 0
+    for seed in range(30):
+        case = Case("swap", 300 + seed, length=4, constrained=False)
+        result = sf.contrast(case.classifier, case.text, perturbation=case.perturbation)
+        if result.flip is not None:
+            assert case.classifier.predict(result.flipped_text.split()).label == result.flip.label
+            checked += 1
+    assert checked > 5
+
+
+def test_costs_decide_between_sets() -> None:
+    """Two equal words, either of which suffices: the cheaper one is chosen, whatever the order."""
+    net = sf.Network.dense([([[-1.0, -1.0], [1.0, 1.0]], [1.0, -1.0])])
+    classifier = sf.Classifier(net, [[0.0], [0.0], [2.0], [2.0]], ["<PAD>", "<UNK>", "a", "b"], ["no", "yes"], 2)
+    for dear, cheap in (("a", "b"), ("b", "a")):
+        result = sf.explain(classifier, ["a", "b"], perturbation=sf.Deletion(), cost={dear: 2, cheap: 0.5})
+        assert ([w.text for w in result.words], result.cost) == ([cheap], 0.5)
+
+
+@given(st.integers(0, 10_000))
+def test_the_cost_grows_with_k_and_with_eps(seed: int) -> None:
+    classifier = make_classifier(seed, length=4, dimension=2, hidden=(4,))
+    text = make_text(seed)
+    by_k = [sf.explain(classifier, text, perturbation=sf.KNNBox(k)).cost for k in (1, 3, 5)]
+    by_eps = [sf.explain(classifier, text, perturbation=sf.EpsilonBall(e)).cost for e in (0.1, 0.4, 1.0)]
+    assert by_k == sorted(by_k)
+    assert by_eps == sorted(by_eps)
+
+
+def test_progress_closes_in_from_both_sides() -> None:
+    seen: list[tuple[float, float]] = []
+    case = Case("box", 12, length=5, constrained=False)
+    result = case.explain(on_progress=lambda lower, upper, *_: seen.append((lower, upper)))
+    assert seen
+    assert all(lower <= upper for lower, upper in seen)
+    assert [u for _, u in seen] == sorted((u for _, u in seen), reverse=True)
+    assert seen[-1][1] == result.cost
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ctrl_c_gives_the_best_answer_so_far(method: str) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    case = Case("box", 12, length=5, constrained=False)
+    result = case.explain(method, on_progress=interrupt)
+    assert result.status in ("sufficient", "unknown")
+    assert case.robust[result.positions]
+    assert result.lower_bound <= (case.best or 0) <= result.cost
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_limit_too_short_to_finish_never_claims_optimality(method: str) -> None:
+    case = Case("box", 12, length=5, constrained=False)
+    result = case.explain(method, seconds=1e-9)
+    assert result.status in ("sufficient", "unknown", "optimal")
+    if result.status == "optimal":
+        assert result.cost == case.best
+    assert result.lower_bound <= (case.best or 0)
+
+
+def without_times(source: str) -> str:
+    data = json.loads(source)
+    data["stats"].pop("seconds")
+    return json.dumps(data, sort_keys=True)
+
+
+def test_the_same_question_gives_the_same_bytes() -> None:
+    case = Case("box", 21, length=5)
+    first, second = case.explain(), case.explain()
+    assert without_times(first.to_json()) == without_times(second.to_json())
+    assert first.certificate is not None
+    assert second.certificate is not None
+    assert first.certificate.data == second.certificate.data
+
+
+SCRIPT = """
+import suffice as sf
+classifier = sf.load("sst-fc25")
+result = sf.explain(classifier, "a quiet , moving film that is never dull", perturbation=sf.KNNBox(60))
+print(result.to_json())
+"""
+
+
+def test_thread_counts_do_not_change_the_answer() -> None:
+    def run(threads: str) -> str:
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        return subprocess.run(
+            [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert without_times(run("1")) == without_times(run("2"))
+
+
+def test_json_round_trip_keeps_everything_but_the_evidence() -> None:
+    for kind in ("box", "swap"):
+        for seed in range(6):
+            result = Case(kind, seed, length=4).explain()
+            again = sf.Explanation.from_json(result.to_json())
+            first, second = result.to_dict(), again.to_dict()
+            first.pop("certificate"), second.pop("certificate")
+            assert first == second
+
+
+def test_bad_questions_are_refused_with_a_sentence(tiny: sf.Classifier) -> None:
+    box = sf.KNNBox(2)
+    for wrong in (
+        {"include": ["nowhere"]},
+        {"exclude": [9]},
+        {"include": ["word1"], "exclude": ["word1"]},
+        {"include": "word1"},
+        {"padding": "none"},
+        {"method": "magic"},
+        {"oracle": "delphi"},
+        {"seconds": 0},
+        {"cost": {"word1": -1}},
+        {"cost": lambda word: float("nan")},
+    ):
+        with pytest.raises(sf.InputError):
+            sf.explain(tiny, ["word1", "word2"], perturbation=box, **wrong)  # type: ignore[arg-type]
+
+
+def test_padding_is_a_feature_only_on_request(tiny: sf.Classifier) -> None:
+    fixed = sf.explain(tiny, ["word1"], perturbation=sf.EpsilonBall(3.0))
+    feature = sf.explain(tiny, ["word1"], perturbation=sf.EpsilonBall(3.0), padding="feature")
+    assert set(fixed.positions) <= {0}
+    assert feature.cost >= fixed.cost
+    assert feature.meta["padding"] == "feature"
