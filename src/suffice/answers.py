@@ -49,6 +49,8 @@ class Bias:
             case "dependent":
                 assert self.witness is not None
                 changed = [i for i in self.witness.positions if i < len(self.text.words)]
+                if not self.witness.positions:
+                    return f"Dependent: {kept} is a tie with {self.witness.label!r} as the text stands."
                 guilty = listed([self.text.words[i] for i in changed]) or "padding"
                 return f"Dependent: changing only {guilty} turns {self.label!r} into {self.witness.label!r}."
             case "unknown":
@@ -260,9 +262,7 @@ class Profile:
             "steps": list(self.steps),
             "free_until": self.free_until,
             "needed_from": self.needed_from,
-            "words": [
-                {**asdict(item.word), "enters": item.enters, "needed": item.needed} for item in self.growth
-            ],
+            "words": [{**asdict(item.word), "enters": item.enters, "needed": item.needed} for item in self.growth],
             "explanations": [result.to_dict() for result in self.explanations],
             "stats": dict(self.stats),
         }

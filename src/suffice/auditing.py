@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice import certify
 from suffice.adapters import words_of
-from suffice.answers import Bias, Repair
+from suffice.answers import Bias, Independence, Repair
 from suffice.certificate import Certificate
 from suffice.check import check
 from suffice.classifier import Classifier
@@ -21,7 +21,19 @@ from suffice.network import Bools
 from suffice.oracles import BoundsOracle, make_oracle
 from suffice.perturb import Perturbation
 from suffice.text import Text
-from suffice.verbs import Given, OnProgress, Padding, Question, ask, finished, noted, public, searcher, single_threaded, timed
+from suffice.verbs import (
+    Given,
+    OnProgress,
+    Padding,
+    Question,
+    ask,
+    finished,
+    noted,
+    public,
+    searcher,
+    single_threaded,
+    timed,
+)
 from suffice.verdict import Proved, Refuted, Unknown, Verdict
 
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool]
@@ -47,11 +59,7 @@ def bias(
         question = noted(ask(classifier, text, perturbation, None, (), (), padding), oracle=oracle, seconds=seconds)
         question = replace(question, exclude=guarded(question, protected))
         started = time.monotonic()
-        free = question.exclude & question.problem.region.movable()
-        if not free.any():
-            verdict: Verdict = Proved(by="nothing may change")
-        else:
-            verdict = make_oracle(oracle, question.problem).ask(free[None], timed(seconds))[0]
+        verdict = make_oracle(oracle, question.problem).ask(question.exclude[None], timed(seconds))[0]
         answer = _bias(question, verdict, time.monotonic() - started)
         return checked_bias(answer, classifier) if self_check else answer
 
@@ -60,7 +68,9 @@ def guarded(question: Question, protected: Protected) -> Bools:
     """The protected positions: words that are not in the text are passed over, positions out of range are not."""
     text, count = question.text, int(question.problem.features.sum())
     if isinstance(protected, str):
-        raise InputError(f"`protected` takes a list of words or positions, or a function, not the string {protected!r}.")
+        raise InputError(
+            f"`protected` takes a list of words or positions, or a function, not the string {protected!r}."
+        )
     mask = np.zeros(len(text), dtype=bool)
     if callable(protected):
         mask[[word.position for word in text.words if protected(word.text)]] = True
@@ -78,21 +88,13 @@ def _present(text: Text, item: str | int) -> bool:
 
 
 def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
-    status, reason, certificate = "unknown", "", None
-    trivial = isinstance(verdict, Proved) and verdict.by == "nothing may change"
+    status, reason, certificate = _judged(question, verdict)
     positions = tuple(certify.positions(question.exclude))
-    match verdict:
-        case Proved():
-            status, certificate = "independent", _independent(question, verdict)
-            if trivial:
-                what = "none of the protected words may change" if positions else "no protected word is in the text"
-                reason = what
-        case Refuted(witness):
-            status, certificate = "dependent", _infeasible(question, verdict)
-        case Unknown(reason=why):
-            reason = why
+    trivial = status == "independent" and not (question.exclude & question.problem.region.movable()).any()
+    if trivial:
+        reason = "none of the protected words may change" if positions else "no protected word is in the text"
     return Bias(
-        status=status,  # type: ignore[arg-type]
+        status=status,
         positions=positions,
         words=tuple(question.text.words[i] for i in positions if i < len(question.text.words)),
         label=question.label,
@@ -104,6 +106,16 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
         stats={"seconds": seconds},
         meta={**question.meta(), "protected": list(positions)},
     )
+
+
+def _judged(question: Question, verdict: Verdict) -> tuple[Independence, str, Certificate | None]:
+    match verdict:
+        case Proved():
+            return "independent", "", _independent(question, verdict)
+        case Refuted():
+            return "dependent", "", _infeasible(question, verdict)
+        case Unknown(reason=reason):
+            return "unknown", reason, None
 
 
 def _independent(question: Question, verdict: Proved) -> Certificate | None:
@@ -129,7 +141,9 @@ def checked_bias(answer: Bias, classifier: Classifier) -> Bias:
     except Rejected as error:
         lost: dict[str, Any] = {"witness": None, "certificate": None, "trivial": False}
         meta = {**answer.meta, "checked": False, "rejected": str(error)}
-        return replace(answer, status="unknown", reason=f"the checker rejected the certificate: {error}", meta=meta, **lost)
+        return replace(
+            answer, status="unknown", reason=f"the checker rejected the certificate: {error}", meta=meta, **lost
+        )
     return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind})
 
 
@@ -152,7 +166,8 @@ def repair(
     """
     with single_threaded():
         read = classifier.read(text)
-        question = ask(classifier, read, perturbation, cost, words_of(words, read), (), padding)
+        given = words_of(words, read, classifier.predict(read).label, classifier.labels)
+        question = ask(classifier, read, perturbation, cost, given, (), padding)
         question = noted(question, method="search", oracle="bounds", seed=seed, seconds=seconds)
         started, budget = time.monotonic(), timed(seconds)
         asked = BoundsOracle(question.problem)

@@ -33,7 +33,6 @@ LARGE, TINY = 1e100, 1e-100
 CHUNK_NUMBERS = 400_000
 
 
-
 # --- the problem, compiled ---
 
 
@@ -149,6 +148,12 @@ class Hidden:
             self.loose[index],
         )
 
+    @staticmethod
+    def blank(count: int, units: int) -> Hidden:
+        """Arrays to be filled in, step by step."""
+        lower, upper, low, up, shift = (np.zeros((count, units)) for _ in range(5))
+        return Hidden(lower, upper, low, up, shift, np.zeros((count, units), dtype=bool))
+
     @property
     def contradicted(self) -> Bools:
         """Items whose splits cannot all hold: some unit's lower bound is above its upper bound."""
@@ -163,7 +168,7 @@ def hidden(form: Form, inputs: Inputs, signs: Signs | None = None, first: Interv
 
     `first` are the bounds of the first step, when the caller has them: splits do not change them.
     """
-    found = Hidden(*(np.zeros((len(inputs), form.units)) for _ in range(5)), np.zeros((len(inputs), form.units), bool))
+    found = Hidden.blank(len(inputs), form.units)
     for place, part in enumerate(form.slices):
         given = first if place == 0 else None
         lower, upper = given or step_bounds(form, inputs, found, place)
@@ -339,7 +344,8 @@ def slack(form: Form, inputs: Inputs, bounds: Hidden, found: Pass, dual: Dual, s
         relaxed[:, part] = values
     rise = np.where(bounds.loose & (found.over > 0), found.over * z, 0.0)
     loss = np.where(bounds.loose, np.abs(found.over * (relaxed - np.maximum(z, 0.0))), 0.0)
-    return Slack(rise, np.zeros_like(z) if signs is None else -signs * z, loss)
+    across = np.zeros_like(z) if signs is None else np.asarray(-signs * z, dtype=np.float64)
+    return Slack(rise, across, loss)
 
 
 class Ascent:

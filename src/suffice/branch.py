@@ -31,7 +31,8 @@ from suffice.bounds import (
 from suffice.exact import confirm
 from suffice.inputs import Free, Freed, Interval, Restored
 from suffice.network import Bools, Floats, Ints
-from suffice.perturb import Ball, Box, Choice, Hull
+from suffice.perturb import Choice
+from suffice.program import leaf_program
 from suffice.verdict import Budget, Proved, Refuted, Unknown, Verdict
 
 BATCH = 256  # subproblems per round
@@ -216,8 +217,7 @@ class Branching:
             return None
         fresh = [i for i, node in enumerate(nodes) if node.first is None]
         if fresh:
-            nothing = hidden(replace(self.form, steps=(), size=(), reach=()), inputs.take(slice(0, 0)))
-            lower, upper = step_bounds(self.form, inputs.take(np.array(fresh)), nothing, 0)
+            lower, upper = step_bounds(self.form, inputs.take(np.array(fresh)), Hidden.blank(0, 0), 0)
             for row, i in enumerate(fresh):
                 nodes[i].first = lower[row : row + 1], upper[row : row + 1]
         known = [node.first for node in nodes if node.first is not None]
@@ -274,7 +274,7 @@ class Branching:
             return self._finish_freed(node)
         if not isinstance(node.inputs, Free):
             return False
-        solved = _leaf_program(self.form, node.inputs, bounds, node)
+        solved = leaf_program(self.form, node.inputs, bounds, node.signs, node.rival)
         if solved is None:
             return False
         beta, point, shares = solved
@@ -291,7 +291,6 @@ class Branching:
         if witness is not None:
             self.questions[node.question].answer = Refuted(witness)
         return witness is not None
-
 
     def _finish_freed(self, node: _Node) -> bool:
         """Every word is decided, so it is an ordinary question about free words."""
@@ -423,203 +422,3 @@ def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
     for child, side in zip(node.children, sides, strict=True):
         child.inputs, child.first = side, None
     return node.children
-
-
-# --- the linear program of a subproblem whose relus are all fixed ---
-
-
-def _leaf_program(
-    form: Form, inputs: Free, bounds: Hidden, node: _Node
-) -> tuple[Floats, Floats | None, Floats | None] | None:
-    """Multipliers from the dual, and the minimiser (with its shares of corners for a hull)."""
-    from scipy.optimize import linprog  # takes long to import and is rarely needed
-
-    objective, splits, owners = _linear_view(form, bounds, node)
-    columns = _Columns.of(inputs)
-    if columns is None:
-        return _smooth_dual(form, inputs, bounds, node)
-    cost, constraint = objective[0] @ columns.matrix, -(splits[0] @ columns.matrix)
-    limit = splits[1] + splits[0] @ columns.base
-    rows = np.vstack([constraint, columns.extra]) if len(columns.extra) else constraint
-    limits = np.concatenate([limit, columns.extra_limit])
-    found = linprog(
-        cost,
-        A_ub=rows,
-        b_ub=limits,
-        A_eq=columns.equal,
-        b_eq=columns.equal_to,
-        bounds=columns.range,
-        method="highs",
-    )
-    if found.status == 2:
-        return _phase_one(columns, constraint, limit, owners, form), None, None
-    if found.status != 0:
-        return None
-    beta = _spread_multipliers(np.maximum(-found.ineqlin.marginals[: len(owners)], 0.0), owners, form)
-    point, shares = columns.point(found.x)
-    return beta, point, shares
-
-
-def _phase_one(columns: _Columns, constraint: Floats, limit: Floats, owners: list[int], form: Form) -> Floats:
-    """The splits contradict each other: multipliers of the least violation, scaled up, prove it."""
-    from scipy.optimize import linprog
-
-    worst = np.hstack([constraint, -np.ones((len(constraint), 1))])
-    extra = np.hstack([columns.extra, np.zeros((len(columns.extra), 1))])
-    equal = None if columns.equal is None else np.hstack([columns.equal, np.zeros((len(columns.equal), 1))])
-    cost = np.zeros(worst.shape[1])
-    cost[-1] = 1.0
-    found = linprog(
-        cost,
-        A_ub=np.vstack([worst, extra]),
-        b_ub=np.concatenate([limit, columns.extra_limit]),
-        A_eq=equal,
-        b_eq=columns.equal_to,
-        bounds=[*columns.range, (0, None)],
-        method="highs",
-    )
-    weights = np.zeros(len(owners)) if found.status != 0 else np.maximum(-found.ineqlin.marginals[: len(owners)], 0)
-    scale = 0.0 if found.status != 0 else min(1e6 * float(form.margin_size.max()) / max(found.fun, 1e-12), 1e12)
-    return _spread_multipliers(weights * scale, owners, form)
-
-
-def _spread_multipliers(weights: Floats, owners: list[int], form: Form) -> Floats:
-    beta = np.zeros((1, form.units))
-    for weight, unit in zip(weights, owners, strict=True):
-        beta[0, unit] = np.float32(weight)
-    return beta
-
-
-def _linear_view(
-    form: Form, bounds: Hidden, node: _Node
-) -> tuple[tuple[Floats, float], tuple[Floats, Floats], list[int]]:
-    """The margin and the split units (sign · z >= 0) as linear functions of the flattened input."""
-    matrix, offset = np.eye(form.problem.network.inputs), np.zeros(form.problem.network.inputs)
-    rows, constants, owners = [], [], []
-    for step, part in zip(form.steps, form.slices, strict=True):
-        matrix, offset = np.asarray(step.weight @ matrix), step.weight @ offset + step.bias
-        signs = node.signs[part]
-        for unit in np.flatnonzero(signs):
-            rows.append(signs[unit] * matrix[unit])
-            constants.append(signs[unit] * offset[unit])
-            owners.append(part.start + int(unit))
-        slope = bounds.low[0, part]
-        matrix, offset = slope[:, None] * matrix, slope * offset
-    weight = form.margin.dense()[node.rival]
-    objective = weight @ matrix, float(weight @ offset + form.margin.bias[node.rival])
-    stacked = np.array(rows).reshape(len(rows), form.problem.network.inputs)
-    return objective, (stacked, np.array(constants)), owners
-
-
-def _smooth_dual(form: Form, inputs: Free, bounds: Hidden, node: _Node) -> tuple[Floats, Floats | None, Floats | None]:
-    """For round sets no linear program fits: climb the concave dual itself; its minimiser is the candidate."""
-    from scipy.optimize import minimize
-
-    owners = np.flatnonzero(node.signs)
-    rows, signs = margin_rows(form, np.array([node.rival])), node.signs[None]
-
-    def fall(weights: Floats) -> tuple[float, Floats]:
-        beta = np.zeros((1, form.units))
-        beta[0, owners] = weights
-        dual = Dual(bounds.low, beta)
-        found = margin_bound(form, inputs, bounds, rows, dual, signs)
-        return -float(found.bound[0]), -slack(form, inputs, bounds, found, dual, signs).beta[0, owners]
-
-    assert node.dual is not None
-    start = node.dual.beta[0, owners]
-    weights = start
-    if len(owners):
-        found = minimize(fall, start, jac=True, method="L-BFGS-B", bounds=[(0, 1e9)] * len(owners))
-        weights = np.maximum(found.x, 0.0)
-    beta = np.zeros((1, form.units))
-    beta[0, owners] = weights.astype(np.float32)
-    final = margin_bound(form, inputs, bounds, rows, Dual(bounds.low, beta), signs)
-    return beta, inputs.minimiser(final.inputs)[0], None
-
-
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """The variables of a leaf's linear program: input = base + matrix @ variables."""
-
-    inputs: Free
-    matrix: Floats
-    base: Floats
-    range: list[tuple[float | None, float | None]]
-    extra: Floats
-    extra_limit: Floats
-    equal: Floats | None = None
-    equal_to: Floats | None = None
-
-    @staticmethod
-    def of(inputs: Free) -> _Columns | None:
-        region, free = inputs.region, inputs.free[0]
-        match region:
-            case Box() | Ball(p=np.inf):
-                return _Columns._box(inputs, region)
-            case Ball(p=1):
-                return _Columns._cross(inputs, region)
-            case Hull() | Choice():
-                return _Columns._mixture(inputs, region, free)
-            case _:
-                return None
-
-    @staticmethod
-    def _box(inputs: Free, region: Box | Ball) -> _Columns:
-        free = np.repeat(inputs.free[0], region.center.shape[1])
-        x = region.center.ravel()
-        if isinstance(region, Box):
-            low, high = region.lower.ravel() - x, region.upper.ravel() - x
-        else:
-            low, high = np.full(x.size, -region.radius), np.full(x.size, region.radius)
-        pairs = [(float(a), float(b)) for a, b in zip(low[free], high[free], strict=True)]
-        matrix = np.eye(x.size)[:, free]
-        return _Columns(inputs, matrix, x, pairs, np.zeros((0, matrix.shape[1])), np.zeros(0))
-
-    @staticmethod
-    def _cross(inputs: Free, region: Ball) -> _Columns:
-        """The 1-norm ball: each coordinate's rise and fall, of which a word has `radius` in all."""
-        length, dimension = region.center.shape
-        words = np.flatnonzero(inputs.free[0])
-        half = np.eye(length * dimension)[:, np.repeat(inputs.free[0], dimension)]
-        matrix = np.hstack([half, -half])
-        owner = np.tile(np.repeat(np.arange(len(words)), dimension), 2)
-        extra = (owner[None] == np.arange(len(words))[:, None]).astype(float)
-        ranges: list[tuple[float | None, float | None]] = [(0.0, None)] * matrix.shape[1]
-        return _Columns(inputs, matrix, region.center.ravel(), ranges, extra, np.full(len(words), region.radius))
-
-    @staticmethod
-    def _mixture(inputs: Free, region: Hull | Choice, free: Bools) -> _Columns:
-        """Shares of every allowed corner of every free word, summing to one per word."""
-        length, most, dimension = region.points.shape
-        allowed = np.broadcast_to(free[:, None], (length, most))
-        if inputs.allowed is not None:
-            allowed = allowed & inputs.allowed[0]
-        words, corners = np.nonzero(allowed)
-        matrix = np.zeros((length * dimension, len(words)))
-        for column, (word, corner) in enumerate(zip(words, corners, strict=True)):
-            matrix[word * dimension : (word + 1) * dimension, column] = region.points[word, corner]
-        base = np.where(free[:, None], 0.0, region.center).ravel()
-        equal = (words[None] == np.flatnonzero(free)[:, None]).astype(float)
-        ranges: list[tuple[float | None, float | None]] = [(0.0, None)] * len(words)
-        none = np.zeros((0, len(words)))
-        return _Columns(inputs, matrix, base, ranges, none, np.zeros(0), equal, np.ones(len(equal)))
-
-    def point(self, found: Floats) -> tuple[Floats | None, Floats | None]:
-        """The input that the program found, pulled into the region where that is possible."""
-        region = self.inputs.region
-        center = region.center
-        free = self.inputs.free[0][:, None]
-        moved = (self.base + self.matrix @ found).reshape(center.shape)
-        match region:
-            case Box(lower=lower, upper=upper):
-                return np.where(free, np.clip(moved, lower, upper), center), None
-            case Ball():
-                return np.where(free, center + (moved - center) * (1 - 1e-9), center), None
-            case Hull(points=points):
-                shares = np.zeros(points.shape[:2])
-                shares[np.nonzero(np.broadcast_to(free, points.shape[:2]))] = np.maximum(found, 0.0)
-                total = np.where(free[:, 0], shares.sum(-1), 1.0)
-                mixed = np.einsum("lm,lmd->ld", shares / total[:, None], points)
-                return np.where(free, mixed, center), shares
-            case Choice():
-                return None, None

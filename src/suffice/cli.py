@@ -62,15 +62,15 @@ def _complain(message: str) -> int:
 
 def run_explain(args: argparse.Namespace) -> int:
     classifier, text = models.load(args.model), read_text(args.text)
-    question: dict[str, Any] = dict(
-        perturbation=perturbation(args),
-        cost=read_costs(args.cost),
-        include=args.include,
-        exclude=args.exclude,
-        padding=args.padding,
-        seconds=args.seconds,
-        seed=args.seed,
-    )
+    question: dict[str, Any] = {
+        "perturbation": perturbation(args),
+        "cost": read_costs(args.cost),
+        "include": args.include,
+        "exclude": args.exclude,
+        "padding": args.padding,
+        "seconds": args.seconds,
+        "seed": args.seed,
+    }
     with terminal.live(_errors()) as progress:
         if args.all:
             results = list(sf.explain_all(classifier, text, on_progress=progress, **question))
@@ -237,7 +237,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _question() -> argparse.ArgumentParser:
+def _question() -> Parser:
     """The options that every question about a text shares."""
     parent = Parser(add_help=False)
     parent.add_argument("text", metavar="TEXT", help='the text, or "-" for standard input')

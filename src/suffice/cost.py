@@ -14,7 +14,7 @@ from suffice.errors import InputError
 from suffice.network import Bools, Floats
 from suffice.text import Text
 
-Cost: TypeAlias = None | Mapping[str, float] | Callable[[str], float]
+Cost: TypeAlias = Mapping[str, float] | Callable[[str], float] | None
 
 # Costs that share no coarse unit are rounded to this many units for the dearest word: ties are then 1e-9 wide.
 FINEST = 10**9

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from suffice.certificate import Certificate
+from suffice.mistake import Mistake
 from suffice.text import Text, Word
 from suffice.verdict import Witness
 
 Status: TypeAlias = Literal["optimal", "sufficient", "infeasible", "unknown"]
 FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that flips the label, for people: which positions become (or move towards) which words."""
+
+    label: str
+    margin: float
+    positions: tuple[int, ...]
+    words: tuple[str, ...]
+    real: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One word: what it may become (the nearest options, and how many more), and why it is needed.
+
+    `flip` is there for words of the explanation: with this word free as well, that change flips the label. None
+    where no attack found one (it was not looked for further) or where the word is free.
+    """
+
+    position: int
+    options: tuple[str, ...] = ()
+    more: int = 0
+    flip: Change | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +64,16 @@ class Explanation:
     certificate: Certificate | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    mistake: Mistake | None = None  # with an expected label: who pushes towards the wrong one, and what puts it right
+    look: Callable[[], tuple[Detail, ...]] | None = field(default=None, repr=False)
+
+    @cached_property
+    def details(self) -> tuple[Detail, ...]:
+        """What is known about each word, looked up when first asked for; empty after a trip through JSON."""
+        return () if self.look is None else self.look()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "look": None}
 
     def __str__(self) -> str:
         return sentence(self)
@@ -57,6 +94,7 @@ class Explanation:
             "text": _text_to_dict(self.text),
             "witness": None if self.witness is None else self.witness.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.summary(),
+            "mistake": None if self.mistake is None else self.mistake.to_dict(),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
@@ -79,6 +117,7 @@ class Explanation:
             witness=None if data["witness"] is None else Witness.from_dict(data["witness"]),
             stats=data["stats"],
             meta=data["meta"],
+            mistake=None if data.get("mistake") is None else Mistake.from_dict(data["mistake"]),
         )
 
     def to_html(self) -> str:
@@ -105,12 +144,14 @@ def sentence(result: Explanation) -> str:
         case "optimal" if not result.positions:
             return f"No word is needed: {kept} stays whatever the allowed changes (proved)."
         case "optimal":
-            return f"{len(result.positions)} of {total} words suffice for {kept}, and no cheaper set does (proved): {names}."
+            count = f"{len(result.positions)} of {total} words suffice"
+            return f"{count} for {kept}, and no cheaper set does (proved): {names}."
         case "sufficient":
             gap = f"costs {result.cost:g}; no set below {result.lower_bound:g} can do"
             return f"{len(result.positions)} of {total} words suffice for {kept} (proved; {gap}): {names}."
         case "infeasible":
-            return f"No set without the excluded words suffices: changing only them gives {_flipped(result)} instead of {result.label!r}."
+            flip = f"changing only them gives {_flipped(result)} instead of {result.label!r}"
+            return f"No set without the excluded words suffices: {flip}."
         case "unknown":
             return f"Undecided within the limit: nothing better than the whole text was proved for {kept}."
 

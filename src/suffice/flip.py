@@ -67,7 +67,8 @@ class Contrast:
 
     def __str__(self) -> str:
         if self.flip is None:
-            proved = "No allowed change of any words flips the label (proved)."
+            aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
+            proved = f"No allowed change of any words {aim} (proved)."
             return proved if self.status == "none" else "Undecided: no flip was found, none was ruled out."
         words = ", ".join(word.text for word in self.words)
         best = (

@@ -86,7 +86,7 @@ class Free:
     def shared_fall(self, rows: Floats) -> Floats:
         if self.allowed is not None:
             return self.fall(np.broadcast_to(rows, (len(self), *rows.shape)))
-        return self.free @ self.per_word(rows[None])[0].T
+        return np.asarray(self.free @ self.per_word(rows[None])[0].T)
 
     def minimiser(self, rows: Floats) -> Floats:
         if self.allowed is None:
@@ -220,7 +220,7 @@ class Restored(Budgeted):
 
 @dataclass(frozen=True, eq=False)
 class Freed(Budgeted):
-    """The original text with the words of `free`, and any words of `open` worth at most `budget`, ranging over their sets."""
+    """The original text with the words of `free`, and any of `open` worth at most `budget`, ranging over their sets."""
 
     region: Region
     free: Bools

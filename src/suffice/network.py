@@ -329,7 +329,9 @@ def _maximum(state: _Lowering, index: Ints, shape: tuple[int, ...]) -> _Lowering
         gain = _rows(np.stack([second, first], 1), np.stack([ones, -ones], 1), (n,))
         relu = np.arange(len(first) + keep.shape[0]) >= keep.shape[0]
         state = state.map(scipy.sparse.vstack([keep, gain], format="csr"), (len(relu),)).emit(relu)
-        total = scipy.sparse.hstack([scipy.sparse.eye_array(keep.shape[0]), scipy.sparse.eye_array(keep.shape[0], matches)])
+        total = scipy.sparse.hstack(
+            [scipy.sparse.eye_array(keep.shape[0]), scipy.sparse.eye_array(keep.shape[0], matches)]
+        )
         state = state.map(total.tocsr(), (keep.shape[0],))
         winners = np.arange(matches).reshape(count, pairs)
         index = np.concatenate([winners, matches + np.arange(len(rest)).reshape(count, -1)], axis=1)
@@ -350,7 +352,8 @@ def _permute(state: _Lowering, index: Ints) -> _Lowering:
 def _rows(index: Ints, data: Floats, shape: tuple[int, ...]) -> Floats:
     """A sparse matrix whose row i has data[i] in the columns index[i]."""
     pointers = np.arange(0, index.size + 1, index.shape[1])
-    return scipy.sparse.csr_array((data.ravel(), index.ravel(), pointers), shape=(len(index), math.prod(shape)))
+    rows: Floats = scipy.sparse.csr_array((data.ravel(), index.ravel(), pointers), (len(index), math.prod(shape)))
+    return rows
 
 
 def _index(shape: tuple[int, ...]) -> Ints:
@@ -380,7 +383,8 @@ def compact(matrix: Floats) -> Floats:
     """Sparse where that pays, an ordinary array otherwise."""
     size = matrix.shape[0] * matrix.shape[1]
     if size >= SPARSE_SIZE and _nonzero(matrix) < SPARSE_DENSITY * size:
-        return scipy.sparse.csr_array(matrix)
+        rows: Floats = scipy.sparse.csr_array(matrix)
+        return rows
     full = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix  # type: ignore[attr-defined]
     # one memory order, so that equal weights give equal scores to the last bit
     return np.ascontiguousarray(full)
@@ -393,7 +397,8 @@ def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
             raise ModelError(f"Step {place} has a weight of {step.weight.shape} and a bias of {step.bias.shape}.")
         if place and step.weight.shape[1] != len(steps[place - 1].bias):
             raise ModelError(
-                f"Step {place} takes {step.weight.shape[1]} values but step {place - 1} gives {len(steps[place - 1].bias)}."
+                f"Step {place} takes {step.weight.shape[1]} values "
+                f"but step {place - 1} gives {len(steps[place - 1].bias)}."
             )
         stored = step.weight.data if scipy.sparse.issparse(step.weight) else step.weight
         if not (np.isfinite(stored).all() and np.isfinite(step.bias).all()):

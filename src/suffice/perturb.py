@@ -37,7 +37,7 @@ class Box:
 
     def support(self, rows: Floats) -> Floats:
         """Least value of rows·v over each position's set: (..., length, dimension) to (..., length)."""
-        return np.where(rows > 0, rows * self.lower, rows * self.upper).sum(-1)
+        return np.asarray(np.where(rows > 0, rows * self.lower, rows * self.upper).sum(-1))
 
     def minimiser(self, rows: Floats) -> Floats:
         """A point of each position's set where the support is attained."""
@@ -67,7 +67,7 @@ class Ball:
     names: Names = ()
 
     def support(self, rows: Floats) -> Floats:
-        return (rows * self.center).sum(-1) - self.radius * _norm(rows, _dual(self.p))
+        return np.asarray((rows * self.center).sum(-1) - self.radius * _norm(rows, _dual(self.p)))
 
     def minimiser(self, rows: Floats) -> Floats:
         # a hair inside, so that rounding cannot put a counterexample outside the ball
@@ -94,65 +94,54 @@ class Ball:
 
 
 @dataclass(frozen=True, eq=False)
-class Hull:
-    """The convex hull of `points` (length, m, dimension) at each position."""
+class Corners:
+    """What Hull and Choice share: the least value of a linear form is at one of `points` (length, m, dimension)."""
 
     center: Floats
     points: Floats
     names: Names = ()
 
     def support(self, rows: Floats) -> Floats:
-        return self._values(rows).min(-1)
+        return np.asarray(self._values(rows).min(-1))
 
     def minimiser(self, rows: Floats) -> Floats:
         best = self._values(rows).argmin(-1)
-        return self.points[np.arange(len(self.center)), best]
+        return np.asarray(self.points[np.arange(len(self.center)), best])
+
+    def movable(self) -> Bools:
+        return np.asarray((self.points != self.points[:, :1]).any((-1, -2)))
+
+    def _values(self, rows: Floats) -> Floats:
+        return np.asarray(np.matmul(self.points, rows[..., None])[..., 0])
+
+    def _is_corner(self, points: Floats) -> Bools:
+        return np.asarray((self.points == points[..., None, :]).all(-1).any(-1))
+
+
+class Hull(Corners):
+    """The convex hull of the points at each position."""
 
     def contains(self, points: Floats) -> Bools:
         """Exact for the corners; for a mixture, up to 1e-9 by a small linear program."""
-        inside = _is_corner(self.points, points)
+        inside = self._is_corner(points)
         for place in zip(*np.nonzero(~inside), strict=True):
             inside[place] = _mixture(self.points[place[-1]], points[place]) is not None
         return inside
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
         shares = rng.dirichlet(np.full(self.points.shape[1], 0.5), (count, len(self.center)))
-        return np.einsum("nlm,lmd->nld", shares, self.points)
-
-    def movable(self) -> Bools:
-        return _several(self.points)
-
-    def _values(self, rows: Floats) -> Floats:
-        return np.matmul(self.points, rows[..., None])[..., 0]
+        return np.asarray(np.einsum("nlm,lmd->nld", shares, self.points))
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """Exactly one of the finitely many `points` (length, m, dimension) at each position; `names` are their words."""
-
-    center: Floats
-    points: Floats
-    names: Names = ()
-
-    def support(self, rows: Floats) -> Floats:
-        return self._values(rows).min(-1)
-
-    def minimiser(self, rows: Floats) -> Floats:
-        best = self._values(rows).argmin(-1)
-        return self.points[np.arange(len(self.center)), best]
+class Choice(Corners):
+    """Exactly one of the finitely many points at each position; `names` are their words."""
 
     def contains(self, points: Floats) -> Bools:
-        return _is_corner(self.points, points)
+        return self._is_corner(points)
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
         picked = rng.integers(self.points.shape[1], size=(count, len(self.center)))
-        return self.points[np.arange(len(self.center)), picked]
-
-    def movable(self) -> Bools:
-        return _several(self.points)
-
-    def _values(self, rows: Floats) -> Floats:
-        return np.matmul(self.points, rows[..., None])[..., 0]
+        return np.asarray(self.points[np.arange(len(self.center)), picked])
 
 
 Region: TypeAlias = Box | Ball | Hull | Choice
@@ -357,14 +346,6 @@ def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]
 def _check_k(k: object) -> None:
     if isinstance(k, bool) or not isinstance(k, int) or k < 0:
         raise InputError(f"k must be a whole number of at least 0, not {k!r}.")
-
-
-def _is_corner(corners: Floats, points: Floats) -> Bools:
-    return np.asarray((corners == points[..., None, :]).all(-1).any(-1))
-
-
-def _several(points: Floats) -> Bools:
-    return np.asarray((points != points[:, :1]).any((-1, -2)))
 
 
 def _dual(p: float) -> float:

@@ -22,6 +22,7 @@ from suffice.exact import confirm
 from suffice.inputs import Free, Restored
 from suffice.network import Bools, Floats, Ints
 from suffice.oracles import BoundsOracle
+from suffice.perturb import Hull, Region
 from suffice.restore import Restoration, stamina, strongest
 from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Unknown, Verdict, Witness
 
@@ -188,6 +189,18 @@ class Search:
         self.attacks.append(witness)
         self.changed = np.vstack([self.changed, mask])
 
+    def seed_attacks(self, witnesses: Sequence[Witness], starts: Sequence[Floats] = ()) -> int:
+        """Attacks known from elsewhere, such as from smaller sets; those that hold here too are kept and counted."""
+        before = len(self.attacks)
+        for witness in witnesses:
+            shares = _widened(witness.shares, self.problem.region)
+            found = confirm(self.problem, witness.point[None], self.problem.features[None], shares)[0]
+            if found is not None:
+                self._remember(found)
+        points = [point for point in starts if self.problem.region.contains(point).all()]
+        self.root.starts = (*self.root.starts, *points)
+        return len(self.attacks) - before + len(points)
+
     def _improve(self, held: Bools, proof: Proved) -> None:
         cost = self.costs.of(held)
         if cost < self.upper:
@@ -336,7 +349,8 @@ class Search:
 
     def _prove(self, nodes: list[Node]) -> list[Node]:
         """Try to close nodes with the attack that is hardest to undo; those left know a set that may undo it."""
-        doubtful, strong = [], []
+        doubtful: list[tuple[Node, Floats, int]] = []
+        strong: list[tuple[Node, Floats, int]] = []
         for node in nodes:
             cost, start, rival = self._hardest_to_undo(node)
             (strong if cost > self._affordable(node) else doubtful).append((node, start, rival))
@@ -434,6 +448,14 @@ class Search:
         words = np.flatnonzero(held & ~self.include)
         score = harm.max(0)[words] / self.costs.units[words]
         return words[np.argsort(score, kind="stable")]
+
+
+def _widened(shares: Floats | None, region: Region) -> Floats | None:
+    """Shares of a hull's corners as those of a larger hull, whose corners begin with the same ones."""
+    if shares is None or not isinstance(region, Hull):
+        return None
+    more = region.points.shape[1] - shares.shape[1]
+    return np.pad(shares, ((0, 0), (0, max(more, 0))))[None]
 
 
 def optimal_sets(search: Search, cost: int) -> Iterator[tuple[Bools, Proved]]:

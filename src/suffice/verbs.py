@@ -24,6 +24,7 @@ from suffice.errors import InputError, Rejected
 from suffice.explanation import Explanation, Status
 from suffice.flip import Contrast, Flip, cheapest_flip
 from suffice.hitting import hitting_sets
+from suffice.mistake import Mistake, Push
 from suffice.msa import maximum_universal_subset
 from suffice.network import Bools, Floats
 from suffice.oracles import BoundsOracle, make_oracle
@@ -32,6 +33,7 @@ from suffice.search import Outcome, Search, optimal_sets
 from suffice.text import Text
 from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.version import __version__
+from suffice.why import details
 
 Given: TypeAlias = str | Sequence[str] | Text
 Words: TypeAlias = Sequence[str | int]
@@ -104,6 +106,7 @@ def explain(
     padding: Padding = "fixed",
     method: str = "search",
     oracle: str = "bounds",
+    expected: str | None = None,
     seconds: float = 60.0,
     seed: int = 0,
     on_progress: OnProgress | None = None,
@@ -114,16 +117,23 @@ def explain(
     `include` and `exclude` are words (every occurrence) or positions that the set must or must not hold. When
     time runs out, the best proved set and a lower bound of the cost come back. The certificate is checked by
     the independent checker before this returns, unless `self_check` is False.
+
+    `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words push
+    towards the wrong label, and the cheapest change that would put it right (a quarter of the time is kept for that).
     """
     if method not in METHODS:
         raise InputError(f"There is no method {method!r}: choose {', '.join(METHODS)}.")
     with single_threaded():
         question = ask(classifier, text, perturbation, cost, include, exclude, padding)
-        question = _noted(question, method=method, oracle=oracle, seed=seed, seconds=seconds)
-        started = time.monotonic()
-        outcome = _run(question, method, oracle, _budget(seconds), seed, on_progress)
+        question = noted(question, method=method, oracle=oracle, seed=seed, seconds=seconds)
+        started, budget = time.monotonic(), timed(seconds)
+        wanted = None if expected is None else _rival(question, expected)
+        share = budget if wanted is None else timed(seconds * 0.75)
+        outcome = _run(question, method, oracle, share, seed, on_progress)
         stats = {"seconds": time.monotonic() - started, **outcome.stats}
         result = _explanation(question, outcome, _certificate(question, outcome), stats)
+        if wanted is not None:
+            result = replace(result, mistake=_mistake(question, result, wanted, budget, seed))
         return self_checked(result, classifier) if self_check else result
 
 
@@ -144,12 +154,12 @@ def explain_all(
     """Every optimal explanation, each once, as it is found. Infeasible or undecided: that one answer."""
     with single_threaded():
         question = ask(classifier, text, perturbation, cost, include, exclude, padding)
-        question = _noted(question, method="search", oracle="bounds", seed=seed, seconds=seconds)
+        question = noted(question, method="search", oracle="bounds", seed=seed, seconds=seconds)
         started = time.monotonic()
-        search = _search(question, BoundsOracle(question.problem), _budget(seconds), seed, on_progress)
+        search = searcher(question, BoundsOracle(question.problem), timed(seconds), seed, on_progress)
         outcome = search.run()
     if outcome.witness is not None or not outcome.finished:
-        yield _finished(question, outcome, started, self_check)
+        yield finished(question, outcome, started, self_check)
         return
     sets = optimal_sets(search, outcome.upper)
     while True:
@@ -158,7 +168,7 @@ def explain_all(
         if found is None:
             return
         one = replace(outcome, held=found[0], proof=found[1])
-        yield _finished(question, one, started, self_check)
+        yield finished(question, one, started, self_check)
 
 
 def is_robust(
@@ -175,8 +185,8 @@ def is_robust(
     with single_threaded():
         question = ask(classifier, text, perturbation, None, positions, (), padding)
         free = question.problem.features & ~question.include
-        answer = make_oracle(oracle, question.problem).ask(free[None], _budget(seconds))[0]
-        return _public(question, answer)
+        answer = make_oracle(oracle, question.problem).ask(free[None], timed(seconds))[0]
+        return public(question, answer)
 
 
 def contrast(
@@ -185,20 +195,25 @@ def contrast(
     *,
     perturbation: Perturbation,
     cost: Cost = None,
+    towards: str | None = None,
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> Contrast:
-    """The cheapest set of words whose change flips the label, with the flip."""
+    """The cheapest set of words whose change flips the label, with the flip.
+
+    With `towards`, a flip counts only when that label reaches the present one (among more than two labels, a third may
+    then beat both).
+    """
     with single_threaded():
         question = ask(classifier, text, perturbation, cost, (), (), padding)
-        question = _noted(question, seed=seed, seconds=seconds)
+        question = noted(question, seed=seed, seconds=seconds, **({} if towards is None else {"towards": towards}))
         started = time.monotonic()
         report = _reporter(question, on_progress)
-        flip = cheapest_flip(
-            question.problem, question.costs, BoundsOracle(question.problem), _budget(seconds), seed, report
-        )
+        rivals = None if towards is None else [_rival(question, towards)]
+        oracle = BoundsOracle(question.problem)
+        flip = cheapest_flip(question.problem, question.costs, oracle, timed(seconds), seed, report, rivals)
         return _contrast(question, flip, time.monotonic() - started)
 
 
@@ -244,11 +259,11 @@ def _mask(text: Text, given: Words, count: int, role: str) -> Bools:
     return mask
 
 
-def _noted(question: Question, **settings: Any) -> Question:
+def noted(question: Question, **settings: Any) -> Question:
     return replace(question, settings={**question.settings, **settings})
 
 
-def _budget(seconds: float) -> Budget:
+def timed(seconds: float) -> Budget:
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
         raise InputError(f"The time limit must be a positive number of seconds, not {seconds!r}.")
     return Budget(float(seconds))
@@ -274,7 +289,7 @@ def _run(
             return Search(*common, seed=seed, on_progress=report, oracle=bounds, complete=complete).run()
 
 
-def _search(
+def searcher(
     question: Question, oracle: BoundsOracle, budget: Budget, seed: int, on_progress: OnProgress | None
 ) -> Search:
     return Search(
@@ -314,7 +329,7 @@ def single_threaded() -> contextlib.AbstractContextManager[Any]:
 # --- answers ---
 
 
-def _finished(question: Question, outcome: Outcome, started: float, self_check: bool) -> Explanation:
+def finished(question: Question, outcome: Outcome, started: float, self_check: bool) -> Explanation:
     stats = {"seconds": time.monotonic() - started, **outcome.stats}
     with single_threaded():
         result = _explanation(question, outcome, _certificate(question, outcome), stats)
@@ -342,6 +357,7 @@ def _explanation(
         certificate=certificate,
         stats=dict(stats),
         meta=meta,
+        look=None if outcome.witness is not None else lambda: details(question.problem, shown, question.witness),
     )
 
 
@@ -384,7 +400,7 @@ def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
     return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind})
 
 
-def _public(question: Question, answer: Verdict) -> Verdict:
+def public(question: Question, answer: Verdict) -> Verdict:
     """An oracle's verdict with names for people and a certificate where there is evidence."""
     labels, problem = question.classifier.labels, question.problem
     held = certify.positions(question.include)
@@ -400,6 +416,43 @@ def _public(question: Question, answer: Verdict) -> Verdict:
             return replace(answer, witness=named, certificate=shown)
         case Proved() | Unknown():
             return answer
+
+
+def _rival(question: Question, label: str) -> int:
+    """The index of a label that the text does not have."""
+    if label == question.label:
+        raise InputError(f"The text has the label {label!r} already: give another one.")
+    return question.classifier.label_index(label)
+
+
+def _mistake(question: Question, result: Explanation, expected: int, budget: Budget, seed: int) -> Mistake:
+    """Which words of the explanation push towards the wrong label, and the cheapest change towards the expected one."""
+    problem, started = question.problem, budget.elapsed
+    flip = cheapest_flip(problem, question.costs, BoundsOracle(problem), budget, seed, rivals=[expected])
+    found = _contrast(question, flip, budget.elapsed - started)
+    changed = problem.center if found.flip is None else found.flip.point
+    return Mistake(
+        label=question.label,
+        expected=question.classifier.labels[expected],
+        pushes=_pushes(question, result, expected),
+        status=found.status,
+        cost=found.cost,
+        lower_bound=found.lower_bound,
+        flip=found.flip,
+        changed_text=found.flipped_text,
+        winner=question.classifier.predict_input(changed).label,
+    )
+
+
+def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:
+    """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
+    classifier, center = question.classifier, question.problem.center
+    points = np.repeat(center[None], len(result.words) + 1, axis=0)
+    for row, word in enumerate(result.words):
+        points[row, word.position] = classifier.table[classifier.lookup[classifier.pad]]
+    scores = classifier.network.forward(points)
+    lead = scores[:, question.problem.label] - scores[:, expected]
+    return tuple(Push(word, float(lead[-1] - lead[row])) for row, word in enumerate(result.words))
 
 
 def _contrast(question: Question, flip: Flip, seconds: float) -> Contrast:

@@ -1,44 +1,239 @@
-"""HTML: an explanation as one self-contained page, or as a fragment for a notebook."""
+"""HTML: an explanation as one self-contained page, or as a fragment for a notebook. No script, no network.
+
+Everything that comes from a text or a model passes through `say`, which neutralises control characters and escapes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from html import escape
 
-from suffice.explanation import Explanation
+from suffice.explanation import Detail, Explanation
 from suffice.render import phrases
+from suffice.render.style import sheet
 
-STYLE = """
-.suffice { font: 1rem/1.6 system-ui, sans-serif; max-width: 46rem; color-scheme: light dark; }
-.suffice mark { background: #1d4ed8; color: #fff; padding: .1em .25em; border-radius: .25em; font-weight: 600; }
-.suffice .text { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 1.2rem; }
-.suffice s { opacity: .6; }
-.suffice small { opacity: .75; }
+REPORT = """
+body.suffice { margin: 0; }
+.suffice.report { padding: 4rem 1.5rem 6rem; }
+.suffice.report main { max-width: 50rem; margin: 0 auto; display: grid; gap: 2.5rem;
+  grid-template-columns: minmax(0, 1fr); }
+.suffice.report h1 { font-size: clamp(1.6rem, 1.1rem + 2vw, 2.35rem); margin: .5rem 0 1rem; text-wrap: balance; }
+.suffice.report h2 { font-size: 1.15rem; margin-bottom: 1rem; }
+.suffice .lead { font-size: 1.1rem; margin-top: 1rem; }
+.suffice .inspect { position: relative; padding-bottom: 10rem; }
+.suffice .word { cursor: help; border-radius: .22em; }
+.suffice .word:hover, .suffice .word:focus { background: var(--wash); }
+.suffice .hint, .suffice .tip { position: absolute; inset-inline: 0; top: calc(100% - 9rem); padding-top: 1.1rem;
+  border-top: 1px solid var(--line); font: .95rem/1.6 var(--sans); }
+.suffice .hint { color: var(--soft); }
+.suffice .tip { display: none; white-space: normal; background: var(--card); min-height: 9rem; z-index: 1; }
+.suffice .tip > span { display: block; }
+.suffice .word:hover + .tip { display: block; z-index: 2; }
+.suffice .word:focus + .tip { display: block; }
+.suffice dl.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: 1.5rem; margin: 0; }
+.suffice dl.facts dd { margin: .15rem 0 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums;
+  overflow-wrap: anywhere; }
+.suffice dl.scope { display: grid; grid-template-columns: 11rem 1fr; gap: .9rem 1.5rem; margin: 0; }
+.suffice dl.scope dt { font-weight: 600; }
+.suffice dl.scope dd { margin: 0; }
+.suffice .scroll { overflow-x: auto; }
+.suffice .steps { display: grid; gap: .75rem; grid-template-columns: minmax(0, 1fr); overflow-wrap: anywhere; }
+.suffice footer { font-size: .8125rem; color: var(--soft); overflow-wrap: anywhere; }
+.suffice.cell { border: 1px solid var(--line); border-radius: 1rem; background: var(--card); padding: 1.25rem 1.5rem;
+  max-width: 50rem; display: grid; gap: .75rem; }
+.suffice.cell .reading { font-size: 1.25rem; }
+@media (max-width: 40rem) {
+  .suffice.report { padding: 2rem 1rem 4rem; }
+  .suffice .card { padding: 1.25rem; }
+  .suffice .reading { font-size: 1.2rem; }
+  .suffice.report thead { display: none; }
+  .suffice.report tr { display: block; padding: .75rem 0; border-bottom: 1px solid var(--line); }
+  .suffice.report td { display: block; padding: .1rem 0; border: 0; }
+  .suffice.report td:empty { display: none; }
+  .suffice dl.scope { grid-template-columns: 1fr; gap: .2rem; }
+  .suffice dl.scope dd { margin-bottom: .9rem; }
+  .suffice .inspect { padding-bottom: 15rem; }
+  .suffice .hint, .suffice .tip { top: calc(100% - 14rem); }
+}
+@media print {
+  .suffice.report { padding: 0; }
+  .suffice .inspect { padding-bottom: 0; }
+  .suffice .hint, .suffice .tip, .suffice .word:focus + .tip { display: none; }
+}
 """
+
+
+def say(words: object) -> str:
+    """Anything as harmless HTML text."""
+    return escape(phrases.visible(str(words)))
+
+
+def document(title: str, body: str, *styles: str, script: str = "") -> str:
+    """A self-contained page in the house's style; `script` is the report's own code, never data."""
+    code = f"<script>{script}</script>" if script else ""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>{say(title)}</title><style>{sheet(REPORT, *styles)}</style></head>"
+        f'<body class="suffice report"><main>{body}</main>{code}</body></html>\n'
+    )
+
+
+def pill(tone: str, sign: str, words: str) -> str:
+    """A badge: colour, sign and words say the same."""
+    return f'<span class="badge {tone}"><span aria-hidden="true">{sign}</span> {say(words)}</span>'
+
+
+def page(result: Explanation) -> str:
+    """The whole report."""
+    parts = [_header(result), _text_card(result), _facts(result), _scope(result), _words(result), _again(result)]
+    return document(f"{phrases.headline(result)}: {result.label}", "".join(parts) + _footer(result))
 
 
 def fragment(result: Explanation) -> str:
     """The marked text and what was proved, for a notebook cell."""
-    text = "".join(_piece(piece) for piece in phrases.pieces(result.text, result.positions))
-    notes = "".join(f"<p><small>{escape(note)}</small></p>" for note in phrases.notes(result.text))
+    small = f"{phrases.allowed(result.meta.get('perturbation', {}))} {phrases.evidence(result)}"
     return (
-        f'<style>{STYLE}</style><section class="suffice"><p><strong>{escape(result.label)}</strong></p>'
-        f'<p class="text" dir="auto">{text}</p><p>{escape(phrases.visible(str(result)))}</p>'
-        f"<p>{escape(phrases.allowed(result.meta['perturbation']))}</p>"
-        f"<p><small>{escape(phrases.evidence(result))}</small></p>{notes}</section>"
+        f'<style>{sheet(REPORT)}</style><section class="suffice cell">'
+        f'<p><strong>{say(result.label)}</strong> <span class="soft">{say(phrases.headline(result))}</span></p>'
+        f"{_inspector(result)}<p>{pill(*phrases.badge(result))}</p><p>{say(phrases.meaning(result))}</p>"
+        f'<p class="soft small">{say(small)}</p>{_notes(result)}</section>'
     )
 
 
-def page(result: Explanation) -> str:
-    """The fragment as a page of its own."""
+# --- the sections ---
+
+
+def _header(result: Explanation) -> str:
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(result.label)}: the words that suffice</title></head>"
-        f"<body>{fragment(result)}</body></html>"
+        f'<header><p class="eyebrow">Which words decide the label {say(result.label)}</p>'
+        f"<h1>{say(phrases.headline(result))}</h1>{pill(*phrases.badge(result))}"
+        f'<p class="lead">{say(phrases.meaning(result))}</p>{_witness(result)}</header>'
     )
 
 
-def _piece(piece: phrases.Piece) -> str:
-    tag = {"needed": "mark", "cut": "s"}.get(piece.role)
+def _witness(result: Explanation) -> str:
+    return "" if result.witness is None else f'<p class="lead">Witness: {say(result.witness)}.</p>'
+
+
+def _text_card(result: Explanation) -> str:
+    return f'<section class="card" aria-label="The text">{_inspector(result)}{_notes(result)}</section>'
+
+
+def _notes(result: Explanation) -> str:
+    return "".join(f'<p class="soft small">{say(note)}</p>' for note in phrases.notes(result.text))
+
+
+def _facts(result: Explanation) -> str:
+    pairs = [
+        ("Label", result.label),
+        ("Words needed", f"{len(result.positions)} of {len(result.text.words)}"),
+        ("Cost", f"{result.cost:g}"),
+        ("Proved lower bound", f"{result.lower_bound:g}"),
+        ("Time", f"{result.stats.get('seconds', 0.0):.2f} s"),
+    ]
+    if result.status == "infeasible":
+        pairs = [pairs[0], pairs[-1]]
+    items = "".join(f'<div><dt class="eyebrow">{say(a)}</dt><dd>{say(b)}</dd></div>' for a, b in pairs)
+    return f'<dl class="facts">{items}</dl>'
+
+
+def _scope(result: Explanation) -> str:
+    items = "".join(f"<dt>{say(a)}</dt><dd>{say(b)}</dd>" for a, b in phrases.scope(result))
+    return f'<section class="card"><h2>What is guaranteed, and what is not</h2><dl class="scope">{items}</dl></section>'
+
+
+def _words(result: Explanation) -> str:
+    """Every word in a table: the same as on hover, for print and for readers that do not hover."""
+    details = {detail.position: detail for detail in result.details}
+    rows = "".join(_row(result, i, details.get(i)) for i in range(len(result.text.words)))
+    head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is needed</th></tr>"
+    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    return f'<section class="card"><h2>Word by word</h2>{table}</section>'
+
+
+def _row(result: Explanation, position: int, detail: Detail | None) -> str:
+    word = say(result.text.words[position].text)
+    shown = f"<mark>{word}</mark>" if position in result.positions else word
+    standing = phrases.standing(result, position).partition(":")[0]
+    return (
+        f"<tr><td><bdi>{shown}</bdi></td><td>{say(standing)}</td>"
+        f"<td>{say(_options(result, detail))}</td><td>{say(_reason(result, position, detail))}</td></tr>"
+    )
+
+
+def _again(result: Explanation) -> str:
+    ask, check = phrases.commands(result)
+    which = f"MODEL is the classifier with digest {result.meta.get('model', 'unknown')}."
+    proof = "" if result.certificate is None else f" The certificate's SHA-256 is {result.certificate.digest}."
+    return (
+        '<section class="card"><h2>Check it yourself</h2><div class="steps">'
+        "<p>Ask again and keep the proof, then have it checked by a separate program that shares no code with the "
+        f"prover:</p><pre>{say(ask)}\n{say(check)}</pre>"
+        f'<p class="soft small">{say(which + proof)}</p></div></section>'
+    )
+
+
+def _footer(result: Explanation) -> str:
+    meta = result.meta
+    versions = ", ".join(f"{name} {version}" for name, version in meta.get("versions", {}).items())
+    settings = ", ".join(f"{key} {meta[key]}" for key in ("method", "oracle", "seed", "padding") if key in meta)
+    return f"<footer>Made by {say(versions or 'suffice')}. {say(settings)}.</footer>"
+
+
+# --- the text with its words ---
+
+
+def _inspector(result: Explanation) -> str:
+    """The text; each word shows what is known about it when pointed at or focused, in a place that stays put."""
+    details = {detail.position: detail for detail in result.details}
+    name = _name(result)
+    text = "".join(_piece(result, piece, details, name) for piece in phrases.pieces(result.text, result.positions))
+    hint = "Point at a word, or move with the Tab key, to see what is known about it."
+    return f'<div class="inspect"><p class="reading" dir="auto">{text}</p><p class="hint">{hint}</p></div>'
+
+
+def _name(result: Explanation) -> str:
+    """A prefix for ids, so that several fragments can share a page."""
+    key = f"{result.text.source}|{result.positions}|{result.status}|{result.meta.get('perturbation')}"
+    return "w" + hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _piece(result: Explanation, piece: phrases.Piece, details: dict[int, Detail], name: str) -> str:
     text = escape(piece.text)
-    return f"<{tag}>{text}</{tag}>" if tag else text
+    if piece.position is None:
+        space = text[: len(text) - len(text.lstrip())]
+        return f"{space}<s>{text.lstrip()}</s>" if piece.role == "cut" else text
+    tag = "mark" if piece.role == "needed" else "span"
+    css = "word unknown" if piece.unknown else "word"
+    tip = _tip(result, piece, details.get(piece.position))
+    key = f"{name}-{piece.position}"
+    return (
+        f'<{tag} class="{css}" tabindex="0" aria-describedby="{key}">{text}</{tag}>'
+        f'<span class="tip" id="{key}" role="tooltip">{tip}</span>'
+    )
+
+
+def _tip(result: Explanation, piece: phrases.Piece, detail: Detail | None) -> str:
+    assert piece.position is not None
+    lines: Iterable[str] = (_options(result, detail), _reason(result, piece.position, detail))
+    head = f"<span><strong><bdi>{escape(piece.text)}</bdi></strong> is {say(phrases.standing(result, piece.position))}</span>"
+    return head + "".join(f"<span>{say(_capital(line))}</span>" for line in lines if line)
+
+
+def _options(result: Explanation, detail: Detail | None) -> str:
+    return "" if detail is None else phrases.may_become(detail, result.meta.get("perturbation", {}))
+
+
+def _reason(result: Explanation, position: int, detail: Detail | None) -> str:
+    if detail is not None and detail.flip is not None:
+        return phrases.counterexample(result, detail.flip)
+    if position in result.positions and result.status == "optimal":
+        return "" if position in result.meta.get("include", ()) else "No cheaper set does without it or another word."
+    return ""
+
+
+def _capital(line: str) -> str:
+    return line[:1].upper() + line[1:]

@@ -1,15 +1,23 @@
-"""Phrases: the plain words that the terminal and the page share."""
+"""Phrases: the plain words that the terminal, the reports and the page share."""
 
 from __future__ import annotations
 
+import math
+import shlex
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from suffice.explanation import Explanation
+from suffice.explanation import Change, Detail, Explanation
 from suffice.text import Text
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
+Tone: TypeAlias = Literal["good", "warn", "bad"]
+
+# joiners make emoji and Persian words; every other control or direction mark could play tricks
+HARMLESS = "\n\t\u200c\u200d"
+MOVES = 4  # changes named in a counterexample
+TRICKY = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class Piece(NamedTuple):
@@ -33,8 +41,116 @@ def pieces(text: Text, needed: tuple[int, ...]) -> Iterator[Piece]:
 
 
 def visible(source: str) -> str:
-    """The string with control and bidi-control characters made visible, so that a text cannot play tricks."""
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t\u200d" else c for c in source)
+    """The string with control and direction characters made visible, so that a text cannot play tricks."""
+    return "".join("\ufffd" if unicodedata.category(c) in TRICKY and c not in HARMLESS else c for c in source)
+
+
+# --- the answer ---
+
+
+def headline(result: Explanation) -> str:
+    """The answer in a few words."""
+    count, total = len(result.positions), len(result.text.words)
+    match result.status:
+        case "infeasible":
+            return "No set without the excluded words is enough"
+        case "unknown":
+            return "Undecided: nothing shorter than the whole text was proved"
+        case _ if count == 0:
+            return "No word is needed"
+        case _ if count >= total:
+            return f"All {total} words are needed" if result.status == "optimal" else f"All {total} words are enough"
+        case _:
+            return f"{count} of {total} words {'is' if count == 1 else 'are'} enough"
+
+
+def badge(result: Explanation) -> tuple[Tone, str, str]:
+    """Tone, sign and word: never colour alone."""
+    match result.status:
+        case "optimal":
+            return "good", "✓", "proved, and nothing cheaper is enough"
+        case "sufficient":
+            return "warn", "◐", "proved enough; cheaper may exist"
+        case "infeasible":
+            return "bad", "✗", "proved impossible"
+        case "unknown":
+            return "warn", "?", "undecided"
+
+
+def meaning(result: Explanation) -> str:
+    """What the answer means, for somebody who has never heard of robustness."""
+    label = quoted(result.label)
+    match result.status:
+        case "infeasible":
+            flipped = quoted(result.witness.label) if result.witness is not None else "another label"
+            return f"Changing only the excluded words already turns {label} into {flipped}."
+        case "unknown":
+            return f"Time ran out before a smaller set was proved enough for {label}. More time may settle it."
+        case _ if not result.positions:
+            return f"Whatever the allowed changes of all the words, the label stays {label}."
+        case _ if len(result.positions) >= len(result.text.words):
+            return f"Only while every word stays as it is, the label is sure to stay {label}."
+        case _:
+            return f"While the marked words stay, no allowed change of the others can change the label {label}."
+
+
+def price(result: Explanation) -> str:
+    """Cost and bound in a sentence."""
+    if not math.isfinite(result.cost):
+        return "There is no such set, whatever the cost."
+    cost = f"cost {result.cost:g}"
+    if result.status == "optimal":
+        return f"{cost}, the least possible"
+    return f"{cost}, and no set below {result.lower_bound:g} can do"
+
+
+def quoted(words: str) -> str:
+    return f"“{visible(words)}”"
+
+
+# --- one word ---
+
+
+def standing(result: Explanation, position: int) -> str:
+    """Needed, free, or asked for."""
+    if position not in result.positions:
+        left_out = position in result.meta.get("exclude", ())
+        return "free, because you left it out" if left_out else "free: any allowed change of it keeps the label"
+    if position in result.meta.get("include", ()):
+        return "kept, because you asked for it"
+    return "needed"
+
+
+def may_become(detail: Detail, perturbation: Mapping[str, Any]) -> str:
+    """The options of one word, by name."""
+    if perturbation.get("kind") == "deletion":
+        return "may be deleted"
+    if not detail.options:
+        return "" if perturbation.get("kind") in ("epsilon-ball", "boxes") else "cannot change"
+    names = ", ".join(visible(option) for option in detail.options)
+    more = f" and {detail.more} more" if detail.more else ""
+    lead = "may become" if perturbation.get("kind") == "word-swap" else "may move among"
+    return f"{lead}: {names}{more}"
+
+
+def counterexample(result: Explanation, flip: Change) -> str:
+    """What happens when a needed word is free as well."""
+    moves = [_move(result, flip, i) for i in range(len(flip.positions))]
+    shown = moves[:MOVES] if len(moves) > MOVES + 1 else moves
+    rest = f" and {len(moves) - len(shown)} more changes" if len(shown) < len(moves) else ""
+    return f"Were it free, the label could turn {quoted(flip.label)}: {', '.join(shown)}{rest}."
+
+
+def _move(result: Explanation, flip: Change, place: int) -> str:
+    position, word = flip.positions[place], flip.words[place]
+    known = position < len(result.text.words)
+    own = result.text.words[position].text if known else result.text.tokens[position]
+    if result.meta.get("perturbation", {}).get("kind") == "deletion":
+        return f"{quoted(own)} deleted"
+    return f"{quoted(own)} {'becomes' if flip.real else 'towards'} {quoted(word)}"
+
+
+# --- the scope ---
 
 
 def allowed(perturbation: Mapping[str, Any]) -> str:
@@ -54,6 +170,28 @@ def allowed(perturbation: Mapping[str, Any]) -> str:
             return "A free word may move anywhere in the box given for its position."
         case _:
             return f"A free word may change as {dict(perturbation)} says."
+
+
+def scope(result: Explanation) -> list[tuple[str, str]]:
+    """The guarantee and its limits, as pairs of a heading and a sentence."""
+    perturbation = result.meta.get("perturbation", {})
+    padding = (
+        "Padding may change too." if result.meta.get("padding") == "feature" else "Padding after the text stays fixed."
+    )
+    return [
+        ("What may change", f"{allowed(perturbation)} All free words may change at once. {padding}"),
+        (
+            "What is not covered",
+            "Words beyond these sets, words added, moved or typed differently, how the text is split into words, and "
+            "whether the label is right. The proof is about the network in exact arithmetic.",
+        ),
+        (
+            "Tolerance",
+            "None: the label must beat every other class, a tie counts against it, and rounding errors are "
+            "accounted for.",
+        ),
+        ("What was checked", evidence(result)),
+    ]
 
 
 def evidence(result: Explanation) -> str:
@@ -76,3 +214,40 @@ def notes(text: Text) -> list[str]:
     if text.cut:
         found.append(f"Cut off, not seen at all: {visible(' '.join(text.cut))}.")
     return found
+
+
+# --- doing it again ---
+
+
+def commands(result: Explanation, model: str = "MODEL") -> tuple[str, str]:
+    """The command that asks again and saves the certificate, and the one that re-checks it."""
+    again = ["suffice", "explain", visible(result.text.source), "--model", model, *_options(result)]
+    asked = " ".join(shlex.quote(part) for part in [*again, "--certificate", "answer.cert"])
+    return asked, f"suffice check answer.cert --model {shlex.quote(model)}"
+
+
+def _options(result: Explanation) -> list[str]:
+    meta = result.meta
+    found = _set_options(meta.get("perturbation", {}))
+    for role in ("include", "exclude"):
+        for position in meta.get(role, ()):
+            found += [f"--{role}", visible(result.text.tokens[position])]
+    if meta.get("padding") == "feature":
+        found += ["--padding", "feature"]
+    return [*found, "--seed", str(meta["seed"])] if meta.get("seed") else found
+
+
+def _set_options(perturbation: Mapping[str, Any]) -> list[str]:
+    match dict(perturbation):
+        case {"kind": "knn-box", "k": k}:
+            return ["--knn-box", str(k)]
+        case {"kind": "knn-hull", "k": k}:
+            return ["--knn-hull", str(k)]
+        case {"kind": "epsilon-ball", "eps": eps, "p": p}:
+            return ["--eps", f"{eps:g}", *([] if p == "inf" else ["--norm", str(p)])]
+        case {"kind": "deletion"}:
+            return ["--deletion"]
+        case {"kind": "word-swap"}:
+            return ["--swaps", "swaps.json"]
+        case _:
+            return []

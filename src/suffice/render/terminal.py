@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.live import Live
 from rich.padding import Padding
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text as Line
 
@@ -19,10 +22,12 @@ from suffice.text import Text
 
 OnProgress = Callable[[float, float, float, tuple[int, ...]], None]
 STYLES = {"needed": "bold white on blue", "free": "", "cut": "dim strike", "between": ""}
+TONES = {"good": "bold green", "warn": "bold yellow", "bad": "bold red"}
+BAR = 28  # cells of the live bar
 
 
 def marked(text: Text, positions: tuple[int, ...], colour: bool) -> Line:
-    """The original text with the given words marked."""
+    """The original text with the given words marked: by colour, or by brackets where there is none."""
     line = Line()
     for piece in phrases.pieces(text, positions):
         bracketed = piece.role == "needed" and not colour
@@ -31,38 +36,89 @@ def marked(text: Text, positions: tuple[int, ...], colour: bool) -> Line:
     return line
 
 
+def in_colour(console: Console) -> bool:
+    return console.color_system is not None and not console.no_color
+
+
 def show_explanation(console: Console, result: Explanation, prediction: Prediction) -> None:
-    """The label, the marked text, what was proved, and how long it took."""
-    colour = console.color_system is not None and not console.no_color
-    share = max(prediction.probabilities)
-    console.print(Line.assemble((result.label, "bold"), f"  ({share:.1%} sure, margin {prediction.margin:.3g})"))
-    console.print()
-    console.print(Padding(marked(result.text, result.positions, colour), (0, 2)), soft_wrap=False)
-    console.print()
-    console.print(Line(phrases.visible(str(result)), style="green" if result.status == "optimal" else "yellow"))
+    """The label, the marked text, what was proved in plain words, and what stands behind it."""
+    tone, sign, word = phrases.badge(result)
+    _show_text(console, result.label, f"{max(prediction.probabilities):.1%} sure", result.text, result.positions)
+    _print(console, Line.assemble((f"{sign} {phrases.headline(result)}", TONES[tone]), f": {word}."))
+    _print(console, Line(phrases.meaning(result)))
     if result.witness is not None:
-        console.print(Line(phrases.visible(f"Witness: {result.witness}.")))
-    console.print(Line(phrases.allowed(result.meta["perturbation"])))
-    console.print(Line(f"{phrases.evidence(result)} {result.stats['seconds']:.2f} s."), style="dim")
+        _print(console, Line(phrases.visible(f"Witness: {result.witness}.")))
+    _print(console, Line(phrases.allowed(result.meta["perturbation"]), style="dim"))
+    facts = f"{phrases.price(result).capitalize()}. {phrases.evidence(result)} {result.stats['seconds']:.2f} s."
+    _print(console, Line(facts, style="dim"))
     _show_notes(console, result.text)
 
 
 def show_contrast(console: Console, result: Contrast) -> None:
     """The words that have to change, and the flip."""
-    colour = console.color_system is not None and not console.no_color
-    console.print(Line(result.label, style="bold"))
-    console.print()
-    console.print(Padding(marked(result.text, result.positions, colour), (0, 2)))
-    console.print()
-    console.print(Line(phrases.visible(str(result))))
-    console.print(Line(phrases.allowed(result.meta["perturbation"])))
-    console.print(Line(f"{result.stats['seconds']:.2f} s."), style="dim")
+    _show_text(console, result.label, "", result.text, result.positions)
+    _print(console, Line(phrases.visible(str(result))))
+    _print(console, Line(phrases.allowed(result.meta["perturbation"]), style="dim"))
+    _print(console, Line(f"{result.stats['seconds']:.2f} s.", style="dim"))
     _show_notes(console, result.text)
+
+
+def _show_text(console: Console, label: str, aside: str, text: Text, positions: tuple[int, ...]) -> None:
+    """The label, and the marked text with air around it; long texts wrap."""
+    console.print()
+    _print(console, Line.assemble((phrases.visible(label), "bold"), (f"  {aside}", "dim")))
+    console.print()
+    console.print(Padding(marked(text, positions, in_colour(console)), (0, 4)))
+    console.print()
+
+
+def _print(console: Console, line: Line) -> None:
+    console.print(Padding(line, (0, 2)))
 
 
 def _show_notes(console: Console, text: Text) -> None:
     for note in phrases.notes(text):
-        console.print(Line(note, style="yellow"))
+        _print(console, Line(note, style="yellow"))
+    console.print()
+
+
+# --- while it runs ---
+
+
+class Bounds:
+    """The live line: lower and upper bound, and the time since it was made, which goes on between reports."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.spinner = Spinner("dots", style="cyan")
+        self.lower, self.upper, self.whole = 0.0, 0.0, 0.0
+        self.words: int | None = None
+
+    def report(self, lower: float, upper: float, elapsed: float, words: tuple[int, ...]) -> None:
+        self.whole = max(self.whole, upper)
+        self.lower, self.upper, self.words = lower, upper, len(words)
+
+    def line(self) -> Line:
+        elapsed = f"{time.monotonic() - self.started:.1f} s"
+        if self.words is None:
+            return Line(f"looking for the words that suffice … {elapsed}")
+        return Line.assemble(
+            self._bar(),
+            (f"  at least {self.lower:g}, at most {self.upper:g}", "bold"),
+            f"  {self.words} words so far, {elapsed}",
+        )
+
+    def _bar(self) -> Line:
+        """Proved needed, still open, proved free."""
+        scale = BAR / self.whole if self.whole else 0.0
+        low, high = round(self.lower * scale), round(self.upper * scale)
+        return Line.assemble(("━" * low, "blue"), ("╌" * (high - low), "yellow"), (" " * (BAR - high), ""))
+
+    def __rich__(self) -> Table:
+        self.spinner.update(text=self.line())
+        table = Table.grid()
+        table.add_row(self.spinner)
+        return table
 
 
 @contextmanager
@@ -71,12 +127,9 @@ def live(console: Console) -> Iterator[OnProgress | None]:
     if not console.is_terminal:
         yield None
         return
-    with console.status("looking for the words that suffice …") as status:
-
-        def report(lower: float, upper: float, elapsed: float, words: tuple[int, ...]) -> None:
-            status.update(f"cost between {lower:g} and {upper:g}, {elapsed:.1f} s, {len(words)} words so far")
-
-        yield report
+    bounds = Bounds()
+    with Live(bounds, console=console, refresh_per_second=8, transient=True):
+        yield bounds.report
 
 
 def show_models(console: Console, models: Sequence[tuple[str, Mapping[str, Any]]]) -> None:

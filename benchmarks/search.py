@@ -1,0 +1,129 @@
+"""Benchmark of the search: solved share, time and gap, beside the two published algorithms and a Marabou baseline.
+
+    python benchmarks/search.py --data ../shared/data --out search.md
+    python benchmarks/search.py --models sst-fc25 --knn 15 --eps 0.05 --texts 10 --others 3 --marabou 1
+
+Every method answers the same questions in the same run, on real test texts of at least half the input length. Times
+are seconds of the whole call `sf.explain` with its certificate; checking the certificate is not in them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import suffice as sf
+
+DATA = {"sst": "sst2", "twitter": "twitter", "imdb": "imdb", "trec": "trec6"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One answer: how long it took, whether it was proved optimal, and how far it may be from that."""
+
+    seconds: float
+    solved: bool
+    cost: float
+    gap: float
+
+
+def main() -> None:
+    args = parse()
+    lines = [HEADER]
+    for name in args.models:
+        classifier = sf.load(name)
+        texts = list(read_texts(args.data, name, classifier, args.texts))
+        for setting in [*map(sf.KNNBox, args.knn), *map(sf.EpsilonBall, args.eps)]:
+            lines += compare(name, classifier, texts, setting, args)
+            print(lines[-1] if len(lines) == 2 else "\n".join(lines[-4:]), flush=True)
+    table = "\n".join(lines)
+    print("\n" + table)
+    if args.out:
+        Path(args.out).write_text(table + "\n", encoding="utf-8")
+
+
+HEADER = (
+    "| model | set | method | texts | optimal | median s | 95 % s | max s | mean words | largest gap | ratio to search |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def compare(
+    name: str, classifier: sf.Classifier, texts: list[str], setting: sf.KNNBox | sf.EpsilonBall, args: argparse.Namespace
+) -> list[str]:
+    """One table row per method; the slower methods answer the first few texts only."""
+    ours = [run(classifier, text, setting, "search", "bounds", args.seconds) for text in texts]
+    rows = [row(name, setting, "search", ours, ours)]
+    for method, oracle, count in (("hs", "bounds", args.others), ("msa", "bounds", args.others), ("hs", "marabou", args.marabou)):
+        if count:
+            found = [run(classifier, text, setting, method, oracle, args.seconds) for text in texts[:count]]
+            disagreements(found, ours)
+            label = method if oracle == "bounds" else f"{method} + {oracle}"
+            rows.append(row(name, setting, label, found, ours))
+    return rows
+
+
+def run(
+    classifier: sf.Classifier, text: str, setting: sf.KNNBox | sf.EpsilonBall, method: str, oracle: str, seconds: float
+) -> Run:
+    started = time.perf_counter()
+    result = sf.explain(
+        classifier, text, perturbation=setting, method=method, oracle=oracle, seconds=seconds, self_check=False
+    )
+    elapsed = time.perf_counter() - started
+    return Run(elapsed, result.status == "optimal", result.cost, result.cost - result.lower_bound)
+
+
+def disagreements(found: list[Run], ours: list[Run]) -> None:
+    """Two methods that both claim the optimum must agree on its cost."""
+    for theirs, mine in zip(found, ours, strict=False):
+        if theirs.solved and mine.solved and theirs.cost != mine.cost:
+            raise AssertionError(f"two optimal costs for one question: {theirs.cost} and {mine.cost}")
+
+
+def row(name: str, setting: sf.KNNBox | sf.EpsilonBall, method: str, runs: list[Run], ours: list[Run]) -> str:
+    times = np.array([r.seconds for r in runs])
+    both = [(r.seconds, mine.seconds) for r, mine in zip(runs, ours, strict=False) if r.solved and mine.solved]
+    ratio = np.median([theirs / mine for theirs, mine in both]) if both else float("nan")
+    shown = f"k = {setting.k}" if isinstance(setting, sf.KNNBox) else f"ε = {setting.eps:g}"
+    cells = [
+        name, shown, method, str(len(runs)), f"{sum(r.solved for r in runs)}",
+        f"{np.median(times):.3f}", f"{np.quantile(times, 0.95):.3f}", f"{times.max():.3f}",
+        f"{np.mean([r.cost for r in runs]):.1f}", f"{max(r.gap for r in runs):g}", f"{ratio:.1f}",
+    ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
+
+
+def read_texts(data: str, name: str, classifier: sf.Classifier, count: int) -> Iterator[str]:
+    """Test texts with at least half as many words as the classifier reads."""
+    path = Path(data) / DATA[name.split("-")[0]] / "test.csv.gz"
+    with gzip.open(path, "rt", encoding="utf8", newline="") as file:
+        for entry in csv.DictReader(file):
+            if count and len(classifier.read(entry["text"]).words) * 2 >= classifier.length:
+                count -= 1
+                yield entry["text"]
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default="../shared/data")
+    parser.add_argument("--models", nargs="*", default=["sst-fc25", "sst-cnn25", "twitter-cnn25", "trec-fc15"])
+    parser.add_argument("--knn", nargs="*", type=int, default=[10, 15, 25])
+    parser.add_argument("--eps", nargs="*", type=float, default=[0.01, 0.05, 0.1])
+    parser.add_argument("--texts", type=int, default=100)
+    parser.add_argument("--others", type=int, default=10, help="texts for hs and msa")
+    parser.add_argument("--marabou", type=int, default=3, help="texts for the Marabou baseline")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--out")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
