@@ -81,9 +81,7 @@ class Maker:
         return int(self.rng.integers(1, 7))
 
 
-Stack = Callable[
-    [Maker, int, int], tuple[list[Layer], int]
-]  # (maker, words, dimension) -> layers, their width
+Stack = Callable[[Maker, int, int], tuple[list[Layer], int]]  # (maker, words, dimension) -> layers, their width
 
 
 def _linear(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
@@ -315,10 +313,7 @@ def inside(region: Region, point: Floats, shares: Floats | None = None) -> Bools
         case Box(lower=lower, upper=upper):
             return np.asarray(((lower <= point) & (point <= upper)).all(-1))
         case Ball(center=center, radius=radius, p=p):
-            gaps = [
-                [Fraction(v) - Fraction(x) for v, x in zip(*pair, strict=True)]
-                for pair in _pairs(point, center)
-            ]
+            gaps = [[Fraction(v) - Fraction(x) for v, x in zip(*pair, strict=True)] for pair in _pairs(point, center)]
             return np.array([_norm(gap, p) <= Fraction(radius) ** (2 if p == 2 else 1) for gap in gaps])
         case Choice(points=points) | Hull(points=points) if shares is None:
             return np.asarray((points == point[:, None]).all(-1).any(-1))
@@ -345,9 +340,7 @@ def _norm(gap: list[Fraction], p: float) -> Fraction:
 
 def interval_bounds(form: Form, free: Bools) -> SimpleNamespace:
     """Plain interval arithmetic, in the shape of `bounds_for` for one set of free words."""
-    lower, upper = (
-        np.where(free[0][:, None], side, form.problem.center).ravel() for side in _box(form.problem.region)
-    )
+    lower, upper = (np.where(free[0][:, None], side, form.problem.center).ravel() for side in _box(form.problem.region))
     bounds = [(np.zeros(0), np.zeros(0))]
     for step in form.steps:
         weight = step.dense()

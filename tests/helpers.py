@@ -25,9 +25,7 @@ def make_classifier(
     """
     rng = np.random.default_rng(seed)
     sizes = [length * dimension, *hidden, classes]
-    layers = [
-        (rng.normal(size=(n, m)) / np.sqrt(m), rng.normal(size=n)) for m, n in itertools.pairwise(sizes)
-    ]
+    layers = [(rng.normal(size=(n, m)) / np.sqrt(m), rng.normal(size=n)) for m, n in itertools.pairwise(sizes)]
     return Classifier(
         network=Network.dense(layers),
         embedding=rng.normal(size=(words + 2, dimension)),

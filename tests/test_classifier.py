@@ -245,9 +245,7 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
     words = (tmp_path / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
     tensors = load_file(tmp_path / "weights.safetensors")
 
-    values = tensors["embedding"][
-        [words.index("word2")] + [words.index(header["pad"])] * (header["length"] - 1)
-    ]
+    values = tensors["embedding"][[words.index("word2")] + [words.index(header["pad"])] * (header["length"] - 1)]
     values = values.astype(np.float64).ravel()
     for place, relu in enumerate(header["relu"]):
         name = f"step{place}.weight"
@@ -274,9 +272,7 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
 @SOME
 def test_the_digest_changes_with_any_number_of_the_classifier(data):
     classifier = make_classifier(0)
-    steps = [
-        Step(step.weight.copy(), step.bias.copy(), step.relu.copy()) for step in classifier.network.steps
-    ]
+    steps = [Step(step.weight.copy(), step.bias.copy(), step.relu.copy()) for step in classifier.network.steps]
     table = classifier.table.copy()
     arrays = [table, *(array for step in steps for array in (step.weight, step.bias))]
     array = data.draw(st.sampled_from(arrays))

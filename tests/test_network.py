@@ -310,9 +310,7 @@ deep_stacks = [
         id="convolutions in a row",
     ),
     pytest.param([nn.Flatten(), nn.ReLU(), nn.ReLU()], id="relus on the embedding itself"),
-    pytest.param(
-        [nn.Flatten(), nn.Linear(36, 6), nn.Linear(6, 4), nn.ReLU()], id="two affine layers in a row"
-    ),
+    pytest.param([nn.Flatten(), nn.Linear(36, 6), nn.Linear(6, 4), nn.ReLU()], id="two affine layers in a row"),
 ]
 
 

@@ -118,9 +118,7 @@ def test_the_support_is_attained_at_a_minimiser_that_is_a_member(kind, seed, dim
     assert points.shape == rows.shape
     assert region.contains(points).all()
     scale = 1 + np.abs(rows).max()
-    np.testing.assert_allclose(
-        (rows * points).sum(-1) / scale, region.support(rows) / scale, rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose((rows * points).sum(-1) / scale, region.support(rows) / scale, rtol=0, atol=1e-9)
 
 
 @every_kind
@@ -185,8 +183,7 @@ def test_rounding_does_not_put_a_point_outside_its_ball(p, seed, radius, size):
     points = [*ball.minimiser(rng.normal(size=(3, 2, 3))), *ball.sample(rng, 3)]
     for point in points:
         assert all(
-            distance(v, x, p) <= Fraction(radius) ** (2 if p == 2 else 1)
-            for v, x in zip(point, center, strict=True)
+            distance(v, x, p) <= Fraction(radius) ** (2 if p == 2 else 1) for v, x in zip(point, center, strict=True)
         )
     assert ball.contains(np.array(points)).all()
 
@@ -384,8 +381,7 @@ def test_a_choice_has_its_least_value_at_one_of_all_its_points(seed):
     _, _, region = scene("word-swap", seed)
     rows = np.random.default_rng(seed).normal(size=region.center.shape)
     totals = [
-        sum((rows[i] * point).sum() for i, point in enumerate(points))
-        for points in itertools.product(*region.points)
+        sum((rows[i] * point).sum() for i, point in enumerate(points)) for points in itertools.product(*region.points)
     ]
     assert region.support(rows).sum() == pytest.approx(min(totals), abs=1e-9)
 

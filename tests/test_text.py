@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from suffice.errors import InputError
 from suffice.text import Text, read, split
 
-LOOKUP = {
-    word: i for i, word in enumerate(["<PAD>", "<UNK>", "a", "film", "good", "bad", "don't", ",", "😀"])
-}
+LOOKUP = {word: i for i, word in enumerate(["<PAD>", "<UNK>", "a", "film", "good", "bad", "don't", ",", "😀"])}
 
 
 def seen(given: object, length: int = 6) -> Text:

@@ -42,10 +42,11 @@ def from_lime(result: Any, text: Text, label: str, labels: Sequence[str], top: i
         raise InputError("This LIME explanation is not one of a text.")
     _same(source.raw_string(), text, "LIME")
     sign, chosen = _lime_label(result, label, labels)
-    pieces = []
-    for feature, weight in result.local_exp[chosen]:
-        for start in source.string_position(feature):
-            pieces.append(Piece(int(start), int(start) + len(source.word(feature)), sign * float(weight)))
+    pieces = [
+        Piece(int(start), int(start) + len(source.word(feature)), sign * float(weight))
+        for feature, weight in result.local_exp[chosen]
+        for start in source.string_position(feature)
+    ]
     return _positions(pieces, text, top)
 
 

@@ -249,7 +249,10 @@ class Profile:
         if last.status == "unknown":
             return f"{where} nothing better than the whole text was proved."
         proved = "proved" if last.status == "optimal" else f"proved; none below {last.lower_bound:g} does"
-        return f"{where}, {len(last.positions)} of {len(self.text.words)} words suffice ({proved}): {listed(last.words) or 'none'}."
+        if last.status == "infeasible":
+            return f"{where}, no set without the excluded words suffices."
+        count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
+        return f"{where}, {count} ({proved}): {listed(last.words) or 'none'}."
 
     def __repr__(self) -> str:
         costs = ", ".join(f"{step:g}: {cost:g}" for step, cost in zip(self.steps, self.costs, strict=True))
@@ -285,8 +288,8 @@ class Attribution:
     """In which share of the explanations each word stands.
 
     `of` says of which: "optimal" (the cheapest) or "minimal" (no word can be left out). `necessary` are the words
-    that every one of them holds, `some` those that only some hold. When `complete` is False there may be more than those
-    found: the shares are then of the ones found, and `necessary` lists only words proved to be in every explanation.
+    that every one of them holds, `some` those that only some hold. When `complete` is False there may be more than
+    those found: shares are then of the ones found, and `necessary` lists only words proved to be in every explanation.
     """
 
     of: Literal["optimal", "minimal"]

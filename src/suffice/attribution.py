@@ -35,7 +35,7 @@ from suffice.verbs import (
     single_threaded,
     timed,
 )
-from suffice.verdict import Budget, Proved, Refuted
+from suffice.verdict import Proved, Refuted
 
 LIMIT = 100
 

@@ -30,7 +30,7 @@ ROUND = 2.0**-53
 # Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
 LARGE, TINY = 1e100, 1e-100
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
-CHUNK_NUMBERS = 400_000
+CHUNK_NUMBERS = 200_000
 
 
 # --- the problem, compiled ---

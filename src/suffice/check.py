@@ -190,7 +190,8 @@ class _Region:
 
     def __init__(self, data: Any, classifier: Classifier, tokens: list[str], features: Bools) -> None:
         own = [classifier.lookup.get(token, classifier.lookup[classifier.unknown]) for token in tokens]
-        self.center, self.radius, self.norm, self.points = classifier.table[own], 0.0, math.inf, np.zeros((1, 0))
+        self.center, self.radius, self.norm = classifier.table[own], 0.0, math.inf
+        self.points = self.center[:, None][:, :0]
         match data:
             case {"kind": "epsilon-ball", "eps": eps, "p": 1 | 2 | "inf" as p} if len(data) == 3 and p is not True:
                 self.radius, self.norm = float(_numbers([[eps]], (1, 1), "eps", 0.0)[0, 0]), float(p)

@@ -143,9 +143,8 @@ def load(name: str | Path) -> Classifier:
         tensors = load_file(folder / "weights.safetensors")
         classifier = _assemble(header, words, tensors)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"The model in {str(name)!r} is damaged: {type(error).__name__}: {error}.") from error
+        what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}."
+        raise ModelError(f"The model in {str(name)!r} is damaged: {what}") from error
     if header.get("digest") != classifier.digest:
         raise ModelError(f"The model in {str(name)!r} is damaged: its digest does not match its files.")
     return classifier

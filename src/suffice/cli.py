@@ -61,6 +61,7 @@ def _complain(message: str) -> int:
 
 
 def run_explain(args: argparse.Namespace) -> int:
+    check_folders(args.html, args.certificate)
     classifier, text = models.load(args.model), read_text(args.text)
     question: dict[str, Any] = {
         "perturbation": perturbation(args),
@@ -163,6 +164,13 @@ def run_train(args: argparse.Namespace) -> int:
 
 
 # --- reading what was given ---
+
+
+def check_folders(*paths: str | None) -> None:
+    """Refuse output files that could not be written, before any work is done."""
+    for path in paths:
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            raise InputError(f"There is no folder to write {path!r} into.")
 
 
 def read_text(given: str) -> str:

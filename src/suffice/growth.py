@@ -1,8 +1,8 @@
 """Profile: how the explanation grows with the size of the perturbation sets.
 
 What one step learnt helps the others. An attack on smaller sets is one on larger sets, and a set of words that
-suffices on larger sets suffices on smaller ones; so both ends are done first and then the middles. Nothing is taken on trust:
-attacks are confirmed and sets are proved anew in every step, so each step's certificate stands on its own.
+suffices on larger sets suffices on smaller ones; so both ends are done first and then the middles. Nothing is taken on
+trust: attacks are confirmed and sets proved anew in every step, so each step's certificate stands on its own.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class BoundsOracle:
                 answers[i] = answer
         return answers
 
-    def ask_cheaply(self, free: Bools, optimised: bool = False, restarts: int = 1) -> list[Verdict]:
+    def ask_cheaply(self, free: Bools, optimised: bool = False, restarts: int = 0) -> list[Verdict]:
         """Attacks and one backward pass, with optimised slopes if asked: Unknown is a usual answer here."""
         answers: list[Verdict] = []
         for start in range(0, len(free), BULK):

@@ -20,7 +20,7 @@ from suffice.certificate import Certificate
 from suffice.check import check
 from suffice.classifier import Classifier
 from suffice.cost import Cost, Costs, costs
-from suffice.errors import InputError, Rejected
+from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.explanation import Explanation, Status
 from suffice.flip import Contrast, Flip, cheapest_flip
 from suffice.hitting import hitting_sets
@@ -118,8 +118,8 @@ def explain(
     time runs out, the best proved set and a lower bound of the cost come back. The certificate is checked by
     the independent checker before this returns, unless `self_check` is False.
 
-    `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words push
-    towards the wrong label, and the cheapest change that would put it right (a quarter of the time is kept for that).
+    `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
+    push towards the wrong label, and the cheapest change that would put it right (a quarter of the time is for that).
     """
     if method not in METHODS:
         raise InputError(f"There is no method {method!r}: choose {', '.join(METHODS)}.")
@@ -393,7 +393,7 @@ def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
         return replace(result, meta={**result.meta, "checked": False})
     try:
         checked = check(result.certificate, classifier)
-    except Rejected as error:
+    except (Rejected, NotACertificate) as error:
         return replace(
             result, status="unknown", certificate=None, meta={**result.meta, "checked": False, "rejected": str(error)}
         )

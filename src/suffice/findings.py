@@ -1,0 +1,223 @@
+"""Findings: what an audit of a corpus found, counted exactly, the worst first; and what changed since another audit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ORDER = ("dependent", "unknown", "error", "independent", "trivial")  # worst first
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Exact counts of verdicts over some texts. `trivial` texts hold no protected word that may change."""
+
+    name: str
+    dependent: int = 0
+    independent: int = 0
+    unknown: int = 0
+    trivial: int = 0
+
+    @property
+    def asked(self) -> int:
+        """The texts in which there was something to prove."""
+        return self.dependent + self.independent + self.unknown
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest share that can be dependent, given that some are undecided."""
+        total = max(self.asked, 1)
+        return self.dependent / total, (self.dependent + self.unknown) / total
+
+    def __str__(self) -> str:
+        low, high = self.range
+        share = f"{low:.1%}" if low == high else f"{low:.1%} to {high:.1%}"
+        return f"{self.dependent} of {self.asked} ({share})" if self.asked else "none"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A text whose verdict or label another model version changed."""
+
+    row: int
+    text: str
+    before: str
+    after: str
+    label_before: str
+    label_after: str
+
+    @property
+    def worse(self) -> bool:
+        return rank(self.after) < rank(self.before)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed since an older audit of the same texts."""
+
+    changed: tuple[Changed, ...]
+    same: int
+    added: int
+    gone: int
+    same_question: bool
+
+    def __str__(self) -> str:
+        worse = sum(one.worse for one in self.changed)
+        better = sum(rank(one.after) > rank(one.before) for one in self.changed)
+        rest = len(self.changed) - worse - better
+        other = "" if self.same_question else " The older audit asked another question, so this compares unlike things."
+        return (
+            f"Since the older audit {worse} texts got worse, {better} better, {rest} only changed their label, "
+            f"{self.same} stayed; {self.added} texts are new, {self.gone} are gone.{other}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The lines of an audit, the worst first, with rates over all texts, by label, by protected word and by group."""
+
+    lines: tuple[Line, ...]
+    overall: Rate
+    by_label: tuple[Rate, ...]
+    by_word: tuple[Rate, ...]
+    by_group: tuple[Rate, ...]
+    errors: int
+    comparison: Comparison | None = None
+
+    def __str__(self) -> str:
+        total, rate = len(self.lines), self.overall
+        parts = [f"{rate.dependent} dependent", f"{rate.independent} independent (proved)", f"{rate.unknown} undecided"]
+        trivial = f"{rate.trivial} with no protected word that may change"
+        changed = f" {self.comparison}" if self.comparison is not None else ""
+        return f"{total} texts: {', '.join(parts)}, {trivial}, {self.errors} errors.{changed}"
+
+
+def summarise(lines: Iterable[Line], older: Sequence[Line] | None = None) -> Audit:
+    ranked = tuple(sorted(lines, key=_badness))
+    fine = [line for line in ranked if "error" not in line]
+    return Audit(
+        lines=ranked,
+        overall=_rate("all texts", map(verdict, fine)),
+        by_label=_rates((line["label"], verdict(line)) for line in fine),
+        by_word=_rates((part["name"], part["status"]) for line in fine for part in line["by_word"]),
+        by_group=_rates((part["name"], part["status"]) for line in fine for part in line["by_group"]),
+        errors=len(ranked) - len(fine),
+        comparison=None if older is None else compare(older, ranked),
+    )
+
+
+def verdict(line: Line) -> str:
+    """dependent, unknown, error, independent or trivial."""
+    if "error" in line:
+        return "error"
+    return "trivial" if line["trivial"] else str(line["status"])
+
+
+def rank(status: str) -> int:
+    """0 for the worst; for comparisons, independent and trivial are equally good."""
+    return min(ORDER.index(status), ORDER.index("independent"))
+
+
+def _badness(line: Line) -> tuple[int, int, float, int]:
+    """Dependent first: the fewer words it takes and the further the label falls, the worse."""
+    witness = line.get("witness")
+    words, margin = (len(witness["changed"]), witness["margin"]) if witness else (0, 0.0)
+    return ORDER.index(verdict(line)), words, margin, line["row"]
+
+
+def _rates(pairs: Iterable[tuple[str, str]]) -> tuple[Rate, ...]:
+    """One rate per name, those with most dependent texts first."""
+    found: dict[str, list[str]] = {}
+    for name, status in pairs:
+        found.setdefault(name, []).append(status)
+    rates = [_rate(name, statuses) for name, statuses in found.items()]
+    return tuple(sorted(rates, key=lambda rate: (-rate.dependent, -rate.unknown, -rate.asked, rate.name)))
+
+
+def _rate(name: str, statuses: Iterable[str]) -> Rate:
+    counts = Counter(statuses)
+    return Rate(name, counts["dependent"], counts["independent"], counts["unknown"], counts["trivial"])
+
+
+# --- comparing ---
+
+
+def compare(older: Sequence[Line], newer: Sequence[Line]) -> Comparison:
+    """Texts are matched by what they say (the first of equal texts with the first, and so on)."""
+    before, after = _by_text(older), _by_text(newer)
+    both = [key for key in after if key in before]
+    changed = [_changed(before[key], after[key]) for key in both]
+    kept = sorted((one for one in changed if one is not None), key=lambda one: (rank(one.after), one.row))
+    questions = {line.get("question") for line in (*older, *newer) if "error" not in line}
+    return Comparison(
+        changed=tuple(kept),
+        same=len(both) - len(kept),
+        added=len(after) - len(both),
+        gone=len(before) - len(both),
+        same_question=len(questions) <= 1,
+    )
+
+
+def _by_text(lines: Sequence[Line]) -> dict[tuple[str, int], Line]:
+    seen: Counter[str] = Counter()
+    found = {}
+    for line in sorted(lines, key=lambda line: int(line["row"])):
+        text = shown(line)
+        found[text, seen[text]] = line
+        seen[text] += 1
+    return found
+
+
+def _changed(before: Line, after: Line) -> Changed | None:
+    statuses, labels = [verdict(line) for line in (before, after)], [line.get("label", "") for line in (before, after)]
+    if statuses[0] == statuses[1] and labels[0] == labels[1]:
+        return None
+    return Changed(after["row"], shown(after), *statuses, *labels)
+
+
+def shown(line: Line) -> str:
+    """The text of a line as a string."""
+    return line["text"] if isinstance(line["text"], str) else " ".join(line["text"])
+
+
+# --- as a table ---
+
+COLUMNS = (
+    "row",
+    "verdict",
+    "label",
+    "expected",
+    "text",
+    "protected",
+    "witness_label",
+    "changed",
+    "changed_text",
+    "reason",
+    "certificate",
+)
+
+
+def table(audit: Audit) -> list[dict[str, Any]]:
+    """One row per text, the worst first, for a CSV file."""
+    return [_cells(line) for line in audit.lines]
+
+
+def _cells(line: Line) -> dict[str, Any]:
+    witness = line.get("witness") or {}
+    moves = [f"{move['word']} → {move['became']}" for move in witness.get("changed", ())]
+    return {
+        "row": line["row"],
+        "verdict": verdict(line),
+        "label": line.get("label", ""),
+        "expected": line.get("expected") or "",
+        "text": shown(line),
+        "protected": " ".join(item["text"] for item in line.get("protected", ())),
+        "witness_label": witness.get("label", ""),
+        "changed": "; ".join(moves),
+        "changed_text": witness.get("text", ""),
+        "reason": line.get("reason") or line.get("error", ""),
+        "certificate": line.get("certificate_file", ""),
+    }

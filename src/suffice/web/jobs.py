@@ -1,0 +1,170 @@
+"""Jobs: the side of a worker process. A question comes in through a pipe, progress and an answer go out.
+
+A worker is one process, so that a search can be stopped at once (SIGINT: the search gives back the best it has
+proved) or, if need be, killed, without touching the server or the other searches.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import lru_cache
+from multiprocessing.connection import Connection
+from types import FrameType
+from typing import Any, TypeAlias
+
+import suffice as sf
+from suffice import perturb, verbs
+from suffice.errors import SufficeError
+
+Payload: TypeAlias = dict[str, Any]
+Send: TypeAlias = Callable[[str, Payload], None]
+PAUSE = 0.05  # seconds between two reports with the same bounds
+
+
+class Stop:
+    """Whether the running job was asked to stop. The signal interrupts a search once, and nothing while idle."""
+
+    def __init__(self) -> None:
+        self.running = self.asked = False
+
+    def signal(self, number: int, frame: FrameType | None) -> None:
+        if self.running and not self.asked:
+            self.asked = True
+            raise KeyboardInterrupt
+
+
+STOP = Stop()
+
+
+def main(pipe: Connection) -> None:
+    """Answer questions until the server goes away."""
+    signal.signal(signal.SIGINT, STOP.signal)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    pipe.send(("ready", {}))
+    while True:
+        try:
+            verb, question = pipe.recv()
+        except EOFError:
+            return
+        try:
+            work(verb, question, lambda kind, data: pipe.send((kind, data)))
+        except BrokenPipeError:
+            return
+
+
+def work(verb: str, question: Payload, send: Send) -> None:
+    """One job, from question to answer; every failure is an answer too."""
+    STOP.asked = False
+    try:
+        answer, message = VERBS[verb](question, send), None
+    except KeyboardInterrupt:
+        answer, message = None, "stopped before anything was proved"
+    except SufficeError as error:
+        answer, message = None, str(error)
+    except Exception as error:
+        print(f"suffice: a job failed: {type(error).__name__}: {error}", file=sys.stderr)
+        send("failed", {"message": "this question met an error in suffice; the server's log has it"})
+        return
+    finally:
+        STOP.running = False
+    send("answer", answer) if answer is not None else send("refused", {"message": str(message)})
+
+
+@lru_cache(maxsize=16)
+def classifier(folder: str) -> sf.Classifier:
+    return sf.load(folder)
+
+
+def reporter(send: Send) -> verbs.OnProgress:
+    """Progress to the page: every change of a bound, and a sign of life now and then."""
+    last: list[Any] = [None, 0.0]
+
+    def report(lower: float, upper: float, elapsed: float, words: tuple[int, ...]) -> None:
+        if STOP.asked:
+            raise KeyboardInterrupt  # what comes after the stopped search need not begin
+        now = time.monotonic()
+        if last[0] != (lower, upper, words) or now - last[1] > PAUSE:
+            last[:] = [(lower, upper, words), now]
+            send("progress", {"lower": lower, "upper": upper, "elapsed": elapsed, "positions": list(words)})
+
+    return report
+
+
+# --- the verbs ---
+
+
+def _common(question: Payload) -> tuple[sf.Classifier, str, Payload]:
+    model = classifier(question["folder"])
+    rest = {name: value for name, value in question.items() if name not in ("folder", "model", "text")}
+    if "perturbation" in rest:
+        rest["perturbation"] = perturb.from_dict(rest["perturbation"])
+    return model, question["text"], rest
+
+
+def explain(question: Payload, send: Send) -> Payload:
+    model, text, rest = _common(question)
+    STOP.running = True
+    result = sf.explain(model, text, on_progress=reporter(send), self_check=False, **rest)
+    STOP.running = False
+    result = verbs.self_checked(result, model)
+    return {
+        "result": result.to_dict(),
+        "details": [asdict(detail) for detail in result.details],
+        "sentence": str(result),
+        "html": result.to_html(),
+        "certificate": None if result.certificate is None else result.certificate.data,
+    }
+
+
+def contrast(question: Payload, send: Send) -> Payload:
+    model, text, rest = _common(question)
+    STOP.running = True
+    return _answer(sf.contrast(model, text, on_progress=reporter(send), **rest))
+
+
+def bias(question: Payload, send: Send) -> Payload:
+    model, text, rest = _common(question)
+    STOP.running = True
+    return _answer(sf.bias(model, text, **rest))
+
+
+def profile(question: Payload, send: Send) -> Payload:
+    model, text, rest = _common(question)
+    family, steps = FAMILIES[rest.pop("family")], rest.pop("steps")
+    STOP.running = True
+    return _answer(sf.profile(model, text, family, steps, on_progress=reporter(send), **rest))
+
+
+def _answer(found: Any) -> Payload:
+    certificate = getattr(found, "certificate", None)
+    return {
+        "result": found.to_dict(),
+        "sentence": str(found),
+        "certificate": None if certificate is None else certificate.data,
+    }
+
+
+def _boxes(k: float) -> perturb.Perturbation:
+    return perturb.KNNBox(int(k))
+
+
+def _hulls(k: float) -> perturb.Perturbation:
+    return perturb.KNNHull(int(k))
+
+
+FAMILIES: dict[str, Callable[[float], perturb.Perturbation]] = {
+    "knn-box": _boxes,
+    "knn-hull": _hulls,
+    "epsilon-ball": perturb.EpsilonBall,
+}
+VERBS: dict[str, Callable[[Payload, Send], Payload]] = {
+    "explain": explain,
+    "contrast": contrast,
+    "bias": bias,
+    "profile": profile,
+}
+AVAILABLE = tuple(name for name in VERBS if hasattr(sf, name))

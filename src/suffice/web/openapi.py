@@ -1,0 +1,124 @@
+"""The OpenAPI document, made from the same fields that validate requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from suffice.version import __version__
+from suffice.web.fields import Field
+
+ABOUT = {
+    "explain": "The cheapest set of words that decides the label, with proof.",
+    "contrast": "The cheapest set of words whose change flips the label, with the flip.",
+    "bias": "Whether the label depends on protected words.",
+    "profile": "How the explanation grows with the size of the perturbation sets.",
+}
+REFUSALS = {
+    "400": "Not JSON.",
+    "403": "Asked by another site.",
+    "413": "The body is too large.",
+    "415": "Not application/json.",
+    "422": "A field is wrong; the answer says which and what would do.",
+    "503": "All workers are busy and the line is full; Retry-After says when to come back.",
+}
+
+
+def _set(kind: str, **properties: Any) -> dict[str, Any]:
+    fields = {"kind": {"const": kind}, **properties}
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+K = {"type": "integer", "minimum": 0}
+PERTURBATION = {
+    "oneOf": [
+        _set("knn-box", k=K),
+        _set("knn-hull", k=K),
+        _set("epsilon-ball", eps={"type": "number", "minimum": 0}, p={"enum": [1, 2, "inf"]}),
+        _set("word-swap", swaps={"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}),
+        _set("deletion"),
+    ],
+    "default": {"kind": "knn-box", "k": 15},
+}
+ERROR = {
+    "type": "object",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"},
+                "message": {"type": "string"},
+                "field": {"type": ["string", "null"]},
+            },
+            "required": ["code", "message", "field"],
+        }
+    },
+    "required": ["error"],
+}
+
+
+def document(questions: Mapping[str, Mapping[str, Field]]) -> dict[str, Any]:
+    """The whole document; only verbs that this installation has."""
+    paths: dict[str, Any] = {
+        "/api": _get("What this server offers: version, models, verbs and limits."),
+        "/api/openapi.json": _get("This document."),
+        "/api/jobs/{id}/stop": _stop(),
+        "/api/answers/{id}/{file}": _download(),
+    }
+    paths |= {f"/api/{verb}": _ask(verb, fields) for verb, fields in questions.items()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "suffice", "version": __version__, "description": "Which words suffice, with proof."},
+        "paths": paths,
+        "components": {"schemas": {"Perturbation": PERTURBATION, "Error": ERROR}},
+    }
+
+
+def _ask(verb: str, fields: Mapping[str, Field]) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "properties": {name: field.schema for name, field in fields.items()},
+        "required": [name for name, field in fields.items() if field.required],
+        "additionalProperties": False,
+    }
+    found = {
+        "description": f"The dictionary that `suffice {verb} --json` prints; or, where the client accepts "
+        "text/event-stream, the events job, progress, and answer, refused or failed.",
+        "headers": {"X-Suffice-Answer": {"schema": {"type": "string"}, "description": "The id for downloads."}},
+        "content": {"application/json": {"schema": {"type": "object"}}, "text/event-stream": {}},
+    }
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return {
+        "post": {
+            "summary": ABOUT[verb],
+            "operationId": verb,
+            "requestBody": body,
+            "responses": {"200": found, **{code: _refusal(why) for code, why in REFUSALS.items()}},
+        }
+    }
+
+
+def _refusal(why: str) -> dict[str, Any]:
+    return {"description": why, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
+
+
+def _get(about: str) -> dict[str, Any]:
+    found = {"description": about, "content": {"application/json": {"schema": {"type": "object"}}}}
+    return {"get": {"summary": about, "responses": {"200": found}}}
+
+
+def _parameter(name: str, **schema: Any) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", **schema}}
+
+
+def _stop() -> dict[str, Any]:
+    about = "Stop a search; its stream ends with the best answer proved so far."
+    responses = {"202": {"description": "It is being stopped."}, "404": _refusal("No such job.")}
+    return {"post": {"summary": about, "parameters": [_parameter("id")], "responses": responses}}
+
+
+def _download() -> dict[str, Any]:
+    files = ["answer.json", "report.html", "answer.cert"]
+    parameters = [_parameter("id"), _parameter("file", enum=files)]
+    responses = {"200": {"description": "The file."}, "404": _refusal("No longer kept, or there is no such file.")}
+    return {"get": {"summary": "Download an answer.", "parameters": parameters, "responses": responses}}

@@ -1,0 +1,236 @@
+"""The command line: what it prints, its exit codes, and one clear line for every misuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import make_classifier
+
+import suffice as sf
+from suffice.cli import main
+
+TEXT = "a quiet , moving film that is never dull"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small saved classifier with words that are easily flipped."""
+    path = tmp_path_factory.mktemp("model")
+    make_classifier(seed=3, length=4, hidden=(6,)).save(path)
+    return str(path)
+
+
+def run(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "suffice.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, **more)  # type: ignore[call-overload, no-any-return]
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The single line on standard error that a misuse gives, with exit code 2 and nothing on standard output."""
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, ""), err
+    assert err.startswith("suffice: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_explain_shows_the_marked_text_the_label_the_proof_and_the_time() -> None:
+    done = run("explain", TEXT, "--knn-box", "60")
+    assert done.returncode == 0
+    assert re.search(r"\[\w+\]", done.stdout)  # brackets, since a pipe has no colour
+    assert "\x1b" not in done.stdout
+    assert "positive" in done.stdout
+    assert "no cheaper set does (proved)" in done.stdout
+    assert "accepted by the independent checker" in done.stdout
+    assert re.search(r"\d\.\d\d s", done.stdout)
+    assert done.stderr == ""
+
+
+def test_json_is_exactly_the_dictionary(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", TEXT, "--knn-box", "40", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    wanted = sf.explain(sf.load("sst-fc25"), TEXT, perturbation=sf.KNNBox(40)).to_dict()
+    for data in (printed, wanted):
+        data["stats"].pop("seconds")
+    assert printed == json.loads(json.dumps(wanted))
+
+
+def test_exit_code_1_for_an_exclusion_that_cannot_be_met(capsys: pytest.CaptureFixture[str]) -> None:
+    words = TEXT.split()
+    code = main(["explain", TEXT, "--eps", "50", *(f"--exclude={word}" for word in words)])
+    assert code == 1
+    assert "Witness" in capsys.readouterr().out
+
+
+def test_exit_code_3_when_time_runs_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", TEXT, "--knn-box", "80", "--seconds", "1e-9"]) == 3
+    assert "Undecided" in capsys.readouterr().out
+
+
+def test_include_and_exclude_reach_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", TEXT, "--knn-box", "20", "--include", "film", "--exclude", "that", "--json"])
+    words = [word["text"] for word in json.loads(capsys.readouterr().out)["words"]]
+    assert "film" in words
+    assert "that" not in words
+
+
+def test_all_prints_one_json_line_per_optimal_set(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", TEXT, "--deletion", "--all", "--json"])
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len({tuple(f["positions"]) for f in found}) == len(found)
+    assert {f["status"] for f in found} == {"optimal"}
+
+
+def test_every_perturbation_option_is_understood(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    swaps = tmp_path / "swaps.json"
+    swaps.write_text(json.dumps({"quiet": ["loud"], "moving": ["boring"]}))
+    kinds = {
+        "knn-hull": ["--knn-hull", "5"],
+        "epsilon-ball": ["--eps", "0.1", "--norm", "2"],
+        "word-swap": ["--swaps", str(swaps)],
+        "deletion": ["--deletion"],
+        "knn-box": [],
+    }
+    for kind, options in kinds.items():
+        main(["explain", TEXT, *options, "--json"])
+        assert json.loads(capsys.readouterr().out)["meta"]["perturbation"]["kind"] == kind
+
+
+def test_contrast_finds_a_flip_of_real_words(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+    code = main(["contrast", "word1 word2 word3", "--model", folder, "--deletion", "--json"])
+    data = json.loads(capsys.readouterr().out)
+    assert code == {"optimal": 0, "none": 1}[data["status"]]
+
+
+def test_a_saved_certificate_checks_and_a_changed_one_does_not(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str
+) -> None:
+    path = tmp_path / "proof.gz"
+    assert main(["explain", TEXT, "--knn-box", "30", "--certificate", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["check", str(path), "--model", "sst-fc25"]) == 0
+    assert "proved" in capsys.readouterr().out.lower()
+    assert main(["check", str(path), "--model", folder]) == 1  # another model
+    assert "Rejected: line 1" in capsys.readouterr().out
+    path.write_bytes(b"not a certificate")
+    assert main(["check", str(path)]) == 2
+
+
+def test_html_is_saved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert main(["explain", TEXT, "--html", str(path)]) == 0
+    assert "<html" in path.read_text(encoding="utf-8")
+
+
+def test_models_lists_what_is_bundled(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "--json"]) == 0
+    names = [model["name"] for model in json.loads(capsys.readouterr().out)]
+    assert "sst-fc25" in names
+    assert main(["models"]) == 0
+    assert "sst-fc25" in capsys.readouterr().out
+
+
+def test_it_runs_from_any_folder_and_reads_standard_input(tmp_path: Path) -> None:
+    done = run("explain", "-", "--json", cwd=tmp_path, input=TEXT)
+    assert json.loads(done.stdout)["text"]["source"] == TEXT
+
+
+def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "zzyzx " + "good " * 30])
+    out = capsys.readouterr().out
+    assert "seen as unknown: zzyzx" in out
+    assert "Cut off" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["explain", ""], "no words"),
+        (["explain", "   "], "no words"),
+        (["explain", TEXT, "--model", "no-such-model"], "no-such-model"),
+        (["explain", TEXT, "--knn-box", "-1"], "-1"),
+        (["explain", TEXT, "--knn-box", "many"], "many"),
+        (["explain", TEXT, "--knn-box", "99999999"], "99999999"),
+        (["explain", TEXT, "--eps", "-0.5"], "-0.5"),
+        (["explain", TEXT, "--eps", "nan"], "nan"),
+        (["explain", TEXT, "--eps", "1", "--norm", "3"], "3"),
+        (["explain", TEXT, "--norm", "2"], "--eps"),
+        (["explain", TEXT, "--eps", "1", "--knn-box", "3"], "not allowed with"),
+        (["explain", TEXT, "--include", "zebra"], "zebra"),
+        (["explain", TEXT, "--exclude", "zebra"], "zebra"),
+        (["explain", TEXT, "--seconds", "0"], "0"),
+        (["explain", TEXT, "--seconds", "nan"], "nan"),
+        (["explain", TEXT, "--swaps", "no-such-file.json"], "no-such-file.json"),
+        (["explain", TEXT, "--html", "/no/such/folder/x.html"], "/no/such/folder/x.html"),
+        (["explain", "\udcff\udcfe"], "UTF-8"),
+        (["check", "no-such-file"], "no-such-file"),
+        (["frobnicate"], "frobnicate"),
+        ([], "command"),
+    ],
+)
+def test_misuse_is_one_clear_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert said in complaint(capsys, *arguments)
+
+
+def test_undecodable_bytes_are_refused() -> None:
+    command = [os.fsencode(sys.executable), b"-m", b"suffice.cli", b"explain", b"\xff\xfe good film"]
+    done = subprocess.run(command, capture_output=True)
+    assert (done.returncode, done.stdout) == (2, b"")
+    piped = run("explain", "-", input="x")  # a text pipe works ...
+    assert piped.returncode in (0, 1, 3)
+    raw = subprocess.run([sys.executable, "-m", "suffice.cli", "explain", "-"], input=b"\xff good", capture_output=True)
+    assert (raw.returncode, raw.stdout) == (2, b"")  # ... bytes that are no text do not
+
+
+def damage(folder: str, target: Path, how: str) -> str:
+    shutil.copytree(folder, target)
+    weights = target / "weights.safetensors"
+    match how:
+        case "truncated":
+            weights.write_bytes(weights.read_bytes()[:-100])
+        case "empty":
+            weights.write_bytes(b"")
+        case "no vocabulary":
+            (target / "vocabulary.txt").unlink()
+        case "edited":
+            raw = bytearray(weights.read_bytes())
+            raw[-1] ^= 1
+            weights.write_bytes(bytes(raw))
+        case "nan":
+            raw = bytearray(weights.read_bytes())
+            raw[-8:] = np.array([np.nan]).tobytes()
+            weights.write_bytes(bytes(raw))
+        case "labels":
+            text = (target / "classifier.json").read_text()
+            (target / "classifier.json").write_text(text.replace('"label1"', '"label1", "label2"'))
+        case _:
+            (target / "classifier.json").write_text("{")
+    return str(target)
+
+
+@pytest.mark.parametrize("how", ["truncated", "empty", "no vocabulary", "edited", "nan", "labels", "json"])
+def test_a_damaged_model_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str, how: str) -> None:
+    assert "model" in complaint(capsys, "explain", "word1", "--model", damage(folder, tmp_path / "m", how)).lower()
+
+
+def test_costs_from_a_file_must_be_positive_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    costs = tmp_path / "costs.json"
+    for wrong in ('{"film": -1}', '{"film": "dear"}', "[1, 2]", "not json"):
+        costs.write_text(wrong)
+        complaint(capsys, "explain", TEXT, "--cost", str(costs))
+    costs.write_text('{"film": 2.5}')
+    assert main(["explain", TEXT, "--cost", str(costs)]) == 0
