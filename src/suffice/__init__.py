@@ -1,11 +1,16 @@
 """suffice: which words of a text are enough to decide a neural text classifier's answer, with proof."""
 
+from suffice.answers import Attribution, Bias, Profile, Repair
+from suffice.attribution import attribute
+from suffice.auditing import bias, repair
 from suffice.certificate import Certificate
 from suffice.check import check
 from suffice.classifier import Classifier, Prediction, load
 from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
 from suffice.explanation import Explanation
 from suffice.flip import Contrast
+from suffice.growth import profile
+from suffice.mistake import Mistake
 from suffice.network import Network
 from suffice.perturb import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
 from suffice.text import Text, Word
@@ -14,6 +19,8 @@ from suffice.verdict import Proved, Refuted, Unknown, Witness
 from suffice.version import __version__
 
 __all__ = [
+    "Attribution",
+    "Bias",
     "Boxes",
     "Certificate",
     "Classifier",
@@ -25,13 +32,16 @@ __all__ = [
     "KNNBox",
     "KNNHull",
     "MissingExtra",
+    "Mistake",
     "ModelError",
     "Network",
     "NotACertificate",
     "Prediction",
+    "Profile",
     "Proved",
     "Refuted",
     "Rejected",
+    "Repair",
     "SufficeError",
     "Text",
     "Unknown",
@@ -39,10 +49,14 @@ __all__ = [
     "Word",
     "WordSwap",
     "__version__",
+    "attribute",
+    "bias",
     "check",
     "contrast",
     "explain",
     "explain_all",
     "is_robust",
     "load",
+    "profile",
+    "repair",
 ]

@@ -258,6 +258,12 @@ class Profile:
         costs = ", ".join(f"{step:g}: {cost:g}" for step, cost in zip(self.steps, self.costs, strict=True))
         return f"<Profile over {self.parameter}: {costs}>"
 
+    def plot(self) -> Any:
+        """A matplotlib figure of the cost and its lower bound over the steps (extra: plot)."""
+        from suffice.render.plots import profile
+
+        return profile(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,

@@ -12,6 +12,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,13 +20,16 @@ from rich.console import Console
 
 import suffice as sf
 from suffice import classifier as models
+from suffice import corpus, engines
 from suffice.errors import InputError, NotACertificate, Rejected, SufficeError
 from suffice.perturb import Perturbation
-from suffice.render import terminal
+from suffice.render import auditors, terminal
+from suffice.render import corpus as report
 
 Command = Callable[[argparse.Namespace], int]
 PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
 STATUS_CODES = {"optimal": PROVED, "infeasible": NEGATIVE, "sufficient": UNDECIDED, "unknown": UNDECIDED}
+BIAS_CODES = {"independent": PROVED, "dependent": NEGATIVE, "unknown": UNDECIDED}
 FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown": UNDECIDED}
 
 
@@ -76,7 +80,7 @@ def run_explain(args: argparse.Namespace) -> int:
         if args.all:
             results = list(sf.explain_all(classifier, text, on_progress=progress, **question))
         else:
-            chosen = {"method": args.method, "oracle": args.oracle}
+            chosen = {"method": args.method, "oracle": args.oracle, "expected": args.why_wrong}
             results = [sf.explain(classifier, text, on_progress=progress, **chosen, **question)]
     for result in results:
         _print_explanation(args, result, classifier)
@@ -89,6 +93,8 @@ def _print_explanation(args: argparse.Namespace, result: sf.Explanation, classif
         print(result.to_json(indent=None if args.all else 2))
     else:
         terminal.show_explanation(Console(), result, classifier.predict(result.text))
+        if result.mistake is not None:
+            auditors.show_mistake(Console(), result.mistake)
 
 
 def _save(args: argparse.Namespace, results: Sequence[sf.Explanation]) -> None:
@@ -110,6 +116,7 @@ def run_contrast(args: argparse.Namespace) -> int:
             text,
             perturbation=perturbation(args),
             cost=read_costs(args.cost),
+            towards=args.towards,
             padding=args.padding,
             seconds=args.seconds,
             seed=args.seed,
@@ -120,6 +127,145 @@ def run_contrast(args: argparse.Namespace) -> int:
     else:
         terminal.show_contrast(Console(), result)
     return FLIP_CODES[result.status]
+
+
+def run_bias(args: argparse.Namespace) -> int:
+    check_folders(args.certificate)
+    classifier, text = models.load(args.model), read_text(args.text)
+    words = corpus.read_protected(args.protected)
+    listed = words if isinstance(words, list) else [word for group in words.values() for word in group]
+    result = sf.bias(
+        classifier,
+        text,
+        listed,
+        perturbation=perturbation(args),
+        padding=args.padding,
+        oracle=args.oracle,
+        seconds=args.seconds,
+    )
+    _print_answer(args, result, auditors.show_bias)
+    _save_certificate(args.certificate, result.certificate)
+    return BIAS_CODES[result.status]
+
+
+def run_repair(args: argparse.Namespace) -> int:
+    check_folders(args.certificate)
+    classifier, text = models.load(args.model), read_text(args.text)
+    words: list[str | int] = [int(w) if w.isdecimal() else w for w in args.words.split(",") if w]
+    with terminal.live(_errors()) as progress:
+        result = sf.repair(classifier, text, words, on_progress=progress, **_settings(args))
+    _print_answer(args, result, auditors.show_repair)
+    _save_certificate(args.certificate, result.certificate)
+    return STATUS_CODES[result.status]
+
+
+def run_profile(args: argparse.Namespace) -> int:
+    check_folders(args.plot)
+    classifier, text = models.load(args.model), read_text(args.text)
+    family, steps = growing(args)
+    settings = {key: value for key, value in _settings(args).items() if key != "perturbation"}
+    with terminal.live(_errors()) as progress:
+        result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
+    if args.plot:
+        result.plot().savefig(args.plot)
+    _print_answer(args, result, auditors.show_profile)
+    return max(STATUS_CODES[one.status] for one in result.explanations)
+
+
+def run_attribute(args: argparse.Namespace) -> int:
+    classifier, text = models.load(args.model), read_text(args.text)
+    with terminal.live(_errors()) as progress:
+        result = sf.attribute(classifier, text, of=args.of, limit=args.limit, on_progress=progress, **_settings(args))
+    _print_answer(args, result, auditors.show_attribution)
+    return PROVED if result.complete else UNDECIDED
+
+
+def run_batch(args: argparse.Namespace) -> int:
+    classifier = models.load(args.model)
+    options = {key: value for key, value in _settings(args).items() if key != "perturbation"}
+    with auditors.bar(_errors(), "explaining") as on_row:
+        lines = corpus.batch(
+            classifier, args.texts, args.out, certificates=args.certificates, on_row=on_row, **_running(args), **options
+        )
+    errors = sum("error" in line for line in lines)
+    print(f"{len(lines)} texts, {errors} errors: {args.out}", file=sys.stderr)
+    return PROVED
+
+
+def run_audit(args: argparse.Namespace) -> int:
+    page = Path(args.report)
+    check_folders(args.report)
+    classifier = models.load(args.model)
+    with auditors.bar(_errors(), "auditing") as on_row:
+        found = corpus.audit(
+            classifier,
+            args.texts,
+            page.with_suffix(".jsonl"),
+            corpus.read_protected(args.protected),
+            certificates=page.with_suffix(".certificates"),
+            compare=args.compare,
+            padding=args.padding,
+            seconds=args.seconds,
+            on_row=on_row,
+            **_running(args),
+        )
+    facts = [
+        ("Model", f"{args.model} ({classifier.digest[:12]})"),
+        ("Protected", args.protected),
+        ("Allowed changes", report.allowed(perturbation(args).to_dict())),
+    ]
+    page.write_text(report.page(found, f"Audit of {Path(args.texts).name}", facts), encoding="utf-8")
+    page.with_suffix(".csv").write_text(corpus.to_csv(found), encoding="utf-8", newline="")
+    print(found)
+    return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
+
+
+def _fails(found: Any, kind: str) -> bool:
+    match kind:
+        case "dependent":
+            return bool(found.overall.dependent)
+        case "unknown":
+            return bool(found.overall.unknown)
+        case "error":
+            return bool(found.errors)
+        case _:
+            return found.comparison is not None and any(one.worse for one in found.comparison.changed)
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What every question about words has in common."""
+    return {
+        "perturbation": perturbation(args),
+        "cost": read_costs(args.cost),
+        "padding": args.padding,
+        "seconds": args.seconds,
+        "seed": args.seed,
+    }
+
+
+def _running(args: argparse.Namespace) -> dict[str, Any]:
+    """How a long run is done."""
+    return {
+        "perturbation": perturbation(args),
+        "workers": args.workers,
+        "engine": args.engine,
+        "fresh": args.fresh,
+    }
+
+
+def _print_answer(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]) -> None:
+    if args.json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        show(Console(), result)
+
+
+def _save_certificate(path: str | None, certificate: sf.Certificate | None) -> None:
+    if path is None:
+        return
+    if certificate is None:
+        raise InputError("There is no certificate to save: the answer was not proved by our own bounds.")
+    certificate.save(path)
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -218,6 +364,20 @@ def perturbation(args: argparse.Namespace) -> Perturbation:
     return sf.KNNBox(15 if args.knn_box is None else args.knn_box)
 
 
+def growing(args: argparse.Namespace) -> tuple[Callable[[Any], Perturbation], list[float]]:
+    """What grows in a profile, and its steps: k of boxes unless an option names another set."""
+    if args.swaps is not None or args.deletion:
+        raise InputError("A profile needs sets that grow: --knn-box, --knn-hull or --eps.")
+    numbers = [part for part in args.steps.split(",") if part.strip()]
+    try:
+        if args.eps is not None:
+            return partial(sf.EpsilonBall, p=args.norm), [float(number) for number in numbers]
+        family = sf.KNNHull if args.knn_hull is not None else sf.KNNBox
+        return family, [int(number) for number in numbers]
+    except ValueError as error:
+        raise InputError(f"--steps takes numbers with commas between them, not {args.steps!r}.") from error
+
+
 def _errors() -> Console:
     return Console(stderr=True)
 
@@ -233,7 +393,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     _add_explain(commands.add_parser("explain", parents=[_question()], help="the cheapest set of words that suffices"))
     contrast = commands.add_parser("contrast", parents=[_question()], help="the cheapest change that flips the label")
+    contrast.add_argument("--towards", metavar="LABEL", help="count only flips to this label")
     contrast.set_defaults(run=run_contrast)
+    _add_auditors(commands)
     check = commands.add_parser("check", help="check a certificate with the independent checker")
     check.add_argument("certificate", metavar="CERTIFICATE")
     check.add_argument("--model", default="sst-fc25", metavar="NAME|FOLDER")
@@ -249,6 +411,23 @@ def _question() -> Parser:
     """The options that every question about a text shares."""
     parent = Parser(add_help=False)
     parent.add_argument("text", metavar="TEXT", help='the text, or "-" for standard input')
+    _add_settings(parent)
+    parent.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    return parent
+
+
+def _corpus() -> argparse.ArgumentParser:
+    """The options that every question about many texts shares."""
+    parent = Parser(add_help=False)
+    parent.add_argument("texts", metavar="TEXTS", help="CSV (columns text[,label]) or JSONL, also gzipped")
+    _add_settings(parent)
+    parent.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default: 1)")
+    parent.add_argument("--engine", choices=engines.ENGINES, default="local", help="ray: on a cluster (extra: ray)")
+    parent.add_argument("--fresh", action="store_true", help="start over instead of going on where a run stopped")
+    return parent
+
+
+def _add_settings(parent: argparse.ArgumentParser) -> None:
     parent.add_argument("--model", default="sst-fc25", metavar="NAME|FOLDER", help="default: sst-fc25")
     sets = parent.add_mutually_exclusive_group()
     sets.add_argument("--knn-box", type=int, metavar="K", help="box around the K nearest words (default: 15)")
@@ -261,8 +440,39 @@ def _question() -> Parser:
     parent.add_argument("--padding", choices=["fixed", "feature"], default="fixed")
     parent.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit (default: 60)")
     parent.add_argument("--seed", type=int, default=0, metavar="N")
-    parent.add_argument("--json", action="store_true", help="print JSON and nothing else")
-    return parent
+
+
+def _add_auditors(commands: Any) -> None:
+    """The auditor's verbs."""
+    asked, many = [_question()], [_corpus()]
+    bias = commands.add_parser("bias", parents=asked, help="does the label depend on protected words?")
+    bias.add_argument("--protected", required=True, metavar="FILE|WORDS", help="a file of words, or she,he")
+    bias.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    bias.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    bias.set_defaults(run=run_bias)
+    repair = commands.add_parser("repair", parents=asked, help="do these words suffice, and if not, which more?")
+    repair.add_argument("--words", required=True, metavar="WORDS", help="words or positions, with commas between")
+    repair.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    repair.set_defaults(run=run_repair)
+    profile = commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets")
+    profile.add_argument("--steps", default="5,10,15,25", metavar="SIZES", help="of k or eps (default: 5,10,15,25)")
+    profile.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
+    profile.set_defaults(run=run_profile)
+    attribute = commands.add_parser("attribute", parents=asked, help="the share of explanations with each word")
+    attribute.add_argument("--of", choices=["optimal", "minimal"], default="optimal")
+    attribute.add_argument("--limit", type=int, default=100, metavar="N", help="explanations at most (default: 100)")
+    attribute.set_defaults(run=run_attribute)
+    batch = commands.add_parser("batch", parents=many, help="explain every text of a file (resumes)")
+    batch.add_argument("--out", required=True, metavar="RESULTS.jsonl", help="one line per text as it is done")
+    batch.add_argument("--certificates", metavar="FOLDER", help="save every certificate")
+    batch.set_defaults(run=run_batch)
+    audit = commands.add_parser("audit", parents=many, help="bias over a file of texts, with a report (resumes)")
+    audit.add_argument("--protected", required=True, metavar="FILE|WORDS", help="a file of words, or she,he")
+    audit.add_argument("--report", required=True, metavar="REPORT.html", help="CSV, JSONL, certificates go beside it")
+    audit.add_argument("--compare", metavar="OLD.jsonl", help="an older audit, say of another model version")
+    kinds = ["dependent", "unknown", "error", "worse"]
+    audit.add_argument("--fail-on", action="append", default=[], choices=kinds, help="exit with 1 (repeatable)")
+    audit.set_defaults(run=run_audit)
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
@@ -272,6 +482,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exclude", action="append", default=[], metavar="WORD", help="must not be in it (repeatable)")
     parser.add_argument("--method", choices=["search", "hs", "msa"], default="search")
     parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    parser.add_argument("--why-wrong", metavar="LABEL", help="the label that a misclassified text should have")
     parser.add_argument("--all", action="store_true", help="every optimal set (with --json: one line each)")
     parser.add_argument("--html", metavar="FILE", help="save a report")
     parser.add_argument("--certificate", metavar="FILE", help="save the certificate")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -75,6 +75,7 @@ class Node:
     starts: tuple[Floats, ...] = ()  # perturbed texts that flip the label though the held words are fixed
     candidate: Bools | None = None  # words that undo the best of them: perhaps an explanation
     reason: Reason | None = None
+    partial: Restoration | None = None  # what raised `lower`, where the node could not be closed
     word: int | None = None
     children: tuple[Node, Node] | None = None  # with the word held, with the word out
 
@@ -83,16 +84,17 @@ class Node:
         return ~(self.held | self.out)
 
     @property
-    def proved(self) -> bool:
-        """Whether the tree from here on is complete evidence that nothing cheaper exists."""
+    def evidence(self) -> Node | None:
+        """A tree that proves a lower bound: this one when all of it is closed, else what raised its bound, else None."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
             if node.children is not None:
                 waiting += node.children
             elif not isinstance(node.reason, ByCost | ByAttack | ByRestoration):
-                return False
-        return True
+                partial = self.partial
+                return None if partial is None else replace(self, children=None, reason=ByRestoration(partial))
+        return self
 
 
 @dataclass(eq=False)
@@ -286,6 +288,8 @@ class Search:
         if node.word is None:
             self.stuck.append(node)
             return
+        if node is self.root and self.collect is None:
+            self._raise(node)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
@@ -376,6 +380,27 @@ class Search:
 
     def _any_word(self, node: Node) -> int | None:
         return int(np.flatnonzero(node.open)[0]) if node.open.any() else None
+
+    def _raise(self, node: Node) -> None:
+        """A node that cannot be closed yet: find by bisection the highest cost that its best attack does rule out."""
+        cost, start, rival = self._hardest_to_undo(node)
+        spent = self.costs.of(node.held)
+        low, high = node.lower - spent, int(min(cost, self._affordable(node)))
+        while low < high and not self.budget.spent:
+            level = (low + high) // 2
+            answer = self._ask_restoration(node, start, rival, level)
+            if isinstance(answer, Proved):
+                node.partial = Restoration(start, rival, level, answer.evidence[0])
+                low = level + 1
+            else:
+                high = level
+        node.lower = max(node.lower, spent + low)
+        self._report()
+
+    def _ask_restoration(self, node: Node, start: Floats, rival: int, level: int) -> Proved | Restorable | Unknown:
+        inputs = Restored(self.problem.center, start[None], node.open[None], self.costs.units, np.array([float(level)]))
+        budget = Budget(self.budget.left, EFFORT)
+        return decide_restorations(self.oracle.form, inputs, np.array([rival]), budget)[0]
 
     def _decide(self, items: list[tuple[Node, Floats, int]]) -> list[tuple[Node, Floats, int]]:
         """Ask for proofs that these attacks cannot be undone at an affordable cost."""

@@ -380,11 +380,13 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     if outcome.held is None or outcome.proof is None or outcome.proof.evidence is None:
         return None
     proof = certify.sufficient(labels, problem, outcome.proof)
-    if not outcome.finished or not outcome.root.proved:
+    tree = outcome.root.evidence
+    if tree is None:
         head = question.header({"kind": "sufficient", "positions": certify.positions(outcome.held)})
         return certify.assemble(head, proof)
-    claim = certify.cheapest_claim(outcome.held, question.costs, question.include, question.exclude, outcome.lower)
-    return certify.assemble(question.header(claim), proof, certify.cheapest(labels, problem, outcome.root))
+    lower = outcome.lower if outcome.finished else outcome.root.lower
+    claim = certify.cheapest_claim(outcome.held, question.costs, question.include, question.exclude, lower)
+    return certify.assemble(question.header(claim), proof, certify.cheapest(labels, problem, tree))
 
 
 def self_checked(result: Explanation, classifier: Classifier) -> Explanation:

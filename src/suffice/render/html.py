@@ -6,7 +6,6 @@ Everything that comes from a text or a model passes through `say`, which neutral
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from html import escape
 
 from suffice.explanation import Detail, Explanation
@@ -147,21 +146,25 @@ def _scope(result: Explanation) -> str:
 
 def _words(result: Explanation) -> str:
     """Every word in a table: the same as on hover, for print and for readers that do not hover."""
-    details = {detail.position: detail for detail in result.details}
-    rows = "".join(_row(result, i, details.get(i)) for i in range(len(result.text.words)))
+    details = _details(result)
+    rows = "".join(_row(result, details[i]) for i in range(len(result.text.words)))
     head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is needed</th></tr>"
     table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
     return f'<section class="card"><h2>Word by word</h2>{table}</section>'
 
 
-def _row(result: Explanation, position: int, detail: Detail | None) -> str:
-    word = say(result.text.words[position].text)
-    shown = f"<mark>{word}</mark>" if position in result.positions else word
-    standing = phrases.standing(result, position).partition(":")[0]
-    return (
-        f"<tr><td><bdi>{shown}</bdi></td><td>{say(standing)}</td>"
-        f"<td>{say(_options(result, detail))}</td><td>{say(_reason(result, position, detail))}</td></tr>"
-    )
+def _details(result: Explanation) -> dict[int, Detail]:
+    """What is known about each word; where nothing was looked up (an answer read from JSON), just that."""
+    plain = {i: Detail(i) for i in range(len(result.text.words))}
+    return plain | {detail.position: detail for detail in result.details}
+
+
+def _row(result: Explanation, detail: Detail) -> str:
+    word, said = say(result.text.words[detail.position].text), phrases.about(result, detail)
+    shown = f"<mark>{word}</mark>" if detail.position in result.positions else word
+    standing, options = said["standing"].partition(":")[0], said["options"] if result.details else ""
+    cells = "".join(f"<td>{say(cell)}</td>" for cell in (standing, options, said["reason"]))
+    return f"<tr><td><bdi>{shown}</bdi></td>{cells}</tr>"
 
 
 def _again(result: Explanation) -> str:
@@ -188,8 +191,7 @@ def _footer(result: Explanation) -> str:
 
 def _inspector(result: Explanation) -> str:
     """The text; each word shows what is known about it when pointed at or focused, in a place that stays put."""
-    details = {detail.position: detail for detail in result.details}
-    name = _name(result)
+    details, name = _details(result), _name(result)
     text = "".join(_piece(result, piece, details, name) for piece in phrases.pieces(result.text, result.positions))
     hint = "Point at a word, or move with the Tab key, to see what is known about it."
     return f'<div class="inspect"><p class="reading" dir="auto">{text}</p><p class="hint">{hint}</p></div>'
@@ -208,7 +210,7 @@ def _piece(result: Explanation, piece: phrases.Piece, details: dict[int, Detail]
         return f"{space}<s>{text.lstrip()}</s>" if piece.role == "cut" else text
     tag = "mark" if piece.role == "needed" else "span"
     css = "word unknown" if piece.unknown else "word"
-    tip = _tip(result, piece, details.get(piece.position))
+    tip = _tip(result, piece, details[piece.position])
     key = f"{name}-{piece.position}"
     return (
         f'<{tag} class="{css}" tabindex="0" aria-describedby="{key}">{text}</{tag}>'
@@ -216,24 +218,8 @@ def _piece(result: Explanation, piece: phrases.Piece, details: dict[int, Detail]
     )
 
 
-def _tip(result: Explanation, piece: phrases.Piece, detail: Detail | None) -> str:
-    assert piece.position is not None
-    lines: Iterable[str] = (_options(result, detail), _reason(result, piece.position, detail))
-    head = f"<span><strong><bdi>{escape(piece.text)}</bdi></strong> is {say(phrases.standing(result, piece.position))}</span>"
-    return head + "".join(f"<span>{say(_capital(line))}</span>" for line in lines if line)
-
-
-def _options(result: Explanation, detail: Detail | None) -> str:
-    return "" if detail is None else phrases.may_become(detail, result.meta.get("perturbation", {}))
-
-
-def _reason(result: Explanation, position: int, detail: Detail | None) -> str:
-    if detail is not None and detail.flip is not None:
-        return phrases.counterexample(result, detail.flip)
-    if position in result.positions and result.status == "optimal":
-        return "" if position in result.meta.get("include", ()) else "No cheaper set does without it or another word."
-    return ""
-
-
-def _capital(line: str) -> str:
-    return line[:1].upper() + line[1:]
+def _tip(result: Explanation, piece: phrases.Piece, detail: Detail) -> str:
+    said = phrases.about(result, detail)
+    head = f"<span><strong><bdi>{escape(piece.text)}</bdi></strong> is {say(said['standing'])}</span>"
+    lines = [said["options"] if result.details else "", said["reason"]]
+    return head + "".join(f"<span>{say(line[0].upper() + line[1:])}</span>" for line in lines if line)

@@ -150,6 +150,26 @@ def _move(result: Explanation, flip: Change, place: int) -> str:
     return f"{quoted(own)} {'becomes' if flip.real else 'towards'} {quoted(word)}"
 
 
+def reason(result: Explanation, detail: Detail) -> str:
+    """Why a word of the explanation is needed; nothing for free words and for those that were asked for."""
+    if detail.flip is not None:
+        return counterexample(result, detail.flip)
+    asked = detail.position in result.meta.get("include", ())
+    if detail.position in result.positions and result.status == "optimal" and not asked:
+        return "No cheaper set does without it or another word."
+    return ""
+
+
+def about(result: Explanation, detail: Detail) -> dict[str, Any]:
+    """Everything that is said of one word."""
+    return {
+        "position": detail.position,
+        "standing": standing(result, detail.position),
+        "options": may_become(detail, result.meta.get("perturbation", {})),
+        "reason": reason(result, detail),
+    }
+
+
 # --- the scope ---
 
 

@@ -120,7 +120,7 @@ class Asking:
         await response(scope, receive, send)
 
     async def _stream(self, send: Send) -> None:
-        """Server-sent events: job, progress..., and answer, refused or failed."""
+        """Server-sent events: job, text, progress..., and answer, refused or failed."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send(_part(b": in line\n\n"))
@@ -134,7 +134,7 @@ class Asking:
         """What the page gets: the same dictionary, a sentence, details, and what can be downloaded."""
         key = self.desk.shelf.put(data)
         files = {"json": True, "html": data.get("html") is not None, "certificate": data["certificate"] is not None}
-        shown = {name: data[name] for name in ("result", "details", "sentence") if name in data}
+        shown = {name: data[name] for name in ("result", "shown", "sentence") if name in data}
         return {"id": key, "files": [name for name, there in files.items() if there], **shown}
 
 

@@ -10,7 +10,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -19,6 +18,7 @@ from typing import Any, TypeAlias
 import suffice as sf
 from suffice import perturb, verbs
 from suffice.errors import SufficeError
+from suffice.render import phrases
 
 Payload: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[str, Payload], None]
@@ -107,27 +107,49 @@ def _common(question: Payload) -> tuple[sf.Classifier, str, Payload]:
 
 def explain(question: Payload, send: Send) -> Payload:
     model, text, rest = _common(question)
+    send("text", _seen(model, text))
     STOP.running = True
     result = sf.explain(model, text, on_progress=reporter(send), self_check=False, **rest)
     STOP.running = False
     result = verbs.self_checked(result, model)
     return {
-        "result": result.to_dict(),
-        "details": [asdict(detail) for detail in result.details],
-        "sentence": str(result),
+        **_answer(result),
+        "shown": _shown(result),
         "html": result.to_html(),
-        "certificate": None if result.certificate is None else result.certificate.data,
+    }
+
+
+def _seen(model: sf.Classifier, text: str) -> Payload:
+    """The text as the classifier sees it, and what it says: known before any search."""
+    read, prediction = model.read(text), model.predict(text)
+    pieces = [piece._asdict() for piece in phrases.pieces(read, ())]
+    sure = max(prediction.probabilities)
+    return {"pieces": pieces, "label": prediction.label, "probability": sure, "notes": phrases.notes(read)}
+
+
+def _shown(result: sf.Explanation) -> Payload:
+    """The answer in the words that reports use."""
+    tone, sign, word = phrases.badge(result)
+    return {
+        "headline": phrases.headline(result),
+        "badge": {"tone": tone, "sign": sign, "text": word},
+        "meaning": phrases.meaning(result),
+        "price": phrases.price(result),
+        "scope": [list(pair) for pair in phrases.scope(result)],
+        "words": [phrases.about(result, detail) for detail in result.details],
     }
 
 
 def contrast(question: Payload, send: Send) -> Payload:
     model, text, rest = _common(question)
+    send("text", _seen(model, text))
     STOP.running = True
     return _answer(sf.contrast(model, text, on_progress=reporter(send), **rest))
 
 
 def bias(question: Payload, send: Send) -> Payload:
     model, text, rest = _common(question)
+    send("text", _seen(model, text))
     STOP.running = True
     return _answer(sf.bias(model, text, **rest))
 
@@ -135,6 +157,7 @@ def bias(question: Payload, send: Send) -> Payload:
 def profile(question: Payload, send: Send) -> Payload:
     model, text, rest = _common(question)
     family, steps = FAMILIES[rest.pop("family")], rest.pop("steps")
+    send("text", _seen(model, text))
     STOP.running = True
     return _answer(sf.profile(model, text, family, steps, on_progress=reporter(send), **rest))
 

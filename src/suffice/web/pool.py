@@ -18,6 +18,7 @@ CONTEXT = multiprocessing.get_context("spawn")
 
 
 Message: TypeAlias = tuple[str, dict[str, Any]]
+LAST = {"answer", "refused", "failed"}
 GONE: Message = ("failed", {"message": "the worker died; try again"})
 
 
@@ -83,7 +84,7 @@ class Job:
         self.worker.pipe.send((verb, question))
         while not self.over:
             kind, data = await self.worker.inbox.get()
-            self.over = kind != "progress"
+            self.over = kind in LAST
             yield kind, data
 
     def stop(self) -> None:
@@ -95,7 +96,7 @@ class Job:
         """Wait for the last word of a job that nobody listens to any more."""
         while not self.over:
             kind, _ = await self.worker.inbox.get()
-            self.over = kind != "progress"
+            self.over = kind in LAST
 
 
 class Pool:

@@ -1,0 +1,231 @@
+"""Training: it learns, it repeats itself exactly, and it says clearly what is wrong with the data."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suffice.classifier import load
+from suffice.errors import InputError, MissingExtra
+from suffice.train import Data, Recipe, Row, Trained, add_train_arguments, prepare, read_rows, run_train, train
+
+torch = pytest.importorskip("torch")
+
+GOOD, BAD = ("sunny", "bright", "warm", "lovely"), ("rainy", "dark", "cold", "awful")
+FILLER = ("the", "day", "was", "very", "and", "quite", "today", "here")
+
+
+def made_up(count: int, seed: int = 0) -> list[Row]:
+    """Texts of filler with one or two telling words, alternating between the labels."""
+    rng = random.Random(seed)
+    rows = []
+    for number in range(count):
+        words = rng.choices(FILLER, k=rng.randint(3, 7)) + rng.choices((BAD, GOOD)[number % 2], k=2)
+        rng.shuffle(words)
+        rows.append(Row(" ".join(words), str(number % 2)))
+    return rows
+
+
+def write(path: Path, rows: list[Row]) -> Path:
+    lines = ["text,label", *(f"{row.text},{row.label}" for row in rows)]
+    content = ("\n".join(lines) + "\n").encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.fixture(scope="module")
+def weather() -> Data:
+    return prepare(made_up(600), tests={"test": made_up(100, seed=1)}, labels=("bad", "good"))
+
+
+QUICK = {
+    "fc": Recipe("fc", length=9, dimension=3, hidden=(8,), epochs=20),
+    "cnn": Recipe("cnn", length=9, dimension=3, hidden=(4,), filters=4, epochs=20),
+}
+
+
+@pytest.fixture(scope="module", params=["fc", "cnn"])
+def trained(request: pytest.FixtureRequest, weather: Data) -> Trained:
+    return train(weather, QUICK[request.param])
+
+
+def test_both_kinds_learn_and_report_every_part(trained: Trained) -> None:
+    assert set(trained.accuracies) == {"train", "dev", "test"}
+    assert trained.accuracies["test"] > 0.9
+    assert trained.classifier.predict("a sunny and lovely day").label == "good"
+    assert trained.classifier.predict("a dark and awful day").label == "bad"
+
+
+@pytest.mark.parametrize("kind", ["fc", "cnn"])
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(weather: Data, kind: str) -> None:
+    recipe = Recipe(kind, length=9, dimension=2, hidden=(4,), filters=2, epochs=1, seed=5)
+    other = Recipe(kind, length=9, dimension=2, hidden=(4,), filters=2, epochs=1, seed=6)
+    digest = train(weather, recipe).classifier.digest
+    torch.rand(7)  # what the caller drew from torch's generator does not matter
+    assert train(weather, recipe).classifier.digest == digest
+    assert train(weather, other).classifier.digest != digest
+
+
+def test_training_leaves_the_callers_torch_as_it_was(weather: Data) -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    train(weather, Recipe(length=9, dimension=2, hidden=(4,), epochs=1))
+    assert torch.equal(torch.rand(3), expected)
+    assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == (threads, strict)
+
+
+def test_the_saved_classifier_is_the_trained_one(trained: Trained, tmp_path: Path) -> None:
+    trained.classifier.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.digest == trained.classifier.digest
+    assert np.all(again.table[again.lookup["<PAD>"]] == 0)
+    assert again.predict("a bright day") == trained.classifier.predict("a bright day")
+
+
+def test_every_epoch_is_reported(weather: Data) -> None:
+    heard: list[float] = []
+    train(weather, Recipe(length=9, dimension=2, hidden=(4,), epochs=3), heard.append)
+    assert len(heard) == 2 + 3  # the bag of words first
+    assert all(0 <= accuracy <= 1 for accuracy in heard)
+
+
+def test_more_rows_give_words_that_the_training_rows_lack() -> None:
+    more = [Row("a glorious day", "1"), Row("a glorious sky", "1"), Row("gloomy and gloomy", "0")] * 10
+    trained = train(prepare(made_up(300), more=more), Recipe(length=9, dimension=2, hidden=(4,), epochs=1))
+    assert {"glorious", "gloomy"} <= set(trained.classifier.vocabulary)
+
+
+def test_the_vocabulary_is_capped(weather: Data) -> None:
+    recipe = Recipe(length=9, dimension=2, hidden=(4,), epochs=1, words=5)
+    vocabulary = train(weather, recipe).classifier.vocabulary
+    assert vocabulary[:2] == ("<PAD>", "<UNK>")
+    assert len(vocabulary) == 7
+
+
+# --- data ---
+
+
+def test_rows_seen_in_test_or_dev_are_not_trained_on() -> None:
+    rows = [Row("a fine day", "1"), Row("A fine, day", "1"), Row("a FINE day", "1"), Row("a bad day", "0")]
+    data = prepare(rows, dev=[Row("a bad day", "0")], tests={"test": [Row("A fine day", "1")]})
+    assert data.train == [Row("A fine, day", "1")]
+
+
+def test_without_dev_a_tenth_is_set_aside() -> None:
+    rows = [Row(f"text number {n}", str(n % 2)) for n in range(50)]
+    data = prepare(rows)
+    assert len(data.dev) == 5
+    assert sorted([*data.train, *data.dev]) == sorted(rows)
+
+
+def test_labels_may_be_numbers_or_names() -> None:
+    numbered = [Row(f"text {n}", str(n % 11)) for n in range(44)]
+    assert prepare(numbered).labels == tuple(str(n) for n in range(11))
+    named = [Row(f"text {n}", ("no", "yes")[n % 2]) for n in range(40)]
+    assert prepare(named).labels == ("no", "yes")
+    assert prepare(named, labels=("yes", "no")).labels == ("yes", "no")
+
+
+def test_csv_is_read_plain_and_compressed(tmp_path: Path) -> None:
+    rows = made_up(4)
+    assert read_rows(write(tmp_path / "rows.csv", rows)) == rows
+    assert read_rows(write(tmp_path / "rows.csv.gz", rows)) == rows
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"sentence,label\nfine,1\n", "needs the header text,label"),
+        (b"", "needs the header text,label"),
+        (b"text,label\n", "holds no rows"),
+        (b"text,label\nfine,1\nfine\n", "Line 3"),
+        (b"text,label\nfine, day,1\n", "Line 2"),
+        (b"text,label\n,1\n", "Line 2"),
+        (b"text,label\n\xff\xfe,1\n", "cannot be read"),
+        (b'text,label\n"fine,1\n', "cannot be read"),
+    ],
+)
+def test_a_bad_csv_is_refused_with_the_reason(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "rows.csv").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_rows(tmp_path / "rows.csv")
+
+
+def test_a_file_that_is_missing_or_not_gzip_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_rows(tmp_path / "none.csv")
+    (tmp_path / "rows.csv.gz").write_bytes(b"text,label\nfine,1\n")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_rows(tmp_path / "rows.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "message"),
+    [
+        ([Row("a", "1"), Row("b", "1")], (), "at least two different labels"),
+        ([Row("a", "0"), Row("b", "1")], (), "too few rows"),
+        ([Row("a", "0"), Row("b", "2")] * 10, ("no", "yes"), "label '2' is unknown"),
+        ([Row("a", "0"), Row("b", "1")], ("same", "same"), "at least two different labels"),
+    ],
+)
+def test_unusable_rows_are_refused(rows: list[Row], labels: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        prepare(rows, labels=labels)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"kind": "rnn"}, {"length": 0}, {"hidden": (0,)}, {"drop": 1.0}, {"noise": -1.0}, {"kind": "cnn", "length": 13}],
+)
+def test_an_impossible_recipe_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        Recipe(**wrong)  # type: ignore[arg-type]
+
+
+# --- the command ---
+
+
+def command(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    add_train_arguments(parser)
+    return run_train(parser.parse_args(words))
+
+
+def test_the_command_saves_a_model_with_a_card_that_repeats_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("rows.csv"), made_up(300))
+    write(Path("held.csv.gz"), made_up(50, seed=1))
+    options = "--length 9 --dimension 2 --hidden 4 --epochs 2 --no-shift --labels bad,good --test held.csv.gz"
+    assert command("rows.csv", *options.split(), "--out", "model") == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("train ")
+    assert " dev " in printed
+    assert " held " in printed
+    again = Path("model/README.md").read_text(encoding="utf-8").split("```\n")[1].split()
+    assert again[:2] == ["suffice", "train"]
+    assert command(*again[2:-1], "copy") == 0
+    assert load("copy").digest == load("model").digest
+
+
+def test_an_existing_card_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine", encoding="utf-8")
+    rows = write(tmp_path / "rows.csv", made_up(100))
+    command(str(rows), "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path))
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine"
+
+
+def test_without_torch_the_command_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    rows = write(tmp_path / "rows.csv", made_up(20))
+    with pytest.raises(MissingExtra, match=r"suffice\[train\]"):
+        command(str(rows), "--out", str(tmp_path / "model"))
