@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from suffice.classifier import load
+from suffice.cli import main
 from suffice.errors import InputError, MissingExtra
 from suffice.train import Data, Recipe, Row, Trained, add_train_arguments, prepare, read_rows, run_train, train
 
@@ -215,6 +216,15 @@ def test_the_command_saves_a_model_with_a_card_that_repeats_it(
     assert again[:2] == ["suffice", "train"]
     assert command(*again[2:-1], "copy") == 0
     assert load("copy").digest == load("model").digest
+
+
+def test_suffice_train_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = write(tmp_path / "rows.csv", made_up(100))
+    options = ["--kind", "cnn", "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path / "model")]
+    assert main(["train", str(rows), *options]) == 0
+    assert load(tmp_path / "model").labels == ("0", "1")
+    assert main(["train", str(tmp_path / "none.csv"), *options]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_an_existing_card_is_left_alone(tmp_path: Path) -> None:

@@ -303,6 +303,13 @@ def _facts(model: sf.Classifier) -> dict[str, Any]:
     }
 
 
+def run_serve(args: argparse.Namespace) -> int:
+    from suffice.web import serve
+
+    serve(args.host, args.port, args.model, args.workers, args.allow_host)
+    return PROVED
+
+
 def run_train(args: argparse.Namespace) -> int:
     from suffice.train import run_train as train
 
@@ -403,6 +410,7 @@ def build_parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("models", help="list the bundled models")
     listing.add_argument("--json", action="store_true", help="print JSON and nothing else")
     listing.set_defaults(run=run_models)
+    _add_serve(commands.add_parser("serve", help="the page, on this machine (extra: web)"))
     _add_train(commands.add_parser("train", help="train a small classifier on a CSV file (extra: train)"))
     return parser
 
@@ -487,6 +495,29 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="save a report")
     parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
     parser.set_defaults(run=run_explain)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="default: 8000; 0 takes a free one")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default: 127.0.0.1, this machine only")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name under which others reach it (repeatable)",
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME|FOLDER",
+        help="offer this model (repeatable; default: all bundled)",
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="searches at the same time (default: the cores, at most 4)"
+    )
+    parser.set_defaults(run=run_serve)
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,8 @@ body.suffice { margin: 0; }
 .suffice .tip > span { display: block; }
 .suffice .word:hover + .tip { display: block; z-index: 2; }
 .suffice .word:focus + .tip { display: block; }
-.suffice dl.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: 1.5rem; margin: 0; }
+.suffice dl.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: 1.5rem;
+  margin: 0; }
 .suffice dl.facts dd { margin: .15rem 0 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums;
   overflow-wrap: anywhere; }
 .suffice dl.scope { display: grid; grid-template-columns: 11rem 1fr; gap: .9rem 1.5rem; margin: 0; }
@@ -130,7 +131,7 @@ def _facts(result: Explanation) -> str:
         ("Label", result.label),
         ("Words needed", f"{len(result.positions)} of {len(result.text.words)}"),
         ("Cost", f"{result.cost:g}"),
-        ("Proved lower bound", f"{result.lower_bound:g}"),
+        ("Lower bound", f"{result.lower_bound:g}"),
         ("Time", f"{result.stats.get('seconds', 0.0):.2f} s"),
     ]
     if result.status == "infeasible":

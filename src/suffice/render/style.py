@@ -67,12 +67,14 @@ BASE = """
 .suffice pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .suffice .soft { color: var(--soft); }
 .suffice .small { font-size: .875rem; }
-.suffice .eyebrow { font-size: .75rem; letter-spacing: .09em; text-transform: uppercase; color: var(--soft); font-weight: 600; }
-.suffice .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.suffice .eyebrow { font-size: .75rem; letter-spacing: .09em; text-transform: uppercase; color: var(--soft);
+  font-weight: 600; }
+.suffice .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+  white-space: nowrap; }
 .suffice .card { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.75rem 2rem; }
 .suffice .reading { font: 1.45rem/1.85 var(--serif); white-space: pre-wrap; overflow-wrap: anywhere; }
-.suffice mark { background: var(--wash); color: var(--ink); font-weight: 700; padding: .08em .18em; border-radius: .22em;
-  box-shadow: inset 0 -.13em var(--accent); }
+.suffice mark { background: var(--wash); color: var(--ink); font-weight: 700; padding: .08em .18em;
+  border-radius: .22em; box-shadow: inset 0 -.13em var(--accent); }
 .suffice s { color: var(--soft); text-decoration-thickness: 1px; }
 .suffice .unknown { text-decoration: underline dotted; text-underline-offset: .3em; }
 .suffice .badge { display: inline-flex; align-items: center; gap: .4em; padding: .2em .75em; border-radius: 2em;
@@ -81,7 +83,8 @@ BASE = """
 .suffice .badge.warn { color: var(--warn); background: var(--warn-wash); }
 .suffice .badge.bad { color: var(--bad); background: var(--bad-wash); }
 .suffice table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
-.suffice th { text-align: left; font-size: .75rem; letter-spacing: .06em; text-transform: uppercase; color: var(--soft); }
+.suffice th { text-align: left; font-size: .75rem; letter-spacing: .06em; text-transform: uppercase;
+  color: var(--soft); }
 .suffice th, .suffice td { padding: .55rem .9rem .55rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 .suffice tr:last-child td { border-bottom: 0; }
 .suffice td.number, .suffice th.number { text-align: right; font-variant-numeric: tabular-nums; }

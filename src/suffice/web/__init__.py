@@ -8,11 +8,21 @@ from suffice.errors import MissingExtra
 
 
 def serve(
-    host: str = "127.0.0.1", port: int = 8000, models: Sequence[str] = (), workers: int | None = None, quiet: bool = False
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    models: Sequence[str] = (),
+    workers: int | None = None,
+    names: Sequence[str] = (),
 ) -> None:
-    """Serve the page until Ctrl-C. `models` are bundled names or folders; all bundled ones when none is given."""
+    """Serve the page until Ctrl-C.
+
+    `models` are bundled names or folders; all bundled ones when none is given. `names` are host names, beside
+    loopback and `host`, under which a browser may ask for it.
+    """
     try:
         from suffice.web.app import run
-    except ImportError as error:
-        raise MissingExtra("web", "starlette and uvicorn") from error
-    run(host, port, models, workers, quiet)
+    except ModuleNotFoundError as error:
+        if error.name in ("starlette", "uvicorn", "anyio"):
+            raise MissingExtra("web", "starlette and uvicorn") from error
+        raise
+    run(host, port, models, workers, names)

@@ -30,14 +30,17 @@ STATIC = Path(__file__).parent / "static"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
-def run(host: str, port: int, chosen: Sequence[str], workers: int | None, quiet: bool) -> None:
+def run(host: str, port: int, chosen: Sequence[str], workers: int | None, names: Sequence[str]) -> None:
     """Serve until interrupted."""
-    app = make_app(chosen, workers or max(1, min(4, os.cpu_count() or 1)), hosts=(*LOOPBACK, host))
+    if not 0 <= port < 65536:
+        raise InputError(f"The port must be a number from 0 to 65535, not {port}.")
+    if workers is not None and workers < 1:
+        raise InputError(f"There must be at least 1 worker, not {workers}.")
+    app = make_app(chosen, workers or max(1, min(4, os.cpu_count() or 1)), hosts=(*LOOPBACK, host, *names))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listener:
         place = f"[{host}]" if ":" in host else host
-        if not quiet:
-            print(f"suffice is at http://{place}:{listener.getsockname()[1]}  (Ctrl-C to stop)", flush=True)
+        print(f"suffice is at http://{place}:{listener.getsockname()[1]}  (Ctrl-C to stop)", flush=True)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
         )
@@ -146,7 +149,12 @@ class Routes:
 
 
 def _facts(model: models.Classifier) -> dict[str, Any]:
-    return {"labels": list(model.labels), "length": model.length, "vocabulary": len(model.vocabulary), "digest": model.digest}
+    return {
+        "labels": list(model.labels),
+        "length": model.length,
+        "vocabulary": len(model.vocabulary),
+        "digest": model.digest,
+    }
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -110,9 +110,7 @@ class Asking:
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One JSON answer: exactly what --json prints."""
         async with self.desk.job() as (_, job):
-            kind, data = "failed", {"message": "no answer"}
-            async for kind, data in job.messages(self.verb, self.question):
-                pass
+            kind, data = [message async for message in job.messages(self.verb, self.question)][-1]
         if kind == "answer":
             response = JSONResponse(data["result"], headers={"x-suffice-answer": self.desk.shelf.put(data)})
         else:
@@ -134,7 +132,7 @@ class Asking:
         """What the page gets: the same dictionary, a sentence, details, and what can be downloaded."""
         key = self.desk.shelf.put(data)
         files = {"json": True, "html": data.get("html") is not None, "certificate": data["certificate"] is not None}
-        shown = {name: data[name] for name in ("result", "shown", "sentence") if name in data}
+        shown: dict[str, Any] = {name: data[name] for name in ("result", "shown", "sentence") if name in data}
         return {"id": key, "files": [name for name, there in files.items() if there], **shown}
 
 

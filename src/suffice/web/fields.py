@@ -1,4 +1,4 @@
-"""Fields: what a question may hold, said once; requests are validated by it and the OpenAPI document is made from it."""
+"""Fields: what a question may hold, said once: requests are validated by it, the OpenAPI document is made from it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,11 @@ def cost_field() -> Field:
 
 def perturbation_field() -> Field:
     def check(value: Any) -> str | None:
-        return None if isinstance(value, dict) and "kind" in value else 'give an object such as {"kind": "knn-box", "k": 15}.'
+        return (
+            None
+            if isinstance(value, dict) and "kind" in value
+            else 'give an object such as {"kind": "knn-box", "k": 15}.'
+        )
 
     return Field({"$ref": "#/components/schemas/Perturbation"}, check)
 

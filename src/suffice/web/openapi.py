@@ -35,7 +35,10 @@ PERTURBATION = {
         _set("knn-box", k=K),
         _set("knn-hull", k=K),
         _set("epsilon-ball", eps={"type": "number", "minimum": 0}, p={"enum": [1, 2, "inf"]}),
-        _set("word-swap", swaps={"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}),
+        _set(
+            "word-swap",
+            swaps={"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+        ),
         _set("deletion"),
     ],
     "default": {"kind": "knn-box", "k": 15},

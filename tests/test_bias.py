@@ -1,0 +1,156 @@
+"""Bias: independent and dependent are proved and right, anything else is unknown and says why."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from judges import Judge
+
+import suffice as sf
+from suffice import auditing
+from suffice.cli import main
+from suffice.verdict import Unknown
+
+SEEDS = range(24)
+
+
+@pytest.fixture(scope="module")
+def sst() -> sf.Classifier:
+    return sf.load("sst-fc25")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_verdict_is_that_of_trying_every_text(seed):
+    judge = Judge(seed, classes=2 + seed % 2)
+    protected = [seed % 4, (seed + 1) % 4]
+    found = sf.bias(judge.classifier, judge.words, protected, perturbation=judge.perturbation)
+    others = [i for i in range(4) if i not in protected]
+    assert found.status == ("independent" if judge.robust(others) else "dependent")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_witness_changes_protected_words_only_and_the_label(seed):
+    judge = Judge(seed)
+    found = sf.bias(judge.classifier, judge.words, [0, 1], perturbation=judge.perturbation)
+    if found.status == "dependent":
+        assert found.witness is not None
+        assert set(found.witness.positions) <= {0, 1}
+        changed = found.to_dict()["changed_text"].split()
+        assert judge.classifier.predict(changed).label == found.witness.label != found.label
+
+
+def test_both_verdicts_occur_and_their_certificates_are_accepted(tiny):
+    kinds = set()
+    for seed in range(12):
+        judge = Judge(seed)
+        for perturbation in (judge.perturbation, sf.KNNBox(3), sf.EpsilonBall(0.4, 2)):
+            found = sf.bias(judge.classifier, judge.words, [0, 2], perturbation=perturbation)
+            assert found.certificate is not None
+            kinds.add((found.status, sf.check(found.certificate, judge.classifier).kind))
+    assert kinds == {("independent", "independent"), ("dependent", "infeasible")}
+
+
+def test_no_sampled_change_of_words_proved_independent_changes_the_label():
+    rng = np.random.default_rng(0)
+    for seed in range(12):
+        judge = Judge(seed)
+        found = sf.bias(judge.classifier, judge.words, [1, 3], perturbation=sf.KNNBox(4))
+        if found.status == "independent":
+            region = sf.KNNBox(4).around(judge.classifier, found.text)
+            points = np.repeat(region.center[None], 200, axis=0)
+            points[:, [1, 3]] = region.sample(rng, 200)[:, [1, 3]]
+            assert {judge.classifier.predict_input(point).label for point in points} == {judge.label}
+
+
+def test_a_function_sees_each_word_as_it_is_written(sst):
+    seen = []
+    found = sf.bias(
+        sst, "Ada met IBM , ada left", lambda word: seen.append(word) or word.istitle(), perturbation=sf.KNNBox(5)
+    )
+    assert seen == ["Ada", "met", "IBM", ",", "ada", "left"]
+    assert found.positions == (0,)
+
+
+def test_a_word_stands_for_all_its_occurrences_and_absent_words_do_not_matter(sst):
+    found = sf.bias(sst, "She said she knew", ["she", "nobody"], perturbation=sf.KNNBox(5))
+    assert [word.text for word in found.words] == ["She", "she"]
+
+
+def test_a_text_without_protected_words_is_trivially_independent_and_says_so(sst):
+    found = sf.bias(sst, "a fine film", ["she"], perturbation=sf.KNNBox(5))
+    assert (found.status, found.trivial, found.positions) == ("independent", True, ())
+    assert str(found).startswith("Trivially independent: no protected word is in the text")
+    assert found.certificate is not None
+
+
+def test_protected_words_that_cannot_change_prove_nothing_and_it_says_so(sst):
+    found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.WordSwap({"film": ["movie"]}))
+    assert (found.status, found.trivial) == ("independent", True)
+    assert "none of the protected words may change" in str(found)
+
+
+@pytest.mark.parametrize("protected", ["she", [99], [True], [1.5]])
+def test_what_cannot_be_protected_is_refused(sst, protected):
+    with pytest.raises(sf.InputError):
+        sf.bias(sst, "she made a fine film", protected, perturbation=sf.KNNBox(5))
+
+
+def test_a_rejected_certificate_makes_the_answer_unknown(sst, monkeypatch):
+    def reject(certificate, classifier):
+        raise sf.Rejected(3, "no")
+
+    monkeypatch.setattr(auditing, "check", reject)
+    found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.KNNBox(5))
+    assert (found.status, found.certificate, found.witness) == ("unknown", None, None)
+    assert "rejected" in found.reason
+
+
+class Shrugging:
+    name = "shrugging"
+
+    def __init__(self, problem):
+        pass
+
+    def ask(self, free, budget):
+        return [Unknown("I do not know")] * len(free)
+
+
+def test_an_undecided_oracle_gives_unknown_with_its_reason(sst, monkeypatch, capsys):
+    monkeypatch.setattr(auditing, "make_oracle", lambda name, problem: Shrugging(problem))
+    found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.KNNBox(5))
+    assert (found.status, found.reason, found.certificate) == ("unknown", "I do not know", None)
+    assert main(["bias", "she made a fine film", "--protected", "she"]) == 3
+    capsys.readouterr()
+
+
+# --- the command ---
+
+DEPENDENT = ["bias", "she says it is fine , he says it is not", "--knn-box", "400"]
+
+
+def test_the_command_exits_with_0_when_independent_and_1_when_dependent(capsys, tmp_path):
+    saved = tmp_path / "c"
+    assert main(["bias", "she made a fine film", "--protected", "she,he", "--certificate", str(saved)]) == 0
+    assert "Independent: no allowed change of she" in capsys.readouterr().out
+    assert main(["check", str(saved)]) == 0
+    assert "depend" in capsys.readouterr().out
+    assert main([*DEPENDENT, "--protected", "he"]) == 1
+    assert "Dependent: changing only he" in capsys.readouterr().out
+
+
+def test_the_command_reads_protected_words_from_a_file(capsys, tmp_path):
+    words = tmp_path / "words.txt"
+    words.write_text("[men]\nHe  # any case\n[women]\nshe\n", encoding="utf-8")
+    assert main([*DEPENDENT, "--protected", str(words), "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert (data["status"], [word["text"] for word in data["words"]]) == ("dependent", ["she", "he"])
+
+
+@pytest.mark.parametrize("given", ["missing.txt", "missing.json", ","])
+def test_the_command_refuses_what_names_no_words(given, capsys):
+    assert main([*DEPENDENT, "--protected", given]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("suffice: ")
+    assert said.count("\n") == 1
