@@ -96,7 +96,10 @@ BESIDE = {
     "models": set(),
 }
 # Inside a function only: answers hand themselves over to render, and `suffice serve` to the page.
-HANDED_OVER = {"explanation": {"render"}, "answers": {"render"}, "cli": {"web"}}
+HANDED_OVER = {
+    **{module: {"render"} for module in ("explanation", "answers", "findings", "flip")},
+    "cli": {"web"},
+}
 # The doors: these two may use everything but each other.
 DOORS = {"cli", "web"}
 # These ask the checker before they give an answer away.

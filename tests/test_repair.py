@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import types
 
@@ -70,6 +69,8 @@ def test_the_command(capsys):
 
 # --- real explainers ---
 
+theirs = pytest.mark.filterwarnings("ignore")  # lime, shap, anchor and spacy warn when they are loaded or run
+
 
 def probabilities(classifier):
     return lambda texts: np.array([classifier.predict(text or "<UNK>").probabilities for text in texts])
@@ -105,9 +106,7 @@ def anchor_result(sst):
     return explainer.explain_instance(TEXT, labels, threshold=0.95)
 
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of lime, shap, anchor and spacy only: ours are errors elsewhere
-
-
+@theirs
 def test_lime_words_become_positions_and_are_repaired(sst, lime_result):
     named = {word for word, weight in lime_result.as_list(label=1) if weight < 0}  # LIME explained `positive`
     found = sf.repair(sst, TEXT, lime_result, perturbation=sf.KNNBox(100))
@@ -116,6 +115,7 @@ def test_lime_words_become_positions_and_are_repaired(sst, lime_result):
     assert set(found.given) <= set(found.positions)
 
 
+@theirs
 def test_shap_values_become_positions_and_are_repaired(sst, shap_result):
     weights = shap_result.values[0][:, list(sst.labels).index("negative")]
     named = {str(token).strip() for token, weight in zip(shap_result.data[0], weights, strict=True) if weight > 0}
@@ -125,6 +125,7 @@ def test_shap_values_become_positions_and_are_repaired(sst, shap_result):
         assert found.status == "optimal"
 
 
+@theirs
 def test_the_top_of_a_shap_explanation_can_be_taken(sst, shap_result):
     text = sst.read(TEXT)
     top = adapters.from_shap(shap_result, text, "negative", sst.labels, top=2)
@@ -132,6 +133,7 @@ def test_the_top_of_a_shap_explanation_can_be_taken(sst, shap_result):
     assert text.tokens.index("worst") in top
 
 
+@theirs
 def test_an_anchor_becomes_positions_and_is_repaired(sst, anchor_result):
     found = sf.repair(sst, TEXT, anchor_result, perturbation=sf.KNNBox(100))
     assert [sst.read(TEXT).tokens[i] for i in found.given] == [
@@ -140,12 +142,14 @@ def test_an_anchor_becomes_positions_and_is_repaired(sst, anchor_result):
     assert found.status == "optimal"
 
 
+@theirs
 @pytest.mark.parametrize("explainer", ["lime_result", "shap_result", "anchor_result"])
 def test_the_explanation_of_another_text_is_refused(sst, explainer, request):
     with pytest.raises(sf.InputError, match="explained another text"):
         sf.repair(sst, "another text", request.getfixturevalue(explainer), perturbation=sf.KNNBox(5))
 
 
+@theirs
 def test_lime_about_another_label_is_refused_where_labels_are_more_than_two(lime_result, sst):
     with pytest.raises(sf.InputError, match=r"labels=\[0\]"):
         adapters.from_lime(lime_result, sst.read(TEXT), "a", ["a", "b", "c"])
@@ -153,8 +157,7 @@ def test_lime_about_another_label_is_refused_where_labels_are_more_than_two(lime
 
 def anchor_like(names, starts, instance):
     """An object with the face of an AnchorExplanation, for tokenisations that a real one seldom gives."""
-    made = types.SimpleNamespace(type="text", exp_map={"positions": starts, "instance": instance}, names=lambda: names)
-    return made
+    return types.SimpleNamespace(type="text", exp_map={"positions": starts, "instance": instance}, names=lambda: names)
 
 
 def test_pieces_cut_otherwise_are_matched_by_place(sst):
@@ -177,14 +180,17 @@ def test_what_is_neither_words_nor_an_explanation_is_refused(sst, given):
         sf.repair(sst, TEXT, given, perturbation=sf.KNNBox(5))
 
 
-def test_one_dimensional_shap_values_are_those_of_the_second_label(sst):
-    words = ["good ", "film"]
-    text = sst.read("good film")
-    for names, label, expected in itertools.product(
-        [None, "positive", "negative"], ["positive", "negative"], [(0,), (1,)]
-    ):
-        about_label = (names or "positive") == label
-        result = types.SimpleNamespace(data=words, values=np.array([1.0, -1.0]), output_names=names)
-        found = adapters.from_shap(result, text, label, sst.labels)
-        if expected == ((0,) if about_label else (1,)):
-            assert found == expected
+@pytest.mark.parametrize(
+    ("names", "label", "expected"),
+    [
+        (None, "positive", (0,)),
+        (None, "negative", (1,)),
+        ("positive", "positive", (0,)),
+        ("positive", "negative", (1,)),
+        ("negative", "negative", (0,)),
+        ("negative", "positive", (1,)),
+    ],
+)
+def test_shap_values_of_one_output_are_those_of_the_named_or_the_second_label(sst, names, label, expected):
+    result = types.SimpleNamespace(data=["good ", "film"], values=np.array([1.0, -1.0]), output_names=names)
+    assert adapters.from_shap(result, sst.read("good film"), label, sst.labels) == expected

@@ -56,6 +56,11 @@ class Bias:
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
 
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import bias
+
+        return bias(self)
+
     def __repr__(self) -> str:
         return f"<Bias {self.status}: {self.label} on {[word.text for word in self.words]}>"
 
@@ -254,6 +259,11 @@ class Profile:
         count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
         return f"{where}, {count} ({proved}): {listed(last.words) or 'none'}."
 
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import profile
+
+        return profile(self)
+
     def __repr__(self) -> str:
         costs = ", ".join(f"{step:g}: {cost:g}" for step, cost in zip(self.steps, self.costs, strict=True))
         return f"<Profile over {self.parameter}: {costs}>"
@@ -328,6 +338,11 @@ class Attribution:
         some = [item for item in self.shares if item.count and item.word.position not in fixed]
         ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
         return ", ".join(f"{item.word.text} ({item.share:.0%})" for item in ranked) or "no word"
+
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import attribution
+
+        return attribution(self)
 
     def __repr__(self) -> str:
         return f"<Attribution over {len(self.explanations)} {self.of} explanations>"

@@ -375,7 +375,7 @@ class _Net:
         below = np.where(step.relu, [least, -most], [[0.0], [-np.inf]])[:, None].repeat(len(states), 1)
         loose = np.flatnonzero(step.relu & (least < 0) & (most > 0))
         many = max(1, CHUNK // (len(states) * self.width))
-        for some in np.split(loose, range(many, len(loose), many)):
+        for some in np.split(loose, range(many, len(loose), many)) if len(loose) else ():
             rows = step.weight[some] if isinstance(step.weight, np.ndarray) else step.weight[some].toarray()
             for side, sign in enumerate((1.0, -1.0)):
                 form = sign * rows[None], sign * step.bias[some], size[some] + self.floor

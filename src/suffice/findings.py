@@ -87,6 +87,11 @@ class Audit:
     errors: int
     comparison: Comparison | None = None
 
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import audit
+
+        return audit(self)
+
     def __str__(self) -> str:
         total, rate = len(self.lines), self.overall
         parts = [f"{rate.dependent} dependent", f"{rate.independent} independent (proved)", f"{rate.unknown} undecided"]

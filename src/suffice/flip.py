@@ -79,6 +79,11 @@ class Contrast:
         how = "" if self.flip.real else ", the nearest real words being only an illustration"
         return f"Changing {words} turns {self.label!r} into {self.flip.label!r}, {best}: {self.flipped_text}{how}"
 
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import contrast
+
+        return contrast(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "format": 1,

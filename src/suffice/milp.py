@@ -93,7 +93,7 @@ class MilpOracle:
     def _confirmed(self, query: _Query, solution: Floats | None) -> Witness | None:
         if solution is None or not np.isfinite(solution).all():
             return None
-        point, shares = query.point(solution)
+        point, shares = point_of(query.region, query.free, query.inputs, solution)
         mixed = None if shares is None else shares[None]
         return confirm(self.problem, point[None], query.free[None], mixed)[0]
 
@@ -116,23 +116,23 @@ def quiet() -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Affine:
+class Affine:
     """Values as an affine function of the program's variables."""
 
     matrix: Any  # CSR (values, variables so far)
     offset: Floats
 
-    def through(self, step: Step) -> _Affine:
+    def through(self, step: Step) -> Affine:
         weight = sparse.csr_array(step.weight)
-        return _Affine(weight @ self.matrix, weight @ self.offset + step.bias)
+        return Affine(weight @ self.matrix, weight @ self.offset + step.bias)
 
-    def keep(self, kept: Bools) -> _Affine:
+    def keep(self, kept: Bools) -> Affine:
         """The same, with zero for the values that are not kept."""
-        return _Affine(sparse.diags_array(kept.astype(float)).tocsr() @ self.matrix, self.offset * kept)
+        return Affine(sparse.diags_array(kept.astype(float)).tocsr() @ self.matrix, self.offset * kept)
 
 
 @dataclass(eq=False)
-class _Program:
+class Program:
     """Variables with bounds, and rows low <= matrix @ variables <= high."""
 
     lower: Floats = field(default_factory=lambda: np.zeros(0))
@@ -158,7 +158,7 @@ class _Program:
         """The matrix with a column for every variable of today."""
         return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], len(self.lower)))
 
-    def relu(self, z: _Affine, relu: Bools, lower: Floats, upper: Floats) -> _Affine:
+    def relu(self, z: Affine, relu: Bools, lower: Floats, upper: Floats) -> Affine:
         """relu(z) where `relu` marks it, given bounds of z: a binary variable for each unstable unit."""
         loose = np.flatnonzero(relu & (lower < 0) & (upper > 0))
         low, high = lower[loose], upper[loose]
@@ -170,7 +170,7 @@ class _Program:
         self.row([after, -sparse.diags_array(high).tocsr() @ active], -np.inf, 0.0)
         linear = z.keep(~relu | (lower >= 0))
         place = sparse.csr_array((np.ones(len(loose)), (loose, np.arange(len(loose)))), (len(relu), len(loose)))
-        return _Affine(self.wide(linear.matrix) + self.wide(place @ after), linear.offset)
+        return Affine(self.wide(linear.matrix) + self.wide(place @ after), linear.offset)
 
     def solve(self, objective: Floats, seconds: float) -> Any:
         constraints = [LinearConstraint(self.wide(matrix), low, high) for matrix, low, high in self.rows]
@@ -190,15 +190,15 @@ class _Query:
 
     region: Region
     free: Bools
-    program: _Program
-    inputs: _Affine
-    margin: _Affine
+    program: Program
+    inputs: Affine
+    margin: Affine
     threshold: Floats
 
     @staticmethod
     def of(form: Form, free: Bools) -> _Query:
-        program, region = _Program(), form.problem.region
-        inputs = values = _input(program, region, free)
+        program, region = Program(), form.problem.region
+        inputs = values = perturbed_input(program, region, free)
         bounds = bounds_for(form, free[None])
         for step, part in zip(form.steps, form.slices, strict=True):
             lower, upper = bounds.lower[0, part], bounds.upper[0, part]
@@ -214,16 +214,18 @@ class _Query:
         asked.row([margin], -np.inf, limit)
         return asked.solve(margin.toarray()[0] if lowest else np.zeros(margin.shape[1]), seconds)
 
-    def point(self, solution: Floats) -> tuple[Floats, Floats | None]:
-        """The input that a solution stands for, pulled into the region; with its shares for a hull."""
-        region, chosen = self.region, solution[: self.inputs.matrix.shape[1]]
-        if isinstance(region, Hull | Choice):
-            return _mixed(region, self.free, chosen)
-        center, free = region.center, self.free[:, None]
-        moved = (self.inputs.matrix @ chosen + self.inputs.offset).reshape(center.shape)
-        if isinstance(region, Box):
-            return np.where(free, np.clip(moved, region.lower, region.upper), center), None
-        return np.where(free, center + _pulled(region, moved - center), center), None
+
+def point_of(region: Region, free: Bools, inputs: Affine, solution: Floats) -> tuple[Floats, Floats | None]:
+    """The input that a solution stands for, pulled into the region; with its shares for a hull."""
+    chosen = solution[: inputs.matrix.shape[1]]
+    if isinstance(region, Hull | Choice):
+        return _mixed(region, free, chosen)
+    moved = (inputs.matrix @ chosen + inputs.offset).reshape(region.center.shape)
+    if isinstance(region, Box):
+        pulled = np.clip(moved, region.lower, region.upper)
+    else:
+        pulled = region.center + _pulled(region, moved - region.center)
+    return np.where(free[:, None], pulled, region.center), None
 
 
 def _pulled(ball: Ball, moved: Floats) -> Floats:
@@ -232,7 +234,7 @@ def _pulled(ball: Ball, moved: Floats) -> Floats:
     return np.asarray(moved * np.minimum(1.0, ball.radius / np.maximum(size, 1e-300)) * (1 - 1e-12))
 
 
-def _input(program: _Program, region: Region, free: Bools) -> _Affine:
+def perturbed_input(program: Program, region: Region, free: Bools) -> Affine:
     """The perturbed input, its fixed words substituted."""
     if isinstance(region, Hull | Choice):
         return _mixture(program, region, free)
@@ -240,14 +242,14 @@ def _input(program: _Program, region: Region, free: Bools) -> _Affine:
     places = np.flatnonzero(np.repeat(free, region.center.shape[1]))
     spread = sparse.csr_array((np.ones(len(places)), (places, np.arange(len(places)))), (len(center), len(places)))
     if isinstance(region, Box):
-        return _Affine(spread @ program.add(*_sides(region, places)), center)
+        return Affine(spread @ program.add(*_sides(region, places)), center)
     limit = np.full(len(places), region.radius)
     if region.p != 1:
-        return _Affine(spread @ program.add(-limit, limit), center)
+        return Affine(spread @ program.add(-limit, limit), center)
     rise, fall = program.add(np.zeros(len(places)), limit), program.add(np.zeros(len(places)), limit)
     words = sparse.kron(sparse.eye_array(int(free.sum())), np.ones((1, region.center.shape[1])), format="csr")
     program.row([words @ rise, words @ fall], -np.inf, region.radius)
-    return _Affine(spread @ (program.wide(rise) - fall), center)
+    return Affine(spread @ (program.wide(rise) - fall), center)
 
 
 def _sides(region: Box, places: Ints) -> tuple[Floats, Floats]:
@@ -255,7 +257,7 @@ def _sides(region: Box, places: Ints) -> tuple[Floats, Floats]:
     return region.lower.ravel()[places] - center, region.upper.ravel()[places] - center
 
 
-def _mixture(program: _Program, region: Hull | Choice, free: Bools) -> _Affine:
+def _mixture(program: Program, region: Hull | Choice, free: Bools) -> Affine:
     """A share for each corner of each free word, one in sum; whole shares where words must be real."""
     length, _, dimension = region.points.shape
     words, corners = np.nonzero(_corners(region, free))
@@ -266,7 +268,7 @@ def _mixture(program: _Program, region: Hull | Choice, free: Bools) -> _Affine:
     columns = np.repeat(np.arange(len(words)), dimension)
     values = region.points[words, corners].ravel()
     points = sparse.csr_array((values, (rows, columns)), (length * dimension, len(words)))
-    return _Affine(points @ share, np.where(free[:, None], 0.0, region.center).ravel())
+    return Affine(points @ share, np.where(free[:, None], 0.0, region.center).ravel())
 
 
 def _corners(region: Hull | Choice, free: Bools) -> Bools:

@@ -241,7 +241,7 @@ class WordSwap:
     def to_dict(self) -> dict[str, Any]:
         return {
             "kind": "word-swap",
-            "swaps": {word: list(others) for word, others in sorted(self.swaps.items())},
+            "swaps": {str(word): [str(other) for other in others] for word, others in sorted(self.swaps.items())},
         }
 
 

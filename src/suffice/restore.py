@@ -46,7 +46,7 @@ def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int) -> Floa
     aim = rng.standard_normal((restarts, *problem.center.shape))
     corner = problem.region.minimiser(aim)
     promise = np.argsort(attacker.margins + attacker.push @ free, kind="stable")
-    rivals = promise[np.arange(restarts) % min(2, len(promise))]
+    rivals = promise[np.arange(restarts) % min(3, len(promise))]
     corner[0] = attacker.corners[rivals[0]]
     start = np.where(free[:, None], corner, problem.center)
     return descend(problem, rows, start, rivals, 8, deepest=True).point

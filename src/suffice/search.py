@@ -29,8 +29,9 @@ from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Unknown, V
 BATCH = 8  # nodes per round
 STARTS = 6  # fresh attacks per node
 KEEP = 3  # attacks handed down to the children
+HARD = 24  # attacks on a likely explanation before it is looked at completely
 TRIES = 6  # attacks tried on a node before it is split
-PROBE = 600  # subproblems for a complete look at a candidate
+PROBE = 5_000  # subproblems for a complete look at a candidate
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone
 
 Progress: TypeAlias = Callable[[int, int, float, Bools], None]
@@ -140,6 +141,7 @@ class Search:
         self.collect: int | None = None  # the cost of which every explanation is wanted
         self.found: list[tuple[Bools, Proved]] = []
         self.stuck: list[Node] = []
+        self.doubted: set[bytes] = set()  # candidates that the limited complete look left open
         self.best: tuple[Bools, Proved] | None = None
         self.root = Node(self.include, self.exclude | ~problem.features, costs.of(self.include))
         self.heap: list[tuple[int, int, int, Node]] = []
@@ -433,15 +435,30 @@ class Search:
         if node.candidate is None or self.costs.of(node.candidate) >= self.limit:
             return False
         before = self.limit
-        answer = self.ask(node.candidate[None], 0)[0]
-        if isinstance(answer, Unknown):
-            answer = self.ask(node.candidate[None], PROBE)[0]
+        answer = self._look_at(node.candidate)
         if isinstance(answer, Refuted):
             mixed = np.where(node.candidate[:, None], node.starts[0], answer.witness.point)
             mixed = np.where((self.problem.features & ~node.held)[:, None], mixed, self.problem.center)
             node.starts = (mixed, *node.starts)
             return True
         return self.limit < before
+
+    def _look_at(self, held: Bools) -> Verdict:
+        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit, once."""
+        answer = self.ask(held[None], 0)[0]
+        if not isinstance(answer, Unknown) or held.tobytes() in self.doubted:
+            return answer
+        free = self.problem.features & ~held
+        points = strongest(self.oracle.attacker, free, HARD, self.seed)
+        flips = points[self.problem.margins(points).min(-1) <= 0]
+        for witness in confirm(self.problem, flips, np.repeat(free[None], len(flips), axis=0)):
+            if witness is not None:
+                self._remember(witness)
+                return Refuted(witness)
+        answer = self.ask(held[None], PROBE)[0]
+        if isinstance(answer, Unknown):
+            self.doubted.add(held.tobytes())
+        return answer
 
     # --- the first upper bound ---
 

@@ -111,7 +111,7 @@ def _figure(width: float, height: float) -> tuple[Figure, Any]:
     except ImportError as error:
         raise MissingExtra("plot", "matplotlib") from error
 
-    class Shown(Base):  # type: ignore[misc]
+    class Shown(Base):
         def _repr_png_(self) -> bytes:
             data = io.BytesIO()
             self.savefig(data, format="png", dpi=144)

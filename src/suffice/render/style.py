@@ -76,6 +76,10 @@ BASE = """
 .suffice mark { background: var(--wash); color: var(--ink); font-weight: 700; padding: .08em .18em;
   border-radius: .22em; box-shadow: inset 0 -.13em var(--accent); }
 .suffice s { color: var(--soft); text-decoration-thickness: 1px; }
+.suffice del { color: var(--bad); background: var(--bad-wash); border-radius: .22em; padding: .08em .18em;
+  text-decoration-thickness: 1px; }
+.suffice ins { color: var(--good); background: var(--good-wash); border-radius: .22em; padding: .08em .18em;
+  font-weight: 700; text-decoration: none; box-shadow: inset 0 -.13em var(--good); }
 .suffice .unknown { text-decoration: underline dotted; text-underline-offset: .3em; }
 .suffice .badge { display: inline-flex; align-items: center; gap: .4em; padding: .2em .75em; border-radius: 2em;
   font-size: .875rem; font-weight: 600; border: 1px solid currentColor; white-space: nowrap; }

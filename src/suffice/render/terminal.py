@@ -68,12 +68,12 @@ def _show_text(console: Console, label: str, aside: str, text: Text, positions: 
     console.print()
     _print(console, Line.assemble((phrases.visible(label), "bold"), (f"  {aside}", "dim")))
     console.print()
-    console.print(Padding(marked(text, positions, in_colour(console)), (0, 4)))
+    console.print(Padding(marked(text, positions, in_colour(console)), (0, 4), expand=False))
     console.print()
 
 
 def _print(console: Console, line: Line) -> None:
-    console.print(Padding(line, (0, 2)))
+    console.print(Padding(line, (0, 2), expand=False))
 
 
 def _show_notes(console: Console, text: Text) -> None:

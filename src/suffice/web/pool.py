@@ -31,7 +31,7 @@ class Worker:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.inbox: asyncio.Queue[Message] = asyncio.Queue()
-        self.loop = loop
+        self.loop, self.gone = loop, False
         self.pipe, theirs = CONTEXT.Pipe()
         self.process = CONTEXT.Process(target=jobs.main, args=(theirs,), daemon=True)
         with _single_threaded():
@@ -46,6 +46,7 @@ class Worker:
                 try:
                     message = self.pipe.recv()
                 except (EOFError, OSError):
+                    self.gone = True
                     self.loop.call_soon_threadsafe(self.inbox.put_nowait, GONE)
                     return
                 self.loop.call_soon_threadsafe(self.inbox.put_nowait, message)
@@ -81,7 +82,8 @@ class Job:
         self.over = False
 
     async def messages(self, verb: str, question: dict[str, Any]) -> AsyncIterator[Message]:
-        self.worker.pipe.send((verb, question))
+        with contextlib.suppress(OSError):  # a process that died in its sleep has said "gone"
+            self.worker.pipe.send((verb, question))
         while not self.over:
             kind, data = await self.worker.inbox.get()
             self.over = kind in LAST
@@ -149,7 +151,7 @@ class Pool:
         job.stop()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(job.drain(), GRACE)
-        if job.over and job.worker.process.is_alive():
+        if job.over and not job.worker.gone:
             self.idle.put_nowait(job.worker)
         else:
             self.all.discard(job.worker)

@@ -1,0 +1,94 @@
+"""Cells: the answers of the other verbs as fragments for a notebook, in the style of the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from suffice.answers import Attribution, Bias, Profile
+from suffice.findings import Audit, verdict
+from suffice.flip import Contrast
+from suffice.render import phrases
+from suffice.render.html import REPORT, pill, say
+from suffice.render.style import sheet
+from suffice.text import Text
+
+WORST = 10  # texts shown of an audit
+BADGES = {
+    "independent": ("good", "✓", "proved independent"),
+    "dependent": ("bad", "✗", "proved dependent"),
+    "optimal": ("good", "✓", "proved: nothing cheaper flips it"),
+    "found": ("warn", "◐", "a flip; a cheaper one may exist"),
+    "none": ("good", "✓", "proved: no allowed change flips the label"),
+    "unknown": ("warn", "?", "undecided"),
+    "error": ("warn", "!", "error"),
+    "trivial": ("warn", "–", "nothing to prove"),
+}
+
+
+def bias(result: Bias) -> str:
+    """The protected words marked, what they became in the witness, and the verdict."""
+    witness = result.witness
+    new = {} if witness is None else dict(zip(witness.positions, witness.words, strict=True))
+    return _cell(_text(result.text, result.positions, new), pill(*BADGES[result.status]), _line(result))
+
+
+def contrast(result: Contrast) -> str:
+    """The words that change, and what they become."""
+    new = {} if result.flip is None else dict(zip(result.flip.positions, result.flip.words, strict=True))
+    return _cell(_text(result.text, result.positions, new), pill(*BADGES[result.status]), _line(result))
+
+
+def profile(result: Profile) -> str:
+    """A row per size, and from where on something is needed."""
+    rows = [
+        (f"{step:g}", f"{one.cost:g}", one.status, ", ".join(word.text for word in one.words) or "none")
+        for step, one in zip(result.steps, result.explanations, strict=True)
+    ]
+    heads = (result.parameter, "cost", "status", "words")
+    return _cell(_text(result.text, result.explanations[-1].positions, {}), _table(heads, rows), _line(result))
+
+
+def attribution(result: Attribution) -> str:
+    """The share of explanations with each word."""
+    rows = [(item.word.text, f"{item.share:.0%}", f"{item.count}") for item in result.shares if item.count]
+    marked = tuple(word.position for word in result.necessary)
+    return _cell(_text(result.text, marked, {}), _table(("word", "share", "explanations"), rows), _line(result))
+
+
+def audit(result: Audit) -> str:
+    """The counts, and the worst texts."""
+    rates = [(rate.name, str(rate), rate.independent, rate.unknown) for rate in (result.overall, *result.by_label)]
+    worst = [(line.get("row", ""), verdict(line), line.get("text", "")) for line in result.lines[:WORST]]
+    return _cell(
+        _line(result),
+        _table(("", "dependent", "independent", "undecided"), rates),
+        _table(("row", "verdict", "text"), worst),
+    )
+
+
+def _cell(*parts: str) -> str:
+    return f'<style>{sheet(REPORT)}</style><section class="suffice cell">{"".join(parts)}</section>'
+
+
+def _line(result: object) -> str:
+    return f"<p>{say(result)}</p>"
+
+
+def _text(text: Text, positions: tuple[int, ...], new: Mapping[int, str]) -> str:
+    """The text with words marked, and with what they become after them."""
+    parts = (_piece(piece, new) for piece in phrases.pieces(text, positions))
+    return f'<p class="reading" dir="auto">{"".join(parts)}</p>'
+
+
+def _piece(piece: phrases.Piece, new: Mapping[int, str]) -> str:
+    shown = say(piece.text)
+    if piece.position is not None and piece.position in new:
+        return f"<del>{shown}</del> <ins>{say(new[piece.position])}</ins>"
+    tag = {"needed": "mark", "cut": "s"}.get(piece.role)
+    return f"<{tag}>{shown}</{tag}>" if tag else shown
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    head = "".join(f"<th>{say(name)}</th>" for name in heads)
+    body = "".join(f"<tr>{''.join(f'<td><bdi>{say(cell)}</bdi></td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -1,0 +1,156 @@
+"""Profile: each step is the explanation one would get alone, and the radius it names is the true one."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from helpers import make_classifier, make_text
+
+import suffice as sf
+from suffice import growth
+from suffice.cli import main
+
+TEXT = [f"word{(7 * i + 10) % 80}" for i in range(10)]
+STEPS = [2, 5, 10, 20, 40]
+
+
+@pytest.fixture(scope="module")
+def large() -> sf.Classifier:
+    return make_classifier(10, length=10, dimension=4, hidden=(12, 8), words=80)
+
+
+@pytest.fixture(scope="module")
+def grown(large) -> sf.Profile:
+    return sf.profile(large, TEXT, sf.KNNBox, STEPS)
+
+
+@pytest.mark.parametrize(
+    ("family", "steps"),
+    [
+        (sf.KNNBox, [1, 2, 4, 6]),
+        (sf.KNNHull, [1, 3, 6]),
+        (sf.EpsilonBall, [0.1, 0.4, 0.8]),
+        (partial(sf.EpsilonBall, p=2), [0.2, 0.9]),
+    ],
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_each_step_costs_what_it_costs_alone_and_its_certificate_stands_alone(family, steps, seed):
+    classifier, text = make_classifier(seed, classes=2 + seed % 2), make_text(seed)
+    found = sf.profile(classifier, text, family, steps)
+    for step, one in zip(found.steps, found.explanations, strict=True):
+        alone = sf.explain(classifier, text, perturbation=family(step))
+        assert (one.status, one.cost) == (alone.status, alone.cost) == ("optimal", alone.lower_bound)
+        assert sf.check(one.certificate, classifier).kind == "cheapest"
+
+
+def test_costs_never_fall_as_sets_grow(grown):
+    assert list(grown.costs) == sorted(grown.costs)
+    assert grown.costs[0] < grown.costs[-1]
+
+
+def test_attacks_of_smaller_sets_are_used_for_larger_ones(grown):
+    assert grown.stats["reused_attacks"] > 0
+
+
+def test_the_order_of_steps_does_not_matter_and_each_counts_once(large, grown):
+    again = sf.profile(large, TEXT, sf.KNNBox, [40, 2, 20, 5, 10, 2])
+    assert again.steps == grown.steps
+    assert again.costs == grown.costs
+
+
+def test_both_ends_come_first_and_every_step_once():
+    assert growth._ends_first(1) == [0]
+    assert growth._ends_first(2) == [0, 1]
+    assert growth._ends_first(5) == [0, 4, 2, 1, 3]
+    assert sorted(growth._ends_first(12)) == list(range(12))
+
+
+def test_the_radius_is_exact_for_whole_numbers(large, grown):
+    assert grown.needed_from == grown.free_until + 1
+    below = sf.is_robust(large, TEXT, [], perturbation=sf.KNNBox(grown.free_until))
+    above = sf.is_robust(large, TEXT, [], perturbation=sf.KNNBox(grown.needed_from))
+    assert isinstance(below, sf.Proved)
+    assert isinstance(above, sf.Refuted)
+    assert f"No word is needed up to k = {grown.free_until} (proved); from k = {grown.needed_from} on" in str(grown)
+
+
+def test_the_radius_is_found_beyond_the_steps_when_nothing_is_needed_at_any(large, grown):
+    small = sf.profile(large, TEXT, sf.KNNBox, [1, 2])
+    assert small.costs == (0, 0)
+    assert (small.free_until, small.needed_from) == (grown.free_until, grown.needed_from)
+
+
+def test_the_radius_is_found_below_the_steps_when_something_is_needed_at_all(large, grown):
+    wide = sf.profile(large, TEXT, sf.KNNBox, [10, 20])
+    assert (wide.free_until, wide.needed_from) == (grown.free_until, grown.needed_from)
+
+
+def test_for_balls_the_radius_is_known_within_one_in_two_hundred(large):
+    found = sf.profile(large, TEXT, sf.EpsilonBall, [0.05, 0.3])
+    assert 0 < found.free_until < found.needed_from <= found.free_until * 1.005
+    assert isinstance(sf.is_robust(large, TEXT, [], perturbation=sf.EpsilonBall(found.free_until)), sf.Proved)
+    assert isinstance(sf.is_robust(large, TEXT, [], perturbation=sf.EpsilonBall(found.needed_from)), sf.Refuted)
+
+
+def test_when_the_vocabulary_ends_before_anything_is_needed_it_says_up_to_where():
+    blind = sf.Network.dense([(np.zeros((2, 12)), np.array([1.0, 0.0]))])
+    made = make_classifier(0)
+    classifier = sf.Classifier(blind, made.embedding, made.vocabulary, made.labels, made.length)
+    found = sf.profile(classifier, ["word1", "word2"], sf.KNNBox, [1, 2])
+    assert (found.free_until, found.needed_from) == (4, None)  # 8 is more than the 7 other words
+    assert "No word is needed up to k = 4 (proved)." in str(found)
+
+
+def test_words_enter_at_the_first_step_that_holds_them(grown):
+    for item in grown.growth:
+        holding = [
+            s for s, one in zip(grown.steps, grown.explanations, strict=True) if item.word.position in one.positions
+        ]
+        assert item.enters == (min(holding) if holding else None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_words_are_needed_from_where_their_change_alone_flips_the_label(seed):
+    classifier, text = make_classifier(seed), make_text(seed)
+    found = sf.profile(classifier, text, sf.KNNBox, [1, 3, 6])
+    for item in found.growth:
+        others = [word.position for word in found.text.words if word.position != item.word.position]
+        refuted = [
+            k
+            for k in found.steps
+            if isinstance(sf.is_robust(classifier, text, others, perturbation=sf.KNNBox(k)), sf.Refuted)
+        ]
+        assert item.needed == (min(refuted) if refuted else None)
+
+
+def test_include_and_exclude_hold_at_every_step(large):
+    found = sf.profile(large, TEXT, sf.KNNBox, [2, 5], include=[3], exclude=[4])
+    assert all(3 in one.positions and 4 not in one.positions for one in found.explanations)
+
+
+@pytest.mark.parametrize("steps", [[], "5", [-1], [2.5]])
+def test_steps_that_make_no_sense_are_refused(large, steps):
+    with pytest.raises(sf.InputError):
+        sf.profile(large, TEXT, sf.KNNBox, steps)
+
+
+def test_any_family_of_sets_will_do(large):
+    near = {TEXT[0]: ["word1", "word2", "word3"], TEXT[1]: ["word4", "word5"]}
+    found = sf.profile(large, TEXT, lambda n: sf.WordSwap({w: o[:n] for w, o in near.items()}), [1, 2])
+    assert found.parameter == "size"
+    assert len(found.explanations) == 2
+
+
+def test_the_command(capsys):
+    text = "a gripping , beautifully acted film"
+    assert main(["profile", text, "--steps", "5,100", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["parameter"], data["steps"]) == ("k", [5, 100])
+    assert main(["profile", text, "--eps", "1", "--norm", "2", "--steps", "0.1,0.2"]) == 0
+    assert "eps" in capsys.readouterr().out
+    assert main(["profile", text, "--steps", "5,x"]) == 2
+    assert main(["profile", text, "--deletion"]) == 2
+    capsys.readouterr()

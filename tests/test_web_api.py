@@ -1,0 +1,377 @@
+"""The JSON API: the same dictionaries as --json, limits, clear refusals, and no way in for other sites."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from serving import LASTING, LASTING_SET, TEXT, lasting_model, serving
+
+import suffice as sf
+from suffice.web import fields, openapi
+
+BOX = {"kind": "knn-box", "k": 120}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return lasting_model(tmp_path_factory.mktemp("models") / "lasting")
+
+
+@pytest.fixture(scope="module")
+def address(folder) -> Iterator[str]:
+    with serving("--model", "sst-fc25", "--model", str(folder), "--workers", "2") as found:
+        yield found
+
+
+@pytest.fixture
+def client(address) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, timeout=60, trust_env=False) as found:
+        yield found
+
+
+def ask(client: httpx.Client, verb: str = "explain", **question: Any) -> httpx.Response:
+    return client.post(f"/api/{verb}", json={"text": TEXT, "perturbation": BOX, **question})
+
+
+def lasting(**question: Any) -> dict[str, Any]:
+    return {"text": LASTING, "model": "lasting", "perturbation": LASTING_SET, "seconds": 60, **question}
+
+
+def events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
+    kind = ""
+    for line in response.iter_lines():
+        name, _, value = line.partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "data":
+            yield kind, json.loads(value)
+
+
+def stream(client: httpx.Client, question: dict[str, Any], verb: str = "explain") -> Any:
+    return client.stream("POST", f"/api/{verb}", json=question, headers={"accept": "text/event-stream"})
+
+
+# --- answers ---
+
+
+def test_an_answer_is_the_dictionary_that_the_library_gives(client):
+    answer = ask(client, seconds=60).json()
+    own = sf.explain(sf.load("sst-fc25"), TEXT, perturbation=sf.KNNBox(120)).to_dict()
+    for part in (answer, own):
+        part["stats"] = part["meta"].pop("seconds") and None
+    assert answer == json.loads(json.dumps(own))
+
+
+def test_constraints_change_the_answer(client):
+    free = ask(client).json()
+    first = free["positions"][0]
+    assert first not in ask(client, exclude=[first]).json()["positions"]
+    assert {0, 5} <= set(ask(client, include=["A", 5]).json()["positions"])
+
+
+@pytest.mark.parametrize(
+    ("verb", "question"),
+    [
+        ("contrast", {}),
+        ("bias", {"protected": ["film"]}),
+        ("profile", {"perturbation": None, "steps": [20, 120]}),
+    ],
+)
+def test_the_other_verbs_answer_too(client, verb, question):
+    asked = {"text": TEXT, "perturbation": BOX, **question}
+    answer = client.post(f"/api/{verb}", json={name: value for name, value in asked.items() if value is not None})
+    assert answer.status_code == 200
+    assert answer.json()["format"] == 1
+
+
+def test_a_stream_tells_the_text_the_bounds_and_the_answer(client):
+    with stream(client, {"text": TEXT, "perturbation": BOX}) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        told = list(events(response))
+    kinds = [kind for kind, _ in told]
+    assert kinds[:2] == ["job", "text"]
+    assert kinds[-1] == "answer"
+    bounds = [(data["lower"], data["upper"]) for kind, data in told if kind == "progress"]
+    assert bounds
+    assert all(lower <= upper for lower, upper in bounds)
+    assert [upper for _, upper in bounds] == sorted((upper for _, upper in bounds), reverse=True)
+    answer = told[-1][1]
+    assert answer["result"]["status"] == "optimal"
+    assert {word["position"] for word in answer["shown"]["words"]} == set(range(12))
+
+
+def test_answers_can_be_downloaded(client, tmp_path):
+    key = ask(client).headers["x-suffice-answer"]
+    for name, kind in [("answer.json", "application/json"), ("report.html", "text/html; charset=utf-8")]:
+        got = client.get(f"/api/answers/{key}/{name}")
+        assert got.headers["content-type"] == kind
+        assert got.headers["content-disposition"].startswith("attachment")
+    assert "2 of 12 words are enough" in client.get(f"/api/answers/{key}/report.html").text
+    (tmp_path / "answer.cert").write_bytes(client.get(f"/api/answers/{key}/answer.cert").content)
+    assert sf.check(tmp_path / "answer.cert", sf.load("sst-fc25"))
+
+
+# --- stopping ---
+
+
+def test_a_stopped_search_gives_the_best_it_has(client):
+    with stream(client, lasting()) as response:
+        told = events(response)
+        job = next(data["id"] for kind, data in told if kind == "job")
+        next(data for kind, data in told if kind == "progress" and data["upper"] < 40)
+        assert client.post(f"/api/jobs/{job}/stop").status_code == 202
+        kind, answer = list(told)[-1]
+    assert kind == "answer"
+    assert answer["result"]["status"] == "sufficient"
+    assert answer["result"]["lower_bound"] <= answer["result"]["cost"] < 40
+    assert answer["result"]["meta"]["checked"]
+    assert client.post(f"/api/jobs/{job}/stop").status_code == 404
+
+
+def test_a_client_that_leaves_frees_its_worker(client):
+    """More clients leave, one after another, than there are workers; the next still gets an answer."""
+    for _ in range(4):
+        with stream(client, lasting()) as response:
+            next(data for kind, data in events(response) if kind == "progress")
+    assert ask(client).json()["status"] == "optimal"
+
+
+def test_a_client_that_leaves_without_a_stream_frees_its_worker_too(address):
+    for _ in range(4):
+        with httpx.Client(base_url=address, timeout=0.5, trust_env=False) as client, pytest.raises(httpx.ReadTimeout):
+            client.post("/api/explain", json=lasting())
+    with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+        assert ask(client).json()["status"] == "optimal"
+
+
+def test_a_worker_that_dies_is_replaced(folder):
+    with serving("--model", "sst-fc25", "--model", str(folder), "--workers", "1") as address:
+        with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+            with stream(client, lasting()) as response:
+                told = events(response)
+                next(data for kind, data in told if kind == "progress")
+                kill_workers()
+                kind, data = list(told)[-1]
+            assert (kind, data["message"]) == ("failed", "the worker died; try again")
+            assert ask(client).json()["status"] == "optimal"
+
+
+def kill_workers() -> None:
+    """The workers are the grandchildren of this process that run the multiprocessing's spawn."""
+    import signal
+
+    mine = os.getpid()
+    parents = {pid: parent for pid, parent, _ in processes()}
+    for pid, parent, command in processes():
+        if "spawn_main" in command and parents.get(parent) == mine and "--workers\0001" in commands(parent):
+            os.kill(pid, signal.SIGKILL)
+
+
+def processes() -> list[tuple[int, int, str]]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                found.append((int(entry.name), parent, commands(int(entry.name))))
+            except (OSError, ValueError):
+                continue
+    return found
+
+
+def commands(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+# --- limits and refusals ---
+
+WRONG = {
+    "no text": ({"text": ""}, "text"),
+    "blank text": ({"text": " \n "}, "text"),
+    "a number for a text": ({"text": 5}, "text"),
+    "a long text": ({"text": "word " * 2000}, "text"),
+    "half a character": ({"text": "\ud83d"}, "text"),
+    "an unknown model": ({"model": "../../etc"}, "model"),
+    "a path as model": ({"model": "/etc/passwd"}, "model"),
+    "no set": ({"perturbation": "knn"}, "perturbation"),
+    "an endless search": ({"seconds": 1e9}, "seconds"),
+    "no time": ({"seconds": 0}, "seconds"),
+    "time as text": ({"seconds": "5"}, "seconds"),
+    "a truth as seed": ({"seed": True}, "seed"),
+    "a word for a list": ({"include": "film"}, "include"),
+    "a negative cost": ({"cost": {"film": -1}}, "cost"),
+    "an unknown method": ({"method": "magic"}, "method"),
+    "an unknown field": ({"textt": "x"}, "textt"),
+}
+
+
+@pytest.mark.parametrize(("question", "field"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_field_is_named(client, question, field):
+    answer = client.post(
+        "/api/explain",
+        content=json.dumps({"text": TEXT, **question}).encode(),
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == field
+    assert field in answer.json()["error"]["message"]
+
+
+UNFIT = [
+    {"include": ["nowhere"]},
+    {"include": [99]},
+    {"include": [1], "exclude": [1]},
+    {"perturbation": {"kind": "knn-box", "k": -1}},
+    {"perturbation": {"kind": "knn-box", "k": 10**9}},
+    {"perturbation": {"kind": "epsilon-ball", "eps": "x", "p": 2}},
+    {"perturbation": {"kind": "sorcery"}},
+    {"perturbation": {"kind": "word-swap", "swaps": {"film": "x"}}},
+    {"perturbation": {"kind": "boxes", "lower": [1], "upper": [2]}},
+]
+
+
+@pytest.mark.parametrize("question", UNFIT, ids=str)
+def test_what_does_not_fit_the_text_is_refused_in_words(client, question):
+    answer = ask(client, **question)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["code"] == "refused"
+    assert answer.json()["error"]["message"].endswith(".")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"', b"NaN", b'{"text": NaN}', b"\xff", b"[" * 100_000])
+def test_what_is_not_json_is_refused(client, body):
+    answer = client.post("/api/explain", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["field"] == "body"
+
+
+def test_a_large_body_is_refused_before_it_is_read(client):
+    headers = {"content-type": "application/json"}
+    assert client.post("/api/explain", content=b" " * 300_000, headers=headers).status_code == 413
+    parts = (b" " * 50_000 for _ in range(6))  # no content-length: counted as it comes
+    assert client.post("/api/explain", content=parts, headers=headers).status_code == 413
+
+
+def test_only_json_is_taken(client):
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        body = json.dumps({"text": TEXT}).encode()
+        assert client.post("/api/explain", content=body, headers={"content-type": kind}).status_code == 415
+
+
+def test_wrong_addresses_and_methods_are_refused_as_json(client):
+    for method, path, status in [("GET", "/nowhere", 404), ("GET", "/api/explain", 405), ("DELETE", "/", 405)]:
+        answer = client.request(method, path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, "missing")
+    assert client.get("/static/../app.py").status_code == 404
+    assert client.get("/static/%2e%2e/app.py").status_code == 404
+    assert client.get("/api/answers/nobody/answer.json").status_code == 404
+
+
+def test_a_full_line_is_told_politely(tmp_path):
+    folder = lasting_model(tmp_path / "lasting")
+    with serving("--model", str(folder), "--workers", "1") as address, ThreadPoolExecutor(24) as pool:
+
+        def one(_: int) -> int:
+            with httpx.Client(base_url=address, timeout=120, trust_env=False) as client:
+                answer = client.post("/api/explain", json=lasting(seconds=0.2))
+                if answer.status_code == 503:
+                    assert answer.headers["retry-after"] == "1"
+                    assert answer.json()["error"]["code"] == "busy"
+                return answer.status_code
+
+        found = list(pool.map(one, range(24)))
+    assert set(found) == {200, 503}
+    assert found.count(200) >= 17
+
+
+# --- other sites ---
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost.evil"])
+def test_another_host_name_is_not_answered(client, host):
+    assert client.get("/api", headers={"host": host}).status_code == 421
+
+
+def test_loopback_names_are_answered(client):
+    port = client.base_url.port
+    for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
+        assert client.get("/api", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"])
+def test_another_origin_may_not_ask(client, origin):
+    answer = client.post("/api/explain", json={"text": TEXT}, headers={"origin": origin})
+    assert answer.status_code == 403
+
+
+def test_a_foreign_page_may_link_here_but_not_ask(client):
+    assert client.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 200
+    assert client.get("/api", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+
+
+def test_its_own_origin_may_ask(client):
+    own = str(client.base_url).rstrip("/")
+    assert client.post("/api/explain", json={"text": TEXT}, headers={"origin": own}).status_code == 200
+
+
+def test_every_answer_carries_the_policies(client):
+    for path in ("/", "/static/page.js", "/style.css", "/api", "/nowhere"):
+        headers = client.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe-inline" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "access-control-allow-origin" not in headers
+
+
+# --- the document ---
+
+
+def test_the_document_describes_what_is_there(client):
+    document = client.get("/api/openapi.json").json()
+    assert document["openapi"] == "3.1.0"
+    told = client.get("/api").json()
+    assert {f"/api/{verb}" for verb in told["verbs"]} <= set(document["paths"])
+    assert set(told["verbs"]) == {"explain", "contrast", "bias", "profile"}
+    schema = document["paths"]["/api/explain"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert schema["required"] == ["text"]
+    assert schema["properties"]["model"]["enum"] == ["sst-fc25", "lasting"]
+
+
+def test_the_documents_defaults_are_what_is_used():
+    questions = fields.questions(["m"], fields.Limits())
+    for verb, known in questions.items():
+        given = {"text": "x", "protected": [], "steps": [1]}
+        question = fields.validated({name: given[name] for name in given if name in known}, known)
+        shown = openapi.document({verb: known})["paths"][f"/api/{verb}"]["post"]["requestBody"]
+        properties = shown["content"]["application/json"]["schema"]["properties"]
+        for name, value in question.items():
+            if "default" in properties[name]:
+                assert properties[name]["default"] == value
+            assert known[name].check(value) is None
+
+
+def test_nothing_is_written_beside_the_server(tmp_path, monkeypatch):
+    """Run in an empty folder with an empty temporary folder: both stay empty."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setenv("HOME", str(tmp_path / "here"))
+    before = time.time()
+    with serving("--model", "sst-fc25", "--workers", "1") as address:
+        with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+            assert ask(client).status_code == 200
+        found = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_mtime >= before - 1]
+    assert found == []
