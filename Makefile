@@ -1,12 +1,12 @@
 # `make demo` and `make test` set up everything they need inside .venv; nothing else has to be installed.
 PYTHON ?= python3
 BIN := .venv/bin
-DEMO ?= a gripping , beautifully acted film that never loses its nerve
+DEMO ?= a warm and funny film , if a little too long
 
 .PHONY: demo test check lint build clean
 
 demo: .venv/.core
-	@$(BIN)/suffice explain "$(DEMO)" --model sst-fc25 --knn-box 15
+	@$(BIN)/suffice explain "$(DEMO)" --model sst-fc25 --knn-box 25
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -n 2

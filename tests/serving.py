@@ -59,21 +59,25 @@ def serving(*options: str) -> Iterator[str]:
 
 
 @contextmanager
-def browser(**settings: Any) -> Iterator[Any]:
-    """A page of headless Chromium; any error in its console fails the test."""
+def browser() -> Iterator[Any]:
+    """Headless Chromium."""
     if not os.path.exists(CHROMIUM):
         pytest.skip("There is no chromium here: apt-get install -y chromium (make test does it for root).")
     playwright = pytest.importorskip("playwright.sync_api", reason="The package playwright is not installed.")
     with playwright.sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        page = chromium.new_page(**settings)
-        complaints: list[str] = []
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        try:
-            yield page
-        finally:
-            chromium.close()
-    assert complaints == []
+        yield chromium
+        chromium.close()
 
 
+@contextmanager
+def opened(chromium: Any, **settings: Any) -> Iterator[Any]:
+    """A tab of its own; any error in its console fails the test."""
+    page = chromium.new_page(**settings)
+    page.set_default_timeout(30_000)
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    page.close()
+    assert complaints == [], complaints

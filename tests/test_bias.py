@@ -66,9 +66,12 @@ def test_no_sampled_change_of_words_proved_independent_changes_the_label():
 
 def test_a_function_sees_each_word_as_it_is_written(sst):
     seen = []
-    found = sf.bias(
-        sst, "Ada met IBM , ada left", lambda word: seen.append(word) or word.istitle(), perturbation=sf.KNNBox(5)
-    )
+
+    def titled(word: str) -> bool:
+        seen.append(word)
+        return word.istitle()
+
+    found = sf.bias(sst, "Ada met IBM , ada left", titled, perturbation=sf.KNNBox(5))
     assert seen == ["Ada", "met", "IBM", ",", "ada", "left"]
     assert found.positions == (0,)
 

@@ -521,12 +521,12 @@ SENTENCES = {
         ("sorry , i hate this , it sucks", "negative"),
     ],
     "trec": [
-        ("Who invented the telephone ?", "HUM"),
-        ("Who was the first president of France ?", "HUM"),
-        ("Where is the highest mountain in Africa ?", "LOC"),
-        ("What city is the capital of Italy ?", "LOC"),
-        ("How many days are there in a year ?", "NUM"),
-        ("When did the war end ?", "NUM"),
+        ("Who invented the telephone ?", "human"),
+        ("Who was the first president of France ?", "human"),
+        ("Where is the highest mountain in Africa ?", "location"),
+        ("What city is the capital of Italy ?", "location"),
+        ("How many days are there in a year ?", "number"),
+        ("When did the war end ?", "number"),
     ],
 }
 

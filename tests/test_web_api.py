@@ -246,7 +246,7 @@ def test_what_does_not_fit_the_text_is_refused_in_words(client, question):
     answer = ask(client, **question)
     assert answer.status_code == 422
     assert answer.json()["error"]["code"] == "refused"
-    assert answer.json()["error"]["message"].endswith(".")
+    assert len(answer.json()["error"]["message"]) > 20
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"', b"NaN", b'{"text": NaN}', b"\xff", b"[" * 100_000])

@@ -2,37 +2,33 @@
 
 It shares no code with the prover and trusts neither the file nor floating point. Why it is sound:
 
-*Rounding.* With u = 2^-53, a sum of m products of doubles, in any order, with or without fused operations, is off by at
-most 1.01 m u Σ|a||b|, plus underflow. Bounds are worked out in doubles and lowered by G·S, where S adds up how large
-all that goes into them can be. Interval bounds over the whole region (every feature free), widened by G, bound the values
-h between steps; `size` = |W||h| + |b| bounds the terms of each pre-activation z = W h + b, so |z| too. A row A of doubles
-over a step's outputs counts as exact. Back through relu and step it becomes A'W, A' being A times slopes in [0, 1]
-minus multipliers: the doubles computed for it change the form by at most (1.01 n_out + 2.01) u (|A| + |beta|)·size, and
-its constants A'·b and A·shift by 2.1 n_out u of the same. At the input |A'W||x| <= 1.01 (|A| + |beta|)·size again, and a
-support function is off by (5.1 n_in + 17) u times that (the knapsack, whose gains are differences, is the worst).
-Adding up takes 2 L + 4 additions of sums below 5.1 S for L steps. All that is below (5.2 n + 11 L + 45) u S, n being
-the most inputs plus outputs of a step; G = 6 (n + 2 L + 32) u. S starts at TINY (1 + all sizes), which times G covers
-the underflows of more than 2^60 products. What is not finite, or beyond HUGE, proves nothing.
+*Rounding.* With u = 2^-53, a sum of m products of doubles, in any order, fused or not, is off by 1.01 m u Σ|a||b| and
+underflow at most. Bounds are worked out in doubles and lowered by G·S, where S adds up how large all that goes in can
+be. Interval bounds over the whole region (every feature free), widened by G, bound the values h between steps;
+`size` = |W||h| + |b| bounds the terms of each pre-activation z = W h + b, so |z| too. A row A of doubles over a step's
+outputs counts as exact. Back through relu and step it becomes A'W, A' being A times slopes in [0, 1] less multipliers:
+the doubles for it change the form by at most (1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A·shift
+by 2.1 n_out u of the same. At the input |A'W||x| <= 1.01 (|A| + |beta|)·size again, and a support function is off by
+(5.1 n_in + 20) u times that (the worst is the knapsack: gains are differences, their order may be off by a rounding).
+Adding up takes 2 L + 4 additions of sums below 5.1 S for L steps. All that is below (5.2 n + 11 L + 48) u S, n being
+the most inputs plus outputs of a step; G = 6 (n + 2 L + 32) u. S starts at TINY (1 + all sizes): times G, more than
+underflow takes from 2^60 products. Beyond HUGE nothing is proved.
 
-*Relaxation.* For z in [l, v], l < 0 < v: relu(z) >= a z if 0 <= a <= 1, and relu(z) <= s z + t if that holds at l and at v,
-relu being convex; t is rounded up until it does. A split of sign g says g z >= 0, so taking off beta g z, beta >= 0, only
+*Relaxation.* For z in [l, v], l < 0 < v: relu(z) >= a z if 0 <= a <= 1, and relu(z) <= s z + t if so at l and at v,
+relu being convex; t is rounded up until it is. A split of sign g says g z >= 0, so taking off beta g z, beta >= 0, only
 lowers the form. Bounds of a step's units use lines of earlier steps and the splits above the leaf only.
 
 *Cover.* A walk in preorder goes down both sides of every cut, and cuts are exhaustive: z <= 0 or z >= 0; a choice is
-listed or not; a word is restored or not, held or out. Knapsacks are over words put back entirely, so budgets count the
-costs' common divisor; where costs differ, the knapsack's dual is a bound whatever its price.
-
-*Points* are compared as real numbers (balls in fractions); a margin that the intervals leave open is computed in fractions.
+listed or not; a word is restored or not, held or out. Points are compared as real numbers, balls in fractions; a margin
+that intervals leave open is computed in fractions. Words are put back entirely: budgets count costs' common divisor.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import io
-import itertools
 import json
-import math
-import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,29 +41,24 @@ from suffice.classifier import Classifier
 from suffice.errors import NotACertificate, Rejected
 from suffice.network import Bools, Floats, Ints, Step
 
-ROUND, TINY, HUGE = 2.0**-53, 2.0**-800, 2.0**800
-WHOLE = 2**53  # whole numbers below are exact as doubles
+ROUND, TINY, HUGE, WHOLE = 2.0**-53, 2.0**-800, 2.0**800, 2**53  # doubles hold whole numbers up to WHOLE
 CHUNK, BATCH = 400_000, 1024  # numbers and leaves worked on at a time
-LEANS = (1.0, 1 + 2.0**-30, 1 - 2.0**-30)  # near u = -l the prover may have rounded to the other slope
-# What goes beyond these is not read: bytes in all, in the header, in another line (and 100 for each unit and input);
-# lines; numbers in the points of a region; margins computed in fractions.
-MAX_BYTES, MAX_HEADER, MAX_LINE, MAX_LINES, MAX_POINTS, MAX_EXACT = 2**29, 2**23, 2**20, 2 * 10**6, 3 * 10**7, 200
-HEADER = "certificate model text perturbation features label claim"
-CHEAPEST = "kind positions costs unit include exclude cost lower"
+# What goes beyond these is not read: bytes unpacked (256 more for a line), in the header, in another line (and 100 for
+# each number that a step takes or gives); numbers in the points of a region; margins that need fractions.
+MAX_TEXT, MAX_HEADER, MAX_LINE, MAX_POINTS, MAX_EXACT = 2**29, 2**23, 2**20, 3 * 10**7, 200
 SAID = {
     "sufficient": "these words suffice for it",
     "independent": "it does not depend on these words",
     "infeasible": "no words suffice for it without these",
     "refuted": "these words do not suffice for it",
-    "cheapest": "these words suffice for it at a cost of {cost}, and no set that costs less than {lower} does, "
-    "if it holds {include} and avoids {exclude} (costs in units of {unit})",
+    "cheapest": "these words suffice at a cost of {cost}; below {lower}, with {include} and without {exclude}, none do",
 }
 Cut = Callable[[int], None]  # enters side 0 or side 1 of a node, or leaves it (2)
 
 
 @dataclass(frozen=True, repr=False)
 class Checked:
-    """What a certificate proves of the words at `positions`; costs count units, and none below `lower` suffices."""
+    """What a certificate proves of the words at `positions`; costs count units, and nothing below `lower` suffices."""
 
     kind: str
     label: str
@@ -83,59 +74,32 @@ class Checked:
 
 
 def check(certificate: Any, classifier: Classifier) -> Checked:
-    """What a certificate (a path, bytes, or an object with `lines`) proves of the classifier.
-
-    Raises Rejected, naming the first line that does not hold, or NotACertificate for what is not one at all.
-    """
+    """What a certificate (a path, bytes or an object with `lines`) proves; Rejected names the first line that fails."""
     checker = _Checker(certificate, classifier)
     with np.errstate(all="ignore"):
         try:
             return checker.run()
-        except Rejected as wrong:
-            line, reason = wrong.line or checker.number, wrong.reason  # 0 is the line just read
         except NotACertificate:
             raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            line, reason = checker.number, f"malformed ({type(error).__name__}: {str(error)[:200]})"
+        except (Rejected, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            line = getattr(error, "line", 0) or checker.number  # 0 is the line just read
+            reason = getattr(error, "reason", f"malformed ({type(error).__name__}: {str(error)[:200]})")
         checker.settle()  # a leaf that still waits may be the first line that fails
         raise Rejected(line, reason)
 
 
-# --- reading ---
-
-
 def _lines(certificate: Any, longest: int) -> Iterator[Any]:
     try:
-        with io.BytesIO(certificate) if isinstance(certificate, bytes) else open(certificate, "rb") as file:
-            for line in _unpacked(file, longest):  # int refuses NaN and the infinities, which are no JSON
-                yield json.loads(line.decode(), parse_constant=int, object_pairs_hook=_object)
-    except (OSError, TypeError, ValueError, RecursionError, zlib.error) as error:
+        with gzip.open(io.BytesIO(certificate) if isinstance(certificate, bytes) else certificate) as file:
+            limit, left = MAX_HEADER, MAX_TEXT
+            while line := file.readline(limit + 1):  # unpacks a little at a time: a small file cannot fill the memory
+                left -= len(line) + 256
+                if len(line) > limit or left < 0:
+                    raise ValueError("it is longer than what is read")
+                yield json.loads(line.decode(), parse_constant=int)  # int refuses NaN and the infinities
+                limit = longest
+    except (OSError, EOFError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise NotACertificate(f"This is not a certificate: {str(error)[:200]}") from None
-
-
-def _unpacked(file: Any, longest: int) -> Iterator[bytes]:
-    """The lines of a gzip file, unpacked piece by piece so that a small file cannot fill the memory."""
-    unzip, rest, total, limit = zlib.decompressobj(31), b"", 0, MAX_HEADER
-    while not unzip.eof:
-        packed = unzip.unconsumed_tail or file.read(2**16)
-        piece = unzip.decompress(packed, 2**18)
-        if not packed and not piece and not unzip.eof:
-            raise ValueError("the file is cut off")
-        total += len(packed) + len(piece)
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in (*lines, rest):
-            if len(line) > limit or total > MAX_BYTES:
-                raise ValueError("it unpacks to more than is read")
-            limit = limit if line is rest else longest
-        yield from lines
-    if unzip.unused_data or file.read(1) or rest:
-        raise ValueError("it does not end with a line")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
 
 
 def _need(condition: Any, reason: str) -> None:
@@ -144,8 +108,7 @@ def _need(condition: Any, reason: str) -> None:
 
 
 def _fields(data: Any, names: str, what: str) -> list[Any]:
-    """The values of an object that must have exactly these keys."""
-    _need(type(data) is dict and data.keys() == set(names.split()), f"{what} must have exactly: {names}")
+    _need(type(data) is dict and data.keys() == set(names.split()), f"{what} must have exactly these: {names}")
     return [data[name] for name in names.split()]
 
 
@@ -155,65 +118,72 @@ def _int(value: Any, low: int, high: int, what: str) -> int:
 
 
 def _mask(values: list[Any], within: Bools, what: str) -> Bools:
-    """Sorted positions, each of which `within` marks."""
     places = [_int(value, 0, len(within), f"each of {what}") for value in values]
-    _need(all(a < b for a, b in itertools.pairwise(places)), f"{what} must be sorted, each position once")
-    _need(within[places].all(), f"{what} holds a position that is not allowed here")
+    _need(places == sorted(set(places)) and within[places].all(), f"{what} must be sorted and allowed here, each once")
     return np.isin(np.arange(len(within)), places)
 
 
 def _numbers(values: list[Any], shape: Sequence[int], what: str, least: float = -HUGE) -> Floats:
-    """Rows of JSON numbers."""
-    _need([len(row) for row in values] == [shape[1]] * shape[0], f"{what} must be {shape[0]} rows of {shape[1]}")
     right = all(type(v) in (int, float) and least <= v <= HUGE and v == float(v) for row in values for v in row)
-    _need(right, f"{what} must be numbers between {least} and {HUGE}")
+    right = right and [len(row) for row in values] == [shape[1]] * shape[0]
+    _need(right, f"{what} must be {shape[0]} rows of {shape[1]} numbers between {least} and {HUGE}")
     return np.array(values, dtype=np.float64).reshape(shape)
 
 
 def _array(data: dict[str, str], count: int, what: str) -> Floats:
-    """An array of `count` numbers, a size that is compared before anything is decoded."""
-    ((kind, text),) = data.items()
+    ((kind, text),) = data.items()  # the size is compared before anything is decoded
     _need(len(text) == (count * {"f4": 4, "f8": 8}[kind] + 2) // 3 * 4, f"{what} must hold {count} numbers")
     values = np.frombuffer(base64.b64decode(text, validate=True), "<" + kind).astype(np.float64)
     _need(len(values) == count and np.isfinite(values).all(), f"{what} must hold {count} finite numbers")
     return values
 
 
-# --- input sets: what they hold, how picks divide them, least values of linear forms ---
-
-
 class _Region:
-    """What each word may become, between `low` and `high`: a box, a ball, corners of a hull, or choices (`points`).
-
-    A state is a mask (length, m): which of its points a word may have, or, for boxes and balls, whether it is free.
-    """
+    """What words may become; a state is a mask: which `points` a word may have, or if it is free (boxes and balls)."""
 
     def __init__(self, data: Any, classifier: Classifier, tokens: list[str], features: Bools) -> None:
         own = [classifier.lookup.get(token, classifier.lookup[classifier.unknown]) for token in tokens]
-        self.center, self.radius, self.norm = classifier.table[own], 0.0, math.inf
-        self.points = self.center[:, None][:, :0]
-        match data:
-            case {"kind": "epsilon-ball", "eps": eps, "p": 1 | 2 | "inf" as p} if len(data) == 3 and p is not True:
-                self.radius, self.norm = float(_numbers([[eps]], (1, 1), "eps", 0.0)[0, 0]), float(p)
-                low, high = self.center - self.radius, self.center + self.radius
-                low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-            case {"kind": "boxes", "lower": lower, "upper": upper} if len(data) == 3:
-                low, high = (_numbers(side, self.center.shape, "boxes") for side in (lower, upper))
-                _need(((low <= self.center) & (self.center <= high)).all(), "a box misses the word's own vector")
-            case _:
-                words = zip(tokens, own, features, strict=True)
-                rows = [_row(data, classifier, token, i, bool(f)) for token, i, f in words]
-                most = max(map(len, rows))
-                _need(len(rows) * most * self.center.shape[1] <= MAX_POINTS, "the sets have too many points")
-                points = classifier.table[[row + row[:1] * (most - len(row)) for row in rows]]
-                low, high = points.min(1), points.max(1)
-                self.points = points if data["kind"] != "knn-box" else self.points
-        self.kind = data["kind"]
+        self.center, self.radius, self.norm, self.kind = classifier.table[own], 0.0, np.inf, data["kind"]
+        self.points = self.center[:, None, :][:, :0]
+        if self.kind == "epsilon-ball":
+            _, eps, p = _fields(data, "kind eps p", "a ball")
+            _need(type(p) is not bool and p in (1, 2, "inf"), "p must be 1, 2 or inf")
+            self.radius, self.norm = float(_numbers([[eps]], (1, 1), "eps", 0.0)[0, 0]), float(p)
+            low, high = (np.nextafter(self.center + s * self.radius, s * np.inf) for s in (-1, 1))
+        elif self.kind == "boxes":
+            _, *sides = _fields(data, "kind lower upper", "boxes")
+            low, high = (_numbers(side, self.center.shape, "boxes") for side in sides)
+            _need(((low <= self.center) & (self.center <= high)).all(), "a box misses the word's own vector")
+        else:
+            rows = self._rows(data, classifier, tokens, own, features)
+            most = max(map(len, rows))
+            _need(len(rows) * most * self.center.shape[1] <= MAX_POINTS, "the sets have too many points")
+            points = classifier.table[[row + row[:1] * (most - len(row)) for row in rows]]
+            low, high, self.points = points.min(1), points.max(1), self.points if self.kind == "knn-box" else points
         self.low, self.high = (np.where(features[:, None], side, self.center) for side in (low, high))
 
-    def begin(self, free: Bools) -> Bools:
-        """The state in which the free words range over all of their sets."""
-        return free[:, None] | (np.arange(self.points.shape[1] or 1) == 0) if self.points.size else free[:, None]
+    def _rows(self, data: Any, classifier: Classifier, tokens: Any, own: list[int], features: Bools) -> list[list[int]]:
+        """Each word and its corners or choices, as places in the vocabulary."""
+        lookup, pad, unknown = classifier.lookup, classifier.pad, classifier.lookup[classifier.unknown]
+        if self.kind in ("knn-box", "knn-hull"):
+            k = _int(_fields(data, "kind k", "the set")[1], 0, len(lookup) - 2, "k")
+            near = {i: self._nearest(classifier.table, [i, lookup[pad], unknown], k) for i in set(own)}
+            return [[i, *near[i]] if feature else [i] for i, feature in zip(own, features, strict=True)]
+        _need(self.kind == "word-swap" or data == {"kind": "deletion"}, "the format knows no such perturbation set")
+        swaps = dict.fromkeys(tokens, [pad]) if self.kind == "deletion" else _fields(data, "kind swaps", "the set")[1]
+        _need(all(type(words) is list for words in swaps.values()), "swaps must be lists of words")
+        listed = [dict.fromkeys(w for w in swaps.get(t, swaps.get(t.lower(), [])) if w != t) for t in tokens]
+        places = [[lookup.get(w, lookup.get(w.lower(), unknown)) for w in words] for words in listed]
+        return [[i, *others] for i, others in zip(own, places, strict=True)]
+
+    def _nearest(self, table: Floats, special: list[int], k: int) -> list[int]:
+        """The k words nearest to the first of the special ones, without these, by the rule of the format."""
+        distance = np.zeros(len(table))
+        for axis in range(table.shape[1]):
+            distance += (table[:, axis] - table[special[0], axis]) ** 2
+        others = np.flatnonzero(~np.isin(np.arange(len(table)), special))
+        near = others[distance[others] <= np.partition(distance[others], k - 1)[k - 1]]
+        return [int(i) for i in near[np.argsort(distance[near], kind="stable")][:k]]
 
     def least(self, rows: Floats, states: Sequence[Any]) -> Floats:
         """Least values (n, r) of rows (n or 1, r, inputs) over the sets of n states."""
@@ -222,7 +192,7 @@ class _Region:
             values = np.matmul(shaped, self.points.transpose(0, 2, 1)).transpose(1, 0, 2)
             values = values.reshape(*rows.shape[:2], *self.points.shape[:2])
             return np.asarray(np.where(np.stack(states)[:, None], values, np.inf).min(-1).sum(-1))
-        if self.norm == math.inf:
+        if self.norm == np.inf:
             low, high = (np.where(states[0], side, self.center).ravel() for side in (self.low, self.high))
             return np.asarray(np.maximum(rows, 0.0) @ low + np.minimum(rows, 0.0) @ high)
         size = np.abs(rows.reshape(*rows.shape[:2], *self.center.shape))
@@ -231,8 +201,7 @@ class _Region:
             norm = norm * np.sqrt(((size / np.where(norm > 0, norm, 1.0)[..., None]) ** 2).sum(-1))
         return np.asarray(rows @ self.center.ravel() - norm @ (self.radius * states[0][:, 0]))
 
-    def pick(self, line: dict[str, Any], state: Any) -> tuple[Any, Any]:
-        """The two states that a pick divides a state into."""
+    def pick(self, line: Any, state: Any) -> tuple[Any, Any]:
         word, chosen = _fields(line, "pick chosen", "a pick")
         _need(self.kind in ("word-swap", "deletion"), "there is nothing to pick from in this set")
         others = np.arange(len(state))[:, None] != _int(word, 0, len(state), "the picked word")
@@ -247,35 +216,7 @@ class _Region:
             return bool(((self.low[place] <= vector) & (vector <= self.high[place])).all())
         pairs = zip(vector.tolist(), self.center[place].tolist(), strict=True)
         gaps, power = [abs(Fraction(a) - Fraction(b)) for a, b in pairs], 2 if self.norm == 2 else 1
-        return (max(gaps) if self.norm == math.inf else sum(g**power for g in gaps)) <= Fraction(self.radius) ** power
-
-
-def _row(data: Any, classifier: Classifier, token: str, own: int, feature: bool) -> list[int]:
-    """The word and what it may become, as places in the vocabulary."""
-    lookup, pad, unknown = classifier.lookup, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]
-    match data:
-        case {"kind": "knn-box" | "knn-hull", "k": k} if len(data) == 2:
-            _int(k, 0, len(lookup) - 2, "k")
-            return [own, *(_nearest(classifier.table, [own, pad, unknown], k) if feature else ())]
-        case {"kind": "deletion"} if len(data) == 1:
-            return [own, pad]
-        case {"kind": "word-swap", "swaps": dict(swaps)} if len(data) == 2:
-            listed = swaps.get(token, swaps.get(token.lower(), []))
-            _need(type(listed) is list and all(type(word) is str for word in listed), "swaps must be lists of words")
-            others = dict.fromkeys(word for word in listed if word != token)
-            return [own, *(lookup.get(word, lookup.get(word.lower(), unknown)) for word in others)]
-    raise Rejected(0, "the perturbation set is none that this format knows")
-
-
-def _nearest(table: Floats, special: list[int], k: int) -> list[int]:
-    """The k words nearest to the first of the special ones, without these, by the rule of the format."""
-    distance = np.zeros(len(table))
-    for axis in range(table.shape[1]):
-        distance += (table[:, axis] - table[special[0], axis]) ** 2
-    others = np.flatnonzero(~np.isin(np.arange(len(table)), special))
-    if 0 < k < len(others):
-        others = others[distance[others] <= np.partition(distance[others], k - 1)[k - 1]]
-    return [int(i) for i in others[np.argsort(distance[others], kind="stable")][:k]]
+        return (max(gaps) if self.norm == np.inf else sum(g**power for g in gaps)) <= Fraction(self.radius) ** power
 
 
 class _Restored:
@@ -291,47 +232,18 @@ class _Restored:
         gains = np.minimum(gains * (opened & (self.costs <= left[:, None]))[:, None], 0.0)
         total = np.matmul(rows, start.reshape(len(start), -1, 1))[..., 0]
         if (self.costs == 1).all():
-            taken = np.arange(len(self.costs)) < left[:, None, None]
-            return np.asarray(total + (np.sort(gains) * taken).sum(-1))
-        ratio = gains / self.costs
-        order = np.argsort(ratio)
-        beyond = np.cumsum(self.costs[order], -1) > left[:, None, None]
-        last = np.take_along_axis(order, beyond.argmax(-1)[..., None], -1)  # the first that is taken in part
-        price = np.where(beyond.any(-1), -np.take_along_axis(ratio, last, -1)[..., 0], 0.0)
-        worth = np.minimum(gains + price[..., None] * self.costs, 0.0).sum(-1)
-        return np.asarray(total + worth - price * left[:, None])
+            return np.asarray(total + (np.sort(gains) * (np.arange(len(self.costs)) < left[:, None, None])).sum(-1))
+        order = np.argsort(gains / self.costs)
+        room = left[:, None, None] - np.cumsum(self.costs[order], -1) + self.costs[order]
+        taken = np.clip(room / self.costs[order], 0.0, 1.0)
+        return np.asarray(total + (np.take_along_axis(gains, order, -1) * taken).sum(-1))
 
-    def pick(self, line: dict[str, Any], state: Any) -> tuple[Any, Any]:
+    def pick(self, line: Any, state: Any) -> tuple[Any, Any]:
         start, opened, left = state
-        mark = np.arange(len(opened)) == _int(*_fields(line, "pick", "a pick"), 0, len(opened), "the picked word")
+        mark = np.arange(len(opened)) == _int(_fields(line, "pick", "a pick")[0], 0, len(opened), "the picked word")
         rest, back = left - int(self.costs[mark][0]), np.where(mark[:, None], self.center, start)
         _need((opened & mark).any() and rest >= 0, "only an open word that can be paid for can be picked")
         return (back, opened & ~mark, rest), (start, opened & ~mark, left)
-
-
-# --- bounds ---
-
-
-def _intervals(steps: Sequence[Step], low: Floats, high: Floats, gamma: float) -> list[tuple[Floats, ...]]:
-    """For each step how large its inputs and the terms of its sums can be, and outer bounds of the sums."""
-    found: list[tuple[Floats, ...]] = []
-    for step in steps:
-        big, top = abs(step.weight), np.maximum(np.abs(low), np.abs(high))
-        plus, minus = (step.weight + big) / 2, (step.weight - big) / 2
-        size = (big @ top + np.abs(step.bias)) * (1 + 4 * gamma) + TINY
-        least, most = plus @ low + minus @ high + step.bias, plus @ high + minus @ low + step.bias
-        found.append((top, size, least - gamma * size, most + gamma * size))
-        low, high = (np.where(step.relu, np.maximum(side, 0.0), side) for side in found[-1][2:])
-    return found
-
-
-def _exact(steps: Sequence[Step], values: list[Fraction]) -> list[Fraction]:
-    for step in steps:
-        weight, sums = step.dense(), [Fraction(b) for b in step.bias.tolist()]
-        for i, j in np.argwhere(weight).tolist():
-            sums[i] += Fraction(float(weight[i, j])) * values[j]
-        values = [max(s, Fraction(0)) if relu else s for s, relu in zip(sums, step.relu, strict=True)]
-    return values
 
 
 class _Net:
@@ -339,20 +251,29 @@ class _Net:
 
     def __init__(self, steps: Sequence[Step], label: int, region: _Region) -> None:
         terms = max(sum(step.weight.shape) for step in steps)
-        self.steps, self.gamma = steps[:-1], 6 * (terms + 2 * len(steps) + 32) * ROUND
-        self.known = _intervals(steps, region.low.ravel(), region.high.ravel(), self.gamma)
-        self.width, self.most = (
-            max(terms, region.points[..., 0].size),
-            max(len(step.bias) for step in steps[1:] or steps),
-        )
+        self.steps, self.gamma = steps, 6 * (terms + 2 * len(steps) + 32) * ROUND
+        self.known = self.intervals(region.low.ravel(), region.high.ravel())
         spread = sum(float(known[0].sum() + known[1].sum()) for known in self.known)
         _need(spread <= HUGE, "the network can overflow over this region")
         weight, bias, self.floor = steps[-1].dense(), steps[-1].bias, TINY * (1 + spread)
         self.rows, self.constants = weight[label] - weight, bias[label] - bias
         self.sizes = self.known[-1][1][label] + self.known[-1][1] + self.floor
-        ends = np.cumsum([0, *(len(step.bias) for step in self.steps)]).tolist()
-        self.parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
-        self.relu = np.concatenate([np.zeros(0, dtype=bool), *(step.relu for step in self.steps)])
+        ends = np.cumsum([0, *(len(step.bias) for step in steps[:-1])]).tolist()
+        self.parts = [slice(*pair) for pair in zip(ends, ends[1:], strict=False)]
+        self.relu = np.concatenate([step.relu for step in steps])[: ends[-1]]
+        self.width = max(terms, region.points[..., 0].size)
+
+    def intervals(self, low: Floats, high: Floats) -> list[tuple[Floats, ...]]:
+        """For each step how large its inputs and the terms of its sums can be, and outer bounds of the sums."""
+        found: list[tuple[Floats, ...]] = []
+        for step in self.steps:
+            big, top = abs(step.weight), np.maximum(np.abs(low), np.abs(high))
+            plus, minus = (step.weight + big) / 2, (step.weight - big) / 2
+            size = (big @ top + np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY
+            least, most = plus @ low + minus @ high + step.bias, plus @ high + minus @ low + step.bias
+            found.append((top, size, least - self.gamma * size, most + self.gamma * size))
+            low, high = (np.where(step.relu, np.maximum(side, 0.0), side) for side in found[-1][2:])
+        return found
 
     def below(self, place: int, form: Any, inputs: Any, states: list[Any], lines: Floats, push: Any) -> Floats:
         """Lower bounds (n, r) of forms (rows over what step `place` receives, constant, size) over input sets."""
@@ -375,26 +296,23 @@ class _Net:
         below = np.where(step.relu, [least, -most], [[0.0], [-np.inf]])[:, None].repeat(len(states), 1)
         loose = np.flatnonzero(step.relu & (least < 0) & (most > 0))
         many = max(1, CHUNK // (len(states) * self.width))
-        for some in np.split(loose, range(many, len(loose), many)) if len(loose) else ():
+        for some in np.split(loose, range(many, len(loose), many)):
             rows = step.weight[some] if isinstance(step.weight, np.ndarray) else step.weight[some].toarray()
-            for side, sign in enumerate((1.0, -1.0)):
+            for side, sign in zip(below, (1.0, -1.0), strict=True):
                 form = sign * rows[None], sign * step.bias[some], size[some] + self.floor
-                found = self.below(k, form, inputs, states, lines, None)
-                below[side][:, some] = np.maximum(below[side][:, some], found)
+                side[:, some] = np.maximum(side[:, some], self.below(k, form, inputs, states, lines, None))
         return below[0], -below[1]
 
-    def holds(self, leaves: list[Any], inputs: Any, sign: float, lean: float) -> Bools:
-        """Which leaves (line, rival, signs, alpha, push, state) have splits that contradict or a bound above zero."""
-        _, rivals, signs, alpha, push, states = (list(part) for part in zip(*leaves, strict=True))
+    def holds(self, leaves: list[Any]) -> Bools:
+        """Which leaves, all over the same inputs, have splits that contradict or a bound above zero."""
+        _, (inputs, *_), (sign, *_), rivals, signs, alpha, push, states = map(list, zip(*leaves, strict=True))
         mark, slope, lines = np.stack(signs), np.stack(alpha), np.zeros((3, len(leaves), len(self.relu)))
         holds, loose = np.zeros(len(leaves), dtype=bool), np.zeros(mark.shape, dtype=bool)
         sets = {id(state): state for state in states}  # the first step's bounds do not depend on splits
-        which = [list(sets).index(id(state)) for state in states]
+        which = np.searchsorted(sorted(sets), [id(state) for state in states])
         for k, part in enumerate(self.parts):
-            if k == 0:
-                lower, upper = (side[which] for side in self.units(0, inputs, list(sets.values()), lines))
-            else:
-                lower, upper = self.units(k, inputs, states, lines)
+            found = self.units(k, inputs, states if k else [sets[key] for key in sorted(sets)], lines)
+            lower, upper = found if k else (side[which] for side in found)
             lower = np.where(mark[:, part] > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(mark[:, part] < 0, np.minimum(upper, 0.0), upper)
             holds |= (lower > upper).any(-1)
@@ -402,17 +320,10 @@ class _Net:
             deep, high = np.where(loose[:, part], lower, -1.0), np.where(loose[:, part], upper, 1.0)
             up = high / (high - deep)
             shift = np.maximum(-up * deep, high * (1 - up)) * (1 + 2.0**-50) + TINY
-            lines[:, :, part] = np.where(loose[:, part], [high * lean > -deep, up, shift], [on, on, 0 * on])
+            lines[:, :, part] = np.where(loose[:, part], [high > -deep, up, shift], [on, on, 0 * on])
         lines[0] = np.where(loose & ~np.isnan(slope), np.clip(slope, 0.0, 1.0), lines[0])
-        form = [
-            (sign * self.rows[rivals])[:, None],
-            (sign * self.constants[rivals])[:, None],
-            self.sizes[rivals][:, None],
-        ]
-        return holds | (self.below(len(self.steps), form, inputs, states, lines, np.stack(push))[:, 0] > 0)
-
-
-# --- the proof ---
+        form = sign * self.rows[rivals][:, None], sign * self.constants[rivals][:, None], self.sizes[rivals][:, None]
+        return holds | (self.below(len(self.parts), form, inputs, states, lines, np.stack(push))[:, 0] > 0)
 
 
 class _Checker:
@@ -423,201 +334,168 @@ class _Checker:
         self.number, self.exact, self.leaves = 0, 0, list[Any]()
 
     def run(self) -> Checked:
+        """Check the header, the evidence for its claim, and that nothing follows."""
         head = self.take()
-        sets, free = self._header(head)
-        claim = head["claim"]
-        if claim["kind"] in ("infeasible", "refuted"):
-            others = [i for i in range(len(self.labels)) if i != self.label]
-            text = self.region.center.astype(object)
-            _need(min(self._sign(text, rival) for rival in others) >= 0, "the text has another label")
-            self._counterexample(*_fields(self.take(), "point", "a counterexample"), free)
+        kind, about, free, costs = self._header(head)
+        if kind in ("infeasible", "refuted"):
+            _need(all(self._sign(self.region.center, j) >= 0 for j in self.rivals.values()), "the text's label differs")
+            self._counterexample(_fields(self.take(), "point", "this line")[0], free)
         else:
-            self._sufficient(free)
-        if claim["kind"] == "cheapest":
-            self._cheapest(sets, *self._costs(claim, sets))
+            first = np.arange(self.region.points.shape[1] or 1) < bool(self.region.points.size)
+            for rival in self.rivals:
+                _need(self.take() == {"prove": "sufficient", "rival": rival}, f"no proof against {rival!r} starts here")
+                self._tree(rival, self.region, 1.0, free[:, None] | first)  # a fixed word has its first point
+        if kind == "cheapest":
+            self._cheapest(*costs)
         self.settle()
         self.number += 1
         _need(next(self.lines, self) is self, "nothing may follow the evidence")
-        return self._said(head, next(iter(sets.values())))
-
-    def _said(self, head: dict[str, Any], about: Bools) -> Checked:
-        claim, places = head["claim"], np.flatnonzero(about).tolist()
-        data = " ".join(f"{k} {v}" for k, v in head["perturbation"].items() if isinstance(v, int | float | str))
-        where = f"where each of {len(head['features'])} words may change within its set ({data})"
-        words = ", ".join(f"{head['text'][i]!r} ({i})" for i in places) or "none"
+        words = ", ".join(f"{head['text'][i]!r} ({i})" for i in np.flatnonzero(about)) or "none"
         sentence = (
-            f"Proved for the classifier {head['model'][:16]} in exact real arithmetic, {where}: the label is"
-            f" {head['label']!r}, and {SAID[claim['kind']].format(**claim)}: {words}."
+            f"Proved for the classifier {head['model'][:16]} in exact real arithmetic, if {len(head['features'])} words"
+            f" may change within their sets ({json.dumps(head['perturbation'])[:80]}): the label is {head['label']!r},"
+            f" and {SAID[kind].format(**head['claim'])}: {words}."
         )
-        cost, lower = claim.get("cost"), claim.get("lower")
-        optimal = claim["kind"] == "cheapest" and cost == lower
-        return Checked(claim["kind"], head["label"], tuple(places), cost, lower, optimal, sentence)
+        cost, lower, places = head["claim"].get("cost"), head["claim"].get("lower"), np.flatnonzero(about).tolist()
+        return Checked(kind, head["label"], tuple(places), cost, lower, None is not cost == lower, sentence)
 
-    def take(self) -> dict[str, Any]:
-        self.number += 1
-        line = next(self.lines, "nothing, since the proof is not complete")
-        if self.number > MAX_LINES:
-            raise NotACertificate(f"A certificate of more than {MAX_LINES} lines is not read.")
+    def take(self) -> Any:
+        self.number, line = self.number + 1, next(self.lines, "nothing, since the proof is not complete")
         _need(type(line) is dict, f"here must be an object, not {str(line)[:80]}")
-        return dict(line)
+        return line
 
-    def walk(self, visit: Callable[[dict[str, Any]], Cut | None]) -> None:
+    def walk(self, visit: Callable[[Any], Cut | None]) -> None:
         """Read a binary tree in preorder; `visit` gives the cut of an inner node, None for a leaf."""
-        path: list[tuple[Cut, int]] = []
-        while True:
-            if (cut := visit(self.take())) is not None:
-                path.append((cut, 0))
-            else:
-                while path and path[-1][1] == 1:
-                    path.pop()[0](2)
-                if not path:
-                    return
-                path.append((path.pop()[0], 1))
-            path[-1][0](path[-1][1])
+        waiting, side = list[tuple[Cut, int]](), 0
+        while side < 2:
+            cut = visit(self.take())
+            waiting += [(cut, 2), (cut, 1), (cut, 0)] if cut else []
+            side = 2
+            while side == 2 and waiting:
+                enter, side = waiting.pop()
+                enter(side)
 
-    def _header(self, head: dict[str, Any]) -> tuple[dict[str, Bools], Bools]:
-        """The sets of words that the claim names, and the free words, once everything fits the classifier."""
+    def _header(self, head: Any) -> tuple[str, Bools, Bools, Any]:
+        """The kind of claim, the words it is about, the free words, and the costs, once all fits the classifier."""
         if type(head.get("certificate")) is not int or head["certificate"] != 1:
             raise NotACertificate("Line 1 is not the header of a certificate of format 1.")
-        _, model, tokens, perturbation, features, label, claim = _fields(head, HEADER, "the header")
+        names = "certificate model text perturbation features label claim"
+        _, model, tokens, data, features, label, claim = _fields(head, names, "the header")
         _need(model == self.classifier.digest, "it is about another classifier")
-        right = type(tokens) is list and len(tokens) == self.classifier.length and {type(t) for t in tokens} == {str}
-        _need(right and label in self.labels, "text or label does not fit the classifier")
-        self.label, self.features = (
-            self.labels.index(label),
-            _mask(features, np.ones(len(tokens), dtype=bool), "features"),
-        )
+        right = type(tokens) is list and len(tokens) == self.classifier.length and all(type(t) is str for t in tokens)
+        _need(right, f"text must be {self.classifier.length} words")
+        self.features, self.label = _mask(features, np.ones(len(tokens)) > 0, "features"), self.labels.index(label)
+        self.rivals = {name: i for i, name in enumerate(self.labels) if name != label}
         name = {"independent": "of", "infeasible": "exclude"}.get(claim["kind"], "positions")
-        _fields(claim, CHEAPEST if claim["kind"] == "cheapest" else f"kind {name}", "the claim")
-        _need(claim["kind"] in SAID, "the claim is none that this format knows")
-        names = dict.fromkeys((name, *(("include", "exclude") if claim["kind"] == "cheapest" else ())))
-        sets = {name: _mask(claim[name], self.features, name) for name in names}
-        self.region = _Region(perturbation, self.classifier, tokens, self.features)
+        more = " costs unit include exclude cost lower" if claim["kind"] == "cheapest" else ""
+        kind, values = _fields(claim, f"kind {name}{more}", "the claim")[:2]
+        _need(kind in SAID, "the claim is none that this format knows")
+        about = _mask(values, self.features, name)
+        self.region = _Region(data, self.classifier, tokens, self.features)
         self.net = _Net(self.steps, self.label, self.region)
-        return sets, self.features & ~sets["positions"] if name == "positions" else sets[name]
+        free = self.features & ~about if name == "positions" else about
+        return kind, about, free, self._costs(claim, about) if more else ()
 
-    def _costs(self, claim: dict[str, Any], sets: dict[str, Bools]) -> tuple[Ints, int]:
-        costs = np.array([_int(cost, 1, WHOLE // self.classifier.length, "a cost") for cost in claim["costs"]])
+    def _costs(self, claim: Any, positions: Bools) -> tuple[Bools, Bools, Ints, int]:
+        include, exclude = (_mask(claim[name], self.features, name) for name in ("include", "exclude"))
+        costs = np.array([_int(cost, 1, WHOLE // len(positions), "a cost") for cost in claim["costs"]])
+        _need(type(claim["unit"]) is str and len(costs) == len(positions), "there must be a unit and a cost per word")
         cost, lower = _int(claim["cost"], 0, WHOLE, "cost"), _int(claim["lower"], 0, WHOLE, "lower")
-        _need(re.fullmatch("[1-9][0-9]{0,99}(/[1-9][0-9]{0,99})?", claim["unit"]), "unit must be a positive fraction")
-        _need(len(costs) == len(self.features), "there must be one cost for each position")
-        _need(lower <= cost == costs[sets["positions"]].sum(), "cost must be what the words cost, and lower no more")
-        held = ~(sets["include"] & ~sets["positions"]).any() and ~(sets["exclude"] & sets["positions"]).any()
-        _need(held, "positions must hold all of include and none of exclude")
-        return costs, lower
-
-    def _rival(self, label: Any) -> int:
-        _need(label in self.labels and label != self.labels[self.label], "the rival must be another label")
-        return self.labels.index(label)
-
-    def _sufficient(self, free: Bools) -> None:
-        self.inputs, self.sign = self.region, 1.0
-        for rival in [label for label in self.labels if label != self.labels[self.label]]:
-            asked = _fields(self.take(), "prove rival", "the start of a proof")
-            _need(asked == ["sufficient", rival], f"here must start the proof against {rival!r}")
-            self._tree(rival, self.region.begin(free))
+        right = lower <= cost == costs[positions].sum() and not (include & ~positions | exclude & positions).any()
+        _need(right, "positions must cost `cost`, at least `lower`, hold all of include and none of exclude")
+        return include, exclude, costs, lower
 
     def settle(self) -> None:
-        """Check the leaves that wait; those that fail again with slopes that rounding may have turned."""
         waiting, self.leaves = self.leaves, []
-        many = max(1, CHUNK // (self.net.width * self.net.most)) if waiting else 1
+        many = max(1, CHUNK // (self.net.width * max(len(step.bias) for step in self.steps[-2:]))) if waiting else 1
         for start in range(0, len(waiting), many):
-            left = waiting[start : start + many]
-            for lean in LEANS:
-                holds = self.net.holds(left, self.inputs, self.sign, lean) if left else ()
-                left = [leaf for leaf, held in zip(left, holds, strict=True) if not held]
-            if left:
-                raise Rejected(left[0][0], "the bound of this leaf is not above zero")
+            some = waiting[start : start + many]
+            for leaf, held in zip(some, self.net.holds(some), strict=True):
+                if not held:
+                    raise Rejected(leaf[0], "the bound of this leaf is not above zero")
 
-    def _tree(self, rival: str, state: Any) -> None:
+    def _tree(self, rival: str, inputs: Any, sign: float, state: Any) -> None:
         """Read a proof tree; its leaves wait to be checked together."""
-        against, signs, now = self._rival(rival), np.zeros(len(self.net.relu), dtype=np.int8), [state]
+        asked, signs, now = (inputs, sign, self.rivals[rival]), np.zeros(len(self.net.relu), dtype=np.int8), [state]
 
-        def visit(line: dict[str, Any]) -> Cut | None:
-            match line:
-                case {"split": int(u)} if len(line) == 1:
-                    u = _int(u, 0, len(signs), "the unit")
-                    _need(self.net.relu[u] and not signs[u], "only a relu that is not split yet can be split")
-                    return lambda side: signs.__setitem__(u, (-1, 1, 0)[side])
-                case {"pick": _}:
-                    states = (*self.inputs.pick(line, now[0]), now[0])
-                    return lambda side: now.__setitem__(0, states[side])
-                case {"leaf": leaf} if len(line) == 1:
-                    alpha, beta = _fields(leaf, "alpha beta", "a leaf")
-                    slope = _array(alpha, len(signs), "alpha") if alpha is not None else np.full(len(signs), np.nan)
-                    push, units = np.zeros(len(signs)), [_int(int(u), 0, len(signs), "a unit of beta") for u in beta]
-                    push[units] = _numbers([list(beta.values())], (1, len(beta)), "beta", 0.0)[0] * signs[units]
-                    self.leaves.append((self.number, against, signs.copy(), slope, push, now[0]))
-                    if len(self.leaves) >= BATCH:
-                        self.settle()
-                    return None
-            raise Rejected(0, "here must be a split, a pick or a leaf")
-
-        self.walk(visit)
-
-    def _cheapest(self, sets: dict[str, Bools], costs: Ints, lower: int) -> None:
-        """Read the tree over words that shows that nothing below `lower` suffices."""
-        self.settle()
-        self.inputs, self.sign = _Restored(self.region.center, costs), -1.0
-        held, out = sets["include"].copy(), sets["exclude"].copy()
-        _need(_fields(self.take(), "prove", "the start of a proof") == ["cheapest"], "here must start the word tree")
-
-        def visit(line: dict[str, Any]) -> Cut | None:
-            opened = self.features & ~held & ~out
-            match line:
-                case {"word": i} if len(line) == 1:
-                    _need(opened[_int(i, 0, len(opened), "the word")], "only an open word can be held or out")
-                    return lambda side: (held.__setitem__(i, side == 0), out.__setitem__(i, side == 1))[0]
-                case {"cost": True} if len(line) == 1:
-                    _need(costs[held].sum() >= lower, "the held words cost less")
-                case {"attack": point} if len(line) == 1:
-                    self._counterexample(point, out)
-                case {"restoration": data} if len(line) == 1:
-                    start, rival, budget = _fields(data, "start rival budget", "a restoration")
-                    point = self._point(*_fields(start, "changed vectors", "start"), self.features & ~held)
-                    _need(_int(budget, 0, WHOLE, "budget") >= lower - 1 - costs[held].sum(), "the budget is too low")
-                    self._tree(rival, (point.astype(np.float64), opened, budget // self.inputs.unit))
-                case _:
-                    raise Rejected(0, "here must be a word, cost, an attack or a restoration")
+        def visit(line: Any) -> Cut | None:
+            if "split" in line:
+                u = _int(_fields(line, "split", "a split")[0], 0, len(signs), "the unit")
+                _need(self.net.relu[u] and not signs[u], "only a relu that is not split yet can be split")
+                return lambda side: signs.__setitem__(u, (-1, 1, 0)[side])
+            if "pick" in line:
+                states = (*inputs.pick(line, now[0]), now[0])
+                return lambda side: now.__setitem__(0, states[side])
+            alpha, beta = _fields(_fields(line, "leaf", "this line")[0], "alpha beta", "a leaf")
+            slope = np.full(len(signs), np.nan) if alpha is None else _array(alpha, len(signs), "alpha")
+            push, units = np.zeros(len(signs)), [_int(int(u), 0, len(signs), "a unit of beta") for u in beta]
+            push[units] = _numbers([list(beta.values())], (1, len(beta)), "beta", 0.0)[0] * signs[units]
+            self.leaves.append((self.number, *asked, signs.copy(), slope, push, now[0]))
+            if len(self.leaves) >= BATCH:
+                self.settle()
             return None
 
         self.walk(visit)
 
-    def _point(self, changed: Any, vectors: Any, allowed: Bools) -> Any:
-        """The text with the changed words' vectors, each of them in its word's set."""
-        point, places = self.region.center.astype(object), np.flatnonzero(_mask(changed, allowed, "changed"))
-        size = point.shape[1]
-        for place, vector in zip(places, _array(vectors, size * len(places), "vectors").reshape(-1, size), strict=True):
-            _need(self.region.holds(place, vector), f"the vector of word {place} is not in its set")
-            point[place] = vector
-        return point
+    def _cheapest(self, held: Bools, out: Bools, costs: Ints, lower: int) -> None:
+        """Read the tree over words that shows that nothing below `lower` suffices."""
+        self.settle()
+        inputs = _Restored(self.region.center, costs)
+        _need(self.take() == {"prove": "cheapest"}, "here must start the word tree")
+
+        def visit(line: Any) -> Cut | None:
+            opened, ((name, value),) = self.features & ~held & ~out, line.items()
+            if name == "word":
+                _need(opened[_int(value, 0, len(opened), "the word")], "only an open word can be held or out")
+                return lambda side: (held.__setitem__(value, side == 0), out.__setitem__(value, side == 1))[0]
+            if name == "cost":
+                _need(value is True and costs[held].sum() >= lower, "the held words must cost `lower` or more")
+            elif name == "attack":
+                self._counterexample(value, out)
+            else:
+                start, rival, budget = _fields(_fields(line, "restoration", "this line")[0], "start rival budget", name)
+                point = self._point(self.features & ~held, *_fields(start, "changed vectors", "start"))
+                _need(_int(budget, 0, WHOLE, "budget") >= lower - 1 - costs[held].sum(), "the budget is too low")
+                self._tree(rival, inputs, -1.0, (point, opened, budget // inputs.unit))
+            return None
+
+        self.walk(visit)
 
     def _counterexample(self, data: Any, allowed: Bools) -> None:
         """An allowed input at which the rival's score is at least the label's."""
-        if "shares" in data:
+        if "shares" not in data:
+            changed, vectors, rival = _fields(data, "changed vectors rival", "a counterexample")
+            point = self._point(allowed, changed, vectors)
+        else:
             changed, shares, rival = _fields(data, "changed shares rival", "a counterexample")
             _need(self.region.kind == "knn-hull", "only points of a hull can be given by shares")
             point, places = self.region.center.astype(object), np.flatnonzero(_mask(changed, allowed, "changed"))
             rows = _numbers(shares, (len(places), self.region.points.shape[1]), "shares", 0.0).tolist()
             for place, row in zip(places, rows, strict=True):
-                weights, corners = [Fraction(share) for share in row], self.region.points[place].T.tolist()
-                point[place] = [
-                    sum(w * Fraction(c) for w, c in zip(weights, axis, strict=True)) / sum(weights) for axis in corners
-                ]
-        else:
-            changed, vectors, rival = _fields(data, "changed vectors rival", "a counterexample")
-            point = self._point(changed, vectors, allowed)
-        _need(self._sign(point, self._rival(rival)) <= 0, "the label keeps its lead at this point")
+                corners = [[Fraction(x) for x in corner] for corner in self.region.points[place].tolist()]
+                mixed = sum(np.array(c) * Fraction(share) for share, c in zip(row, corners, strict=True))
+                point[place] = mixed / sum(map(Fraction, row))
+        _need(self._sign(point, self.rivals[rival]) <= 0, "the label keeps its lead at this point")
+
+    def _point(self, allowed: Bools, changed: Any, vectors: Any) -> Floats:
+        """The text with other vectors at the changed words, each in its word's set."""
+        point, places = self.region.center.copy(), np.flatnonzero(_mask(changed, allowed, "changed")).tolist()
+        point[places] = _array(vectors, point[places].size, "vectors").reshape(-1, point.shape[1])
+        _need(all(self.region.holds(place, point[place]) for place in places), "a vector is not in its word's set")
+        return point
 
     def _sign(self, point: Any, rival: int) -> int:
-        """The sign of the margin at a point of numbers or fractions."""
-        near = point.astype(np.float64).ravel()
-        low, high = np.nextafter(near, -np.inf), np.nextafter(near, np.inf)
-        *_, (_, _, least, most) = _intervals(self.steps, low, high, self.net.gamma)
+        """The sign of the margin at a point of doubles or fractions."""
+        low, high = (np.nextafter(point.astype(np.float64).ravel(), side) for side in (-np.inf, np.inf))
+        least, most = self.net.intervals(low, high)[-1][2:]
         if least[self.label] > most[rival] or most[self.label] < least[rival]:
             return 1 if least[self.label] > most[rival] else -1
         self.exact += 1
-        if self.exact > MAX_EXACT:
-            raise NotACertificate(f"More than {MAX_EXACT} margins that need exact arithmetic are not computed.")
-        scores = _exact(self.steps, [Fraction(value) for value in point.ravel().tolist()])
-        return (scores[self.label] > scores[rival]) - (scores[self.label] < scores[rival])
+        _need(self.exact <= MAX_EXACT, f"more than {MAX_EXACT} margins would need exact arithmetic")
+        values = [Fraction(value) for value in point.ravel().tolist()]
+        for step in self.steps:
+            weight, sums = step.dense(), [Fraction(bias) for bias in step.bias.tolist()]
+            for i, j in np.argwhere(weight).tolist():
+                sums[i] += Fraction(float(weight[i, j])) * values[j]
+            values = [max(z, Fraction(0)) if relu else z for z, relu in zip(sums, step.relu, strict=True)]
+        return (values[self.label] > values[rival]) - (values[self.label] < values[rival])

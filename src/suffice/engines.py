@@ -88,6 +88,7 @@ class LocalPool:
         self.size = size
         self.packed = _packed(task)
         self.inbox: queue.Queue[tuple[int, subprocess.Popen[bytes], Any]] = queue.Queue()
+        self.listeners: list[threading.Thread] = []
         self.children = [self._start(slot) for slot in range(size)]
         waiting = set(range(size))
         while waiting:
@@ -107,25 +108,23 @@ class LocalPool:
             if child is not self.children[slot] or said == "ready":
                 continue
             if said is None:
-                child.wait()
+                _end(child)
                 self.children[slot] = self._start(slot)
             return slot, said
 
     def close(self) -> None:
         for child in self.children:
-            child.kill()
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
-                with suppress(BrokenPipeError):
-                    if pipe is not None:
-                        pipe.close()
+            _end(child)
+        for listener in self.listeners:
+            listener.join()
 
     def _start(self, slot: int) -> subprocess.Popen[bytes]:
         env = {**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         child = subprocess.Popen(
             [sys.executable, "-m", "suffice.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
         )
-        threading.Thread(target=self._listen, args=(slot, child), daemon=True).start()
+        self.listeners.append(threading.Thread(target=self._listen, args=(slot, child), daemon=True))
+        self.listeners[-1].start()
         with suppress(BrokenPipeError):
             _send(child, self.packed)
         return child
@@ -135,11 +134,21 @@ class LocalPool:
         while True:
             try:
                 said = pickle.load(child.stdout)
-            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            except (EOFError, OSError, pickle.UnpicklingError):
                 said = None
+                child.stdout.close()
             self.inbox.put((slot, child, said))
             if said is None:
                 return
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Its listener then reads the end of its output and stops."""
+    child.kill()
+    child.wait()
+    with suppress(BrokenPipeError):
+        if child.stdin is not None:
+            child.stdin.close()
 
 
 def _packed(task: Task) -> bytes:

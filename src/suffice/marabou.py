@@ -4,8 +4,8 @@ The margin against each rival is asked to be at most zero; a point that Marabou 
 `exact.confirm`. Its "unsat" is reported as its word and is never a certificate: it is known to be wrong on networks
 with tiny non-zero weights (below about 1e-8). A crash, an error or a time-out is Unknown.
 
-The worker, `python -m suffice.marabou`, reads lines of JSON: first the steps of the network, then one query after
-the other, and answers each with a line. Numbers survive that exactly, and nothing in it is code.
+The worker (`marabou_worker`) is told the later steps of the network once and then one query after the other, in
+lines of JSON: numbers survive that exactly, and nothing in it is code.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, 
 
 NAME = "marabou"
 BELOW = 1e-6  # how far below zero to ask, once a point at zero did not flip the label
+WORKER = Path(__file__).with_name("marabou_worker.py")  # by its path: it needs nothing of suffice
 GRACE = 1.0  # seconds that Marabou may overrun its own time-out
 
 
@@ -144,7 +146,7 @@ class _Worker:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "suffice.marabou"],
+            [sys.executable, "-P", str(WORKER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -189,87 +191,3 @@ def _close(pipe: Any) -> None:
         pipe.close()
     except OSError:
         return  # what was still to be said to a dead worker
-
-
-# --- the worker ---
-
-
-def serve() -> None:
-    """Answer queries from standard input until it ends; Marabou's own chatter goes nowhere."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    steps = json.loads(sys.stdin.readline())
-    for line in sys.stdin:
-        print(json.dumps(solve(steps, json.loads(line))), file=answers, flush=True)
-
-
-def solve(steps: Sequence[Any], query: Mapping[str, Any]) -> dict[str, Any]:
-    """One query in a process that Marabou may take down."""
-    from maraboupy import MarabouCore
-
-    encoding = _Encoding(MarabouCore)
-    values = encoding.inputs(query)
-    for step in [query["first"], *steps] if query["first"] else []:
-        values = encoding.step(step, values)
-    encoding.equation(query["margin"]["row"], values, query["margin"]["limit"], "LE")
-    options = MarabouCore.Options()
-    options._verbosity, options._timeoutInSeconds = 0, max(1, query["seconds"])
-    status, found, _ = MarabouCore.solve(encoding.query(), options, "")
-    return {"status": status, "values": [found[i] for i in range(len(query["lower"]))] if found else []}
-
-
-class _Encoding:
-    """Variables, equations and relus in Marabou's terms."""
-
-    def __init__(self, core: Any) -> None:
-        self.core, self.made = core, core.InputQuery()
-        self.lower: list[float | None] = []
-        self.upper: list[float | None] = []
-        self.equations: list[Any] = []
-        self.relus: list[tuple[int, int]] = []
-
-    def variable(self, lower: float | None = None, upper: float | None = None) -> int:
-        self.lower.append(lower)
-        self.upper.append(upper)
-        return len(self.lower) - 1
-
-    def inputs(self, query: Mapping[str, Any]) -> list[int]:
-        values = [self.variable(a, b) for a, b in zip(query["lower"], query["upper"], strict=True)]
-        for line in query["rows"]:
-            self.equation(line["row"], values[: len(line["row"])], line["limit"], "EQ" if line["equal"] else "LE")
-        return values
-
-    def step(self, step: Mapping[str, Any], values: Sequence[int]) -> list[int]:
-        """z = W h + b, and relu(z) where the step has one."""
-        after = []
-        for row, bias, relu in zip(step["weight"], step["bias"], step["relu"], strict=True):
-            z = self.variable()
-            self.equation([*row, -1.0], [*values, z], -bias, "EQ")
-            after.append(self.variable(0.0) if relu else z)
-            self.relus += [(z, after[-1])] if relu else []
-        return after
-
-    def equation(self, row: Sequence[float], values: Sequence[int], limit: float, kind: str) -> None:
-        equation = self.core.Equation(getattr(self.core.Equation, kind))
-        for weight, value in zip(row, values, strict=True):
-            if weight:
-                equation.addAddend(weight, value)
-        equation.setScalar(limit)
-        self.equations.append(equation)
-
-    def query(self) -> Any:
-        self.made.setNumberOfVariables(len(self.lower))
-        for value, (lower, upper) in enumerate(zip(self.lower, self.upper, strict=True)):
-            if lower is not None:
-                self.made.setLowerBound(value, lower)
-            if upper is not None:
-                self.made.setUpperBound(value, upper)
-        for equation in self.equations:
-            self.made.addEquation(equation)
-        for before, after in self.relus:
-            self.core.addReluConstraint(self.made, before, after)
-        return self.made
-
-
-if __name__ == "__main__":
-    serve()

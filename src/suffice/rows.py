@@ -142,7 +142,11 @@ class Journal:
         _lock(self.file, self.path)
         if fresh:
             self.file.truncate(0)
-        self.lines = self._read(rows)
+        try:
+            self.lines = self._read(rows)
+        except InputError:
+            self.close()
+            raise
 
     def _read(self, rows: Sequence[Row]) -> dict[int, dict[str, Any]]:
         """The rows done already; cuts off a torn last line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,8 @@ def run(host: str, port: int, chosen: Sequence[str], workers: int | None, names:
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        with suppress(KeyboardInterrupt):  # uvicorn closes everything, then says that it was interrupted
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def make_app(

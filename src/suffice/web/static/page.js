@@ -137,7 +137,7 @@ function begin(verb) {
 }
 
 function end() {
-  clearInterval(run.timer);
+  clearInterval(run?.timer);
   $("stop").hidden = true;
   $("go").disabled = false;
 }

@@ -1,0 +1,545 @@
+"""Corpora: every row is answered once, whatever happens; audits count exactly; reports are harmless and complete."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import html.parser
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from deadly import Deadly
+from helpers import make_classifier, make_text
+from threadpoolctl import threadpool_info
+
+import suffice as sf
+from suffice import corpus, engines, findings, rows
+from suffice.cli import main
+from suffice.render import corpus as report
+from suffice.rows import Row
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
+
+
+@pytest.fixture(scope="module")
+def small() -> sf.Classifier:
+    return make_classifier(3)
+
+
+@pytest.fixture(scope="module")
+def folder(small, tmp_path_factory) -> str:
+    """The small classifier as a folder, for the command line."""
+    path = tmp_path_factory.mktemp("model")
+    small.save(path)
+    return str(path)
+
+
+def write_texts(path: Path, count: int) -> list[str]:
+    texts = [" ".join(make_text(seed)) for seed in range(count)]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["text"], *([text] for text in texts)])
+    return texts
+
+
+def lines_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def timeless(line: dict) -> dict:
+    """A line without how long it took."""
+    plain = json.loads(json.dumps(line))
+    plain.get("explanation", {}).pop("stats", None)
+    return plain
+
+
+def by_row(lines: list[dict]) -> list[dict]:
+    return sorted(map(timeless, lines), key=lambda line: line["row"])
+
+
+# --- reading ---
+
+
+def read(tmp_path: Path, name: str, data: str | bytes) -> list[Row]:
+    path = tmp_path / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return rows.read_rows(path)
+
+
+def test_csv_rows_are_numbered_from_1_and_may_have_labels_and_names(tmp_path):
+    found = read(tmp_path, "a.csv", '\ufefftext,label,id\n"a, b",positive,x\n"two\nlines",,\n')
+    assert found == [Row(1, "a, b", "positive", "x"), Row(2, "two\nlines", None, "")]
+
+
+def test_jsonl_rows_may_be_lists_of_words_and_files_may_be_gzipped(tmp_path):
+    data = '{"text": "a b", "label": 1, "id": 7}\n\n{"text": ["a", "b"]}\n'
+    assert read(tmp_path, "a.jsonl.gz", gzip.compress(data.encode())) == [Row(1, "a b", "1", 7), Row(2, ("a", "b"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "bad"),
+    [
+        ("a.csv", "text,label\none,two,three\nfine,\n", [1]),
+        ("a.csv", b"text\nbroken \xff bytes\nfine\n", [1]),
+        ("a.jsonl", 'not json\n{"text": "fine"}\n[1]\n{"text": 3}\n{"label": "x"}\n{"text": []}\n', [1, 3, 4, 5, 6]),
+        ("a.jsonl", '{"text": "half \\ud800 a character"}\n{"text": "fine"}\n', [1]),
+    ],
+)
+def test_a_bad_row_is_an_error_and_the_others_are_read(tmp_path, name, data, bad):
+    found = read(tmp_path, name, data)
+    assert [row.number for row in found if row.error] == bad
+    assert "fine" in [row.text for row in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("a.txt", "text\n"), ("a.csv", "words\nx\n"), ("a.csv", ""), ("a.csv", "text\n"), ("a.csv.gz", b"\x1f\x8bno")],
+)
+def test_a_file_that_cannot_be_read_at_all_is_refused(tmp_path, name, data):
+    with pytest.raises(sf.InputError):
+        read(tmp_path, name, data)
+
+
+# --- batch ---
+
+
+def test_every_line_holds_what_explain_says_and_a_certificate_that_is_accepted(small, tmp_path):
+    texts = write_texts(tmp_path / "t.csv", 8)
+    found = corpus.batch(
+        small, tmp_path / "t.csv", tmp_path / "o.jsonl", perturbation=sf.KNNBox(3), certificates=tmp_path / "c"
+    )
+    assert [line["row"] for line in found] == list(range(1, 9))
+    for text, line in zip(texts, found, strict=True):
+        alone = sf.explain(small, text, perturbation=sf.KNNBox(3))
+        assert timeless(line)["explanation"] == timeless({"explanation": alone.to_dict()})["explanation"]
+        saved = tmp_path / line["certificate_file"]
+        assert sf.check(saved, small).kind == "cheapest"
+
+
+def test_bad_rows_become_error_rows_and_the_rest_goes_on(small, tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": ""}\nnonsense\n{"text": "word1"}\n{"text": "word1", "label": "who"}\n{"text": "word2"}\n')
+    found = corpus.batch(small, path, tmp_path / "o.jsonl", perturbation=sf.KNNBox(3))
+    assert ["error" in line for line in found] == [True, True, False, True, False]
+    assert "label0, label1" in found[3]["error"]
+
+
+@pytest.mark.parametrize(("given", "expected"), [("label1", "label1"), ("0", "label0"), ("1", "label1")])
+def test_labels_are_names_or_numbers(small, tmp_path, given, expected):
+    line = corpus.batch(small, [Row(1, "word1", given)], tmp_path / "o", perturbation=sf.KNNBox(3))[0]
+    assert (line["expected"], line["correct"]) == (expected, line["explanation"]["label"] == expected)
+
+
+def test_an_unforeseen_failure_is_one_error_row(small, tmp_path, monkeypatch):
+    def explain(classifier, text, **options):
+        if text == "word1":
+            raise ZeroDivisionError("a bug")
+        return sf.explain(classifier, text, **options)
+
+    monkeypatch.setattr(corpus, "explain", explain)
+    found = corpus.batch(small, [Row(1, "word1"), Row(2, "word2")], tmp_path / "o", perturbation=sf.KNNBox(3))
+    assert found[0]["error"] == "ZeroDivisionError: a bug"
+    assert "explanation" in found[1]
+
+
+def test_two_workers_give_the_same_lines_as_one(small, tmp_path):
+    write_texts(tmp_path / "t.csv", 24)
+    one = corpus.batch(small, tmp_path / "t.csv", tmp_path / "1", perturbation=sf.KNNBox(3))
+    two = corpus.batch(small, tmp_path / "t.csv", tmp_path / "2", perturbation=sf.KNNBox(3), workers=2)
+    assert by_row(two) == by_row(one)
+
+
+def blas_threads(row: Row) -> rows.Reply:
+    """A task that says how many threads the worker's BLAS has."""
+    return rows.Reply({"row": row.number, "threads": [pool["num_threads"] for pool in threadpool_info()]})
+
+
+def test_a_worker_has_one_blas_thread():
+    replies = list(engines.run(blas_threads, [Row(1), Row(2)], workers=2))
+    assert [set(reply.line["threads"]) for reply in replies] == [{1}, {1}]
+
+
+def test_a_worker_that_dies_is_replaced_and_its_row_done(small, tmp_path):
+    texts = [Row(i, f"word{i % 8}") for i in range(1, 9)]
+    calm = corpus.batch(small, texts, tmp_path / "calm", perturbation=sf.KNNBox(3))
+    once = Deadly(3, "word3", str(tmp_path / "died"))
+    found = corpus.batch(small, texts, tmp_path / "o", perturbation=once, workers=2)
+    assert (tmp_path / "died").exists()
+    assert by_row(found) == by_row(calm)
+
+
+def test_a_row_that_kills_every_worker_becomes_an_error_row(small, tmp_path):
+    texts = [Row(i, f"word{i % 8}") for i in range(1, 9)]
+    found = corpus.batch(small, texts, tmp_path / "o", perturbation=Deadly(3, "word3"), workers=2)
+    assert [line["row"] for line in found if "error" in line] == [3]
+    assert found[2]["error"] == "The worker died 2 times on this text."
+
+
+def test_functions_that_workers_cannot_import_are_refused(small, tmp_path):
+    with pytest.raises(sf.InputError, match="importable by name"):
+        corpus.batch(
+            small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), cost=lambda word: 1.0, workers=2
+        )
+
+
+@pytest.mark.parametrize("wrong", [{"workers": 0}, {"workers": True}, {"engine": "abacus"}])
+def test_engines_and_workers_that_do_not_exist_are_refused(small, tmp_path, wrong):
+    with pytest.raises(sf.InputError):
+        corpus.batch(small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), **wrong)
+
+
+# --- resuming ---
+
+
+def started(folder: str, texts: Path, out: Path) -> subprocess.Popen:
+    asked = ["batch", str(texts), "--out", str(out), "--model", folder, "--knn-box", "3", "--workers", "2"]
+    code = "import sys; from suffice.cli import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.Popen([sys.executable, "-c", code, *asked], stderr=subprocess.PIPE)
+
+
+def wait_for(condition, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.005)
+
+
+def count_lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_killed_with_kill_9_twice_it_loses_nothing_and_repeats_nothing(folder, small, tmp_path):
+    texts, out = tmp_path / "t.csv", tmp_path / "o.jsonl"
+    write_texts(texts, 600)
+    before = b""
+    for target in (5, 60):
+        run = started(folder, texts, out)
+        wait_for(lambda run=run, target=target: run.poll() is not None or count_lines(out) >= target)
+        assert run.poll() is None, run.stderr.read()
+        workers = children(run.pid)
+        os.kill(run.pid, signal.SIGKILL)
+        run.communicate()
+        assert len(workers) == 2
+        wait_for(lambda workers=workers: not any(map(alive, workers)))
+        kept = out.read_bytes()
+        assert kept.startswith(before)  # what was there stays as it was
+        before = kept[: kept.rindex(b"\n") + 1]
+        assert before.count(b"\n") < 600
+    with open(out, "ab") as file:
+        file.write(b'{"row": 599, "run": "torn in the mid')  # as if it had been killed while writing
+    last = started(folder, texts, out)
+    _, said = last.communicate()
+    assert last.returncode == 0, said
+    assert out.read_bytes().startswith(before)
+    assert Counter(line["row"] for line in lines_of(out)) == Counter(range(1, 601))
+    plain = corpus.batch(
+        small, texts, tmp_path / "plain", perturbation=sf.KNNBox(3), cost=None, padding="fixed", seconds=60.0, seed=0
+    )
+    assert by_row(lines_of(out)) == by_row(plain)
+
+
+@pytest.mark.parametrize("torn", [b"{", b'{"row": 3, "ru', b"\xff\xfe"])
+def test_a_torn_last_line_is_dropped_and_done_again(small, tmp_path, torn):
+    out, texts = tmp_path / "o", [Row(i, f"word{i}") for i in range(1, 4)]
+    corpus.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    whole = lines_of(out)
+    kept = b"\n".join(out.read_bytes().split(b"\n")[:2]) + b"\n"
+    out.write_bytes(kept + torn)
+    again = corpus.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    assert by_row(again) == by_row(whole) == by_row(lines_of(out))
+    assert out.read_bytes().startswith(kept)
+
+
+def test_a_finished_run_does_nothing_when_started_again(small, tmp_path):
+    out, texts = tmp_path / "o", [Row(1, "word1"), Row(2, "")]
+    corpus.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    before = out.read_bytes()
+    corpus.batch(small, texts, out, perturbation=sf.KNNBox(3), workers=2)
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("change", ["model", "set", "texts", "file"])
+def test_results_of_another_run_are_not_mixed_in(small, tmp_path, change):
+    out, texts, classifier, box = tmp_path / "o", [Row(1, "word1")], small, sf.KNNBox(3)
+    corpus.batch(classifier, texts, out, perturbation=box)
+    if change == "model":
+        classifier = make_classifier(4)
+    elif change == "set":
+        box = sf.KNNBox(2)
+    elif change == "texts":
+        texts = [Row(1, "word2")]
+    else:
+        out.write_text("something else\n")
+    before = out.read_bytes()
+    with pytest.raises(sf.InputError, match="--fresh"):
+        corpus.batch(classifier, texts, out, perturbation=box)
+    assert out.read_bytes() == before
+    assert len(corpus.batch(classifier, texts, out, perturbation=box, fresh=True)) == 1
+
+
+def test_two_runs_cannot_write_one_file(small, tmp_path):
+    first = rows.Journal(tmp_path / "o", "run", [])
+    with pytest.raises(sf.InputError, match="Another run is writing"):
+        rows.Journal(tmp_path / "o", "run", [])
+    first.close()
+    rows.Journal(tmp_path / "o", "run", []).close()
+
+
+def test_progress_counts_rows_and_errors(small, tmp_path):
+    seen = []
+    corpus.batch(
+        small,
+        [Row(1, "word1"), Row(2, "")],
+        tmp_path / "o",
+        perturbation=sf.KNNBox(3),
+        on_row=lambda *n: seen.append(n),
+    )
+    assert seen == [(0, 2, 0), (1, 2, 0), (2, 2, 1)]
+
+
+def test_the_batch_command_says_what_it_did_and_draws_nothing_when_piped(folder, tmp_path, capsys):
+    write_texts(tmp_path / "t.csv", 3)
+    assert (
+        main(["batch", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o"), "--model", folder, "--knn-box", "3"]) == 0
+    )
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"3 texts, 0 errors: {tmp_path / 'o'}\n"
+    assert main(["batch", str(tmp_path / "none.csv"), "--out", str(tmp_path / "o"), "--model", folder]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+# --- audits ---
+
+WORDS = ["word1", "word2", "word3"]
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory) -> tuple[sf.Classifier, list[str], findings.Audit]:
+    classifier, texts = make_classifier(5), [" ".join(make_text(seed)) for seed in range(40)]
+    out = tmp_path_factory.mktemp("audit") / "a.jsonl"
+    listed = [Row(i, text, str(i % 2)) for i, text in enumerate(texts, 1)]
+    found = corpus.audit(
+        classifier, [*listed, Row(41, "")], out, {"one": WORDS[:1], "rest": WORDS[1:]}, perturbation=sf.KNNBox(4)
+    )
+    return classifier, texts, found
+
+
+def test_counts_are_those_of_asking_each_text(audited):
+    classifier, texts, found = audited
+    asked = [sf.bias(classifier, text, WORDS, perturbation=sf.KNNBox(4)) for text in texts]
+    counts = Counter("trivial" if one.trivial else one.status for one in asked)
+    rate = found.overall
+    assert {"dependent", "independent", "trivial"} <= set(counts)
+    assert (rate.dependent, rate.independent, rate.unknown, rate.trivial) == tuple(
+        counts[kind] for kind in ("dependent", "independent", "unknown", "trivial")
+    )
+    assert found.errors == 1
+    for rate in found.by_label:
+        mine = Counter("trivial" if one.trivial else one.status for one in asked if one.label == rate.name)
+        assert (rate.dependent, rate.independent, rate.trivial) == (
+            mine["dependent"],
+            mine["independent"],
+            mine["trivial"],
+        )
+
+
+@pytest.mark.parametrize("kind", ["word", "group"])
+def test_counts_by_word_and_by_group_are_those_of_asking_about_it_alone(audited, kind):
+    classifier, texts, found = audited
+    parts = {word: [word] for word in WORDS} if kind == "word" else {"one": WORDS[:1], "rest": WORDS[1:]}
+    rates = {rate.name: rate for rate in (found.by_word if kind == "word" else found.by_group)}
+    for name, words in parts.items():
+        having = [text for text in texts if set(words) & set(text.split())]
+        asked = [sf.bias(classifier, text, words, perturbation=sf.KNNBox(4)) for text in having]
+        counts = Counter(one.status for one in asked)
+        assert (rates[name].dependent, rates[name].independent) == (counts["dependent"], counts["independent"])
+
+
+def test_the_worst_come_first(audited):
+    order = [findings.ORDER.index(findings.verdict(line)) for line in audited[2].lines]
+    assert order == sorted(order)
+    margins = [
+        line["witness"]["margin"]
+        for line in audited[2].lines
+        if line.get("witness") and len(line["witness"]["changed"]) == 1
+    ]
+    assert margins == sorted(margins)
+    assert len(margins) > 1
+
+
+def test_a_share_with_undecided_texts_is_a_range():
+    assert str(findings.Rate("x", dependent=1, independent=2, unknown=1)) == "1 of 4 (25.0% to 50.0%)"
+    assert str(findings.Rate("x", dependent=1, independent=3)) == "1 of 4 (25.0%)"
+    assert str(findings.Rate("x", trivial=3)) == "none"
+
+
+def line(row: int, text: str, status: str, label: str = "a", question: str = "q") -> dict:
+    plain = {"row": row, "text": text, "label": label, "question": question, "trivial": status == "trivial"}
+    return {**plain, "status": "independent" if status == "trivial" else status, "by_word": [], "by_group": []}
+
+
+def test_a_comparison_says_what_got_worse_and_better_and_which_texts_are_new():
+    old = [line(1, "x", "independent"), line(2, "y", "dependent"), line(3, "z", "trivial"), line(4, "gone", "unknown")]
+    new = [line(1, "x", "dependent"), line(2, "y", "unknown"), line(3, "z", "trivial", "b"), line(4, "new", "trivial")]
+    found = findings.compare(old, new)
+    assert [(one.text, one.before, one.after, one.worse) for one in found.changed] == [
+        ("x", "independent", "dependent", True),
+        ("y", "dependent", "unknown", False),
+        ("z", "trivial", "trivial", False),
+    ]
+    assert (found.same, found.added, found.gone, found.same_question) == (0, 1, 1, True)
+    assert "1 texts got worse, 1 better, 1 only changed their label" in str(found)
+
+
+def test_equal_texts_are_compared_in_order_and_another_question_is_mentioned():
+    old = [line(1, "x", "independent"), line(2, "x", "dependent")]
+    new = [line(5, "x", "independent", question="other"), line(6, "x", "dependent", question="other")]
+    found = findings.compare(old, new)
+    assert (found.changed, found.same, found.same_question) == ((), 2, False)
+    assert "another question" in str(found)
+
+
+# --- the audit command ---
+
+TEXTS = 'text,label\n"word1 word2",label0\n"word4 <script>alert(1)</script>",label1\n"=word5 word1",label0\n"",\n'
+
+
+@pytest.fixture
+def asked(folder, tmp_path) -> list[str]:
+    (tmp_path / "t.csv").write_text(TEXTS, encoding="utf-8")
+    (tmp_path / "p.txt").write_text("[a]\nword1\n[b]\nword2\n", encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("t.csv", "p.txt", "r.html")]
+    return ["audit", files[0], "--protected", files[1], "--report", files[2], "--model", folder, "--knn-box", "6"]
+
+
+def test_the_audit_writes_a_report_a_table_lines_and_evidence(asked, small, tmp_path, capsys):
+    assert main(asked) == 0
+    assert capsys.readouterr().out.startswith("4 texts: ")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    links = Links(page).found
+    certified = [one for one in lines_of(tmp_path / "r.jsonl") if one.get("certificate")]
+    assert links == [one["certificate_file"] for one in sorted(certified, key=findings._badness)]
+    for link in links:
+        assert sf.check(tmp_path / link, small).kind in ("independent", "infeasible")
+    with open(tmp_path / "r.csv", encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert sorted(int(row["row"]) for row in table) == [1, 2, 3, 4]
+    assert "'=word5 word1" in [row["text"] for row in table]
+
+
+class Links(html.parser.HTMLParser):
+    """The links of a page, and its tags."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        self.found += [value for name, value in attrs if name == "href"]
+
+
+def test_the_report_is_harmless_and_needs_nothing_from_elsewhere(asked, tmp_path, capsys):
+    assert main(asked) == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert Links(page).tags["script"] == 1  # its own, which reading it does not need
+    assert "alert(1)" not in page.partition("<script>")[2]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert not any(outside in page for outside in ("http://", "https://", "src=", "@import", "url("))
+
+
+def test_hostile_ids_labels_and_words_stay_text():
+    evil = '"><img src=x onerror=alert(1)>\u202e'
+    bad = line(1, evil, "dependent", label=evil)
+    bad |= {
+        "protected": [{"position": 0, "text": evil, "start": 0, "end": len(evil)}],
+        "witness": {
+            "label": evil,
+            "margin": -1.0,
+            "real_words": True,
+            "text": evil,
+            "changed": [{"position": 0, "word": evil, "became": evil}],
+        },
+        "by_word": [{"name": evil, "status": "dependent"}],
+        "by_group": [{"name": evil, "status": "dependent"}],
+        "certificate_file": 'x" onclick="alert(1)',
+        "expected": evil + "2",
+    }
+    older = [line(1, evil, "independent", label=evil)]
+    page = report.page(findings.summarise([bad], older), evil, [(evil, evil)])
+    assert Links(page).tags["img"] == 0
+    assert "\u202e" not in page
+    assert ' onclick="' not in page
+
+
+def test_fail_on_gives_exit_code_1_only_when_it_happens(asked, tmp_path, capsys):
+    dependent = main([*asked, "--fail-on", "dependent"])
+    assert dependent == int(any(one.get("status") == "dependent" for one in lines_of(tmp_path / "r.jsonl")))
+    assert main([*asked, "--fail-on", "error"]) == 1
+    assert main([*asked, "--fail-on", "unknown"]) == 0
+    capsys.readouterr()
+
+
+def test_compare_shows_what_a_new_model_changed(asked, tmp_path, capsys):
+    assert main(asked) == 0
+    (tmp_path / "r.jsonl").rename(tmp_path / "old.jsonl")
+    make_classifier(8).save(tmp_path / "new")
+    newer = [*asked, "--model", str(tmp_path / "new"), "--compare", str(tmp_path / "old.jsonl")]
+    capsys.readouterr()
+    assert main(newer) in (0, 1)
+    assert "Since the older audit" in capsys.readouterr().out
+    assert "What changed" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    (tmp_path / "old.jsonl").write_text("{}\n")
+    assert main([*newer, "--fresh"]) == 2
+    assert "not a file of results" in capsys.readouterr().err
+
+
+def test_an_audit_of_a_corpus_without_protected_words_says_so(folder, tmp_path, capsys):
+    write_texts(tmp_path / "t.csv", 3)
+    asked = ["audit", str(tmp_path / "t.csv"), "--protected", "nobody", "--report", str(tmp_path / "r.html")]
+    assert main([*asked, "--model", folder, "--knn-box", "3", "--fail-on", "dependent"]) == 0
+    assert "3 with no protected word that may change" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("p.txt", "she\n# a remark\n\nhe # him\n", ["she", "he"]),
+        ("p.txt", "[a]\nshe\n[b]\nhe\nhim\n", {"a": ["she"], "b": ["he", "him"]}),
+        ("p.json", '["she", "he"]', ["she", "he"]),
+        ("p.json", '{"a": ["she"]}', {"a": ["she"]}),
+    ],
+)
+def test_protected_words_are_read_from_text_and_json(tmp_path, name, data, expected):
+    (tmp_path / name).write_text(data)
+    assert corpus.read_protected(str(tmp_path / name)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("p.txt", "# nothing\n"), ("p.json", "{}x"), ("p.json", '{"a": []}'), ("p.json", "[1]")]
+)
+def test_files_that_name_no_words_are_refused(tmp_path, name, data):
+    (tmp_path / name).write_text(data)
+    with pytest.raises(sf.InputError):
+        corpus.read_protected(str(tmp_path / name))

@@ -1,0 +1,325 @@
+"""The page in a real browser: the main path, stopping, choosing words, hostile texts, keyboard alone, a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import LASTING, TEXT, browser, lasting_model, opened, serving
+
+import suffice as sf
+
+ANSWERED = "#actions:not([hidden])"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    folder = lasting_model(tmp_path_factory.mktemp("models") / "lasting")
+    with serving("--model", "sst-fc25", "--model", str(folder), "--workers", "2") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture
+def tab(chromium) -> Iterator[Any]:
+    with opened(chromium, viewport={"width": 1100, "height": 900}) as page:
+        yield page
+
+
+@pytest.fixture
+def page(tab, address) -> Any:
+    """The page as it opens."""
+    tab.goto(address)
+    tab.wait_for_selector("html[data-ready]")
+    return tab
+
+
+def ask(page: Any, text: str = TEXT, size: str = "120") -> None:
+    page.fill("#text", text)
+    page.fill("#size", size)
+    page.click("#go")
+    page.wait_for_selector(ANSWERED)
+
+
+def needed(page: Any) -> list[str]:
+    return [word.strip() for word in page.locator("#words .needed").all_inner_texts()]
+
+
+def word(page: Any, name: str) -> Any:
+    return page.locator("#words button", has_text=name).first
+
+
+def test_a_text_gets_its_words_and_its_proof(page):
+    ask(page)
+    assert needed(page) == ["gripping", "beautifully"]
+    assert page.inner_text("#headline") == "2 of 12 words are enough"
+    assert "proved" in page.inner_text("#badge")
+    assert (page.inner_text("#lower"), page.inner_text("#upper")) == ("2", "2")
+    assert "accepted by the independent checker" in page.inner_text("#scope")
+    assert page.locator("#chart .line").count() == 2
+
+
+def test_a_word_tells_what_it_may_become_and_why_it_is_needed(page):
+    ask(page)
+    word(page, "beautifully").click()
+    told = page.inner_text("#inspector")
+    assert "beautifully is needed" in told
+    assert "May move among" in told
+    assert "Were it free, the label could turn “negative”" in told
+
+
+def test_leaving_a_word_out_and_keeping_one_in_change_the_answer(page):
+    ask(page)
+    word(page, "gripping").click()
+    page.click("#inspector button:has-text('Leave out')")
+    page.wait_for_selector(ANSWERED)
+    assert "gripping" not in needed(page)
+    assert word(page, "gripping").get_attribute("class").split() == ["out"]
+    word(page, "film").click()
+    page.click("#inspector button:has-text('Keep in')")
+    page.wait_for_selector(ANSWERED)
+    assert "film" in needed(page)
+    assert "gripping" not in needed(page)
+    page.click("#inspector button:has-text('Keep in')")  # and back
+    page.wait_for_selector(ANSWERED)
+    assert "film" not in needed(page)
+
+
+def test_protecting_words_asks_whether_they_matter(page):
+    ask(page)
+    word(page, "film").click()
+    page.click("#inspector button:has-text('Protect')")
+    page.wait_for_selector(ANSWERED)
+    assert page.get_attribute("#tab-bias", "aria-selected") == "true"
+    assert page.inner_text("#headline") == "The label does not depend on them"
+    assert "proved independent" in page.inner_text("#badge")
+
+
+def test_the_other_tabs_answer(page):
+    ask(page)
+    page.click("#tab-contrast")
+    page.wait_for_selector(ANSWERED)
+    assert page.locator("#words ins").count() >= 1
+    assert page.locator("#words .changed").count() == page.locator("#words ins").count()
+    page.click("#tab-profile")
+    page.wait_for_selector(".bars")
+    assert page.locator(".bars > div").count() == 5
+    assert "No word is needed up to k =" in page.inner_text("#meaning")
+
+
+def test_a_search_can_be_watched_and_stopped_and_the_best_is_kept(page):
+    page.select_option("#model", "lasting")
+    page.select_option("#kind", "epsilon-ball")
+    page.fill("#text", LASTING)
+    page.fill("#size", "0.1")
+    page.click("#go")
+    page.wait_for_selector("#words:has(.needed) button:not(.needed)")
+    assert page.is_disabled("#go")
+    page.click("#stop")
+    page.wait_for_selector(ANSWERED)
+    assert "proved enough; cheaper may exist" in page.inner_text("#badge")
+    lower, upper = float(page.inner_text("#lower")), float(page.inner_text("#upper"))
+    assert lower < upper < 40
+    assert len(needed(page)) == upper
+    assert page.is_hidden("#stop")
+
+
+def test_a_new_question_takes_the_place_of_a_running_one(page):
+    page.select_option("#model", "lasting")
+    page.select_option("#kind", "epsilon-ball")
+    page.fill("#text", LASTING)
+    page.fill("#size", "0.1")
+    page.click("#go")
+    page.wait_for_selector("#words .needed")
+    page.click("#examples button >> nth=0")
+    page.wait_for_selector(ANSWERED)
+    assert page.locator("#words").inner_text().strip().startswith("A gripping")
+
+
+def test_the_link_holds_the_whole_question(page, address):
+    ask(page)
+    word(page, "gripping").click()
+    page.keyboard.press("x")
+    page.wait_for_selector(ANSWERED)
+    link, words = page.url, needed(page)
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector(ANSWERED)
+    assert page.input_value("#text") == TEXT
+    assert page.input_value("#size") == "120"
+    assert needed(page) == words
+    assert "out" in word(page, "gripping").get_attribute("class")
+
+
+@pytest.mark.parametrize("broken", ["#", "#%%%", "#e30", "#bnVsbA", "#" + "A" * 5000])
+def test_a_broken_link_opens_the_empty_page(tab, address, broken):
+    tab.goto(address + "/" + broken)
+    tab.wait_for_selector("html[data-ready]")
+    assert tab.is_hidden("#answer")
+    assert tab.input_value("#text") == ""
+
+
+def test_answers_are_downloaded(page, tmp_path):
+    ask(page)
+    for kind, name in [("html", "report.html"), ("certificate", "answer.cert"), ("json", "answer.json")]:
+        with page.expect_download() as waiting:
+            page.click(f"#get-{kind}")
+        waiting.value.save_as(tmp_path / name)
+    classifier = sf.load("sst-fc25")
+    assert sf.check(tmp_path / "answer.cert", classifier)
+    read = sf.Explanation.from_json((tmp_path / "answer.json").read_text(encoding="utf-8"))
+    assert [one.text for one in read.words] == ["gripping", "beautifully"]
+
+
+HOSTILE = (
+    "<script>document.title = 'owned'</script> <img src=x onerror=\"document.title='owned'\"> "
+    "</textarea> great film \u202egnihton\u202c ${1} {{2}}"
+)
+
+
+def test_a_hostile_text_stays_text(page):
+    ask(page, HOSTILE)
+    assert page.title() != "owned"
+    assert page.locator("#answer img, #answer script").count() == 0
+    shown = page.locator("#words").inner_text()
+    assert shown.startswith("<script>document.title = 'owned'</script> <img src=x onerror=")
+    assert "\u202e" not in shown
+    word(page, "img").click()
+    assert "img is" in page.inner_text("#inspector")
+
+
+def test_mistakes_are_told_in_words(page):
+    page.fill("#text", "   ")
+    page.click("#go")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "at least one word" in page.inner_text("#problem")
+    page.fill("#text", TEXT)
+    page.fill("#size", "999999")
+    page.click("#go")
+    page.wait_for_selector("#problem:has-text('999999')")
+    assert page.is_enabled("#go")
+
+
+def test_everything_works_with_the_keyboard_alone(page):
+    press = page.keyboard.press
+    press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    press("Tab")
+    page.keyboard.type(TEXT)
+    until(page, "go")
+    press("Enter")
+    page.wait_for_selector(ANSWERED)
+    until(page, "tab-explain")
+    press("Tab")  # the words are one stop, arrows move among them
+    press("ArrowRight")
+    assert page.evaluate("document.activeElement.textContent") == "gripping"
+    assert page.inner_text("#inspector").startswith("gripping is")
+    press("i")
+    page.wait_for_selector(ANSWERED)
+    assert "gripping" in needed(page)
+    assert page.evaluate("document.activeElement.textContent") == "gripping"
+    press("x")
+    page.wait_for_selector(ANSWERED)
+    assert "gripping" not in needed(page)
+    press("Tab")  # into the choices
+    assert page.evaluate("document.activeElement.textContent").startswith("Keep in")
+    page.focus("#tab-explain")
+    press("ArrowRight")
+    page.wait_for_selector(ANSWERED)
+    assert page.get_attribute("#tab-contrast", "aria-selected") == "true"
+
+
+def until(page: Any, name: str) -> None:
+    """Tab until the element with this id has the focus."""
+    for _ in range(30):
+        if page.evaluate("document.activeElement.id") == name:
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab never reached #{name}")
+
+
+def test_focus_can_always_be_seen(page):
+    ask(page)
+    for selector in ("#go", "#tab-explain", "#words button", "#share"):
+        page.focus(selector)
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", selector
+
+
+def test_it_fits_a_phone(chromium, address):
+    with opened(chromium, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True) as phone:
+        phone.goto(address)
+        phone.wait_for_selector("html[data-ready]")
+        ask(phone, TEXT + " extraordinarilyunbreakablelongwordthatgoesonandonandonandon")
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+        word(phone, "gripping").tap()
+        assert "gripping is" in phone.inner_text("#inspector")
+        phone.tap("#inspector button:has-text('Leave out')")
+        phone.wait_for_selector(ANSWERED)
+        assert "gripping" not in needed(phone)
+        for name in ("contrast", "bias", "profile"):
+            phone.tap(f"#tab-{name}")
+            phone.wait_for_selector(ANSWERED)
+            assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_everything_it_loads_is_its_own_and_small(tab, address):
+    loaded: list[Any] = []
+    tab.on("response", lambda one: loaded.append(one))
+    tab.goto(address)
+    tab.wait_for_selector("html[data-ready]")
+    assert all(one.url.startswith(address) for one in loaded)
+    assert len(loaded) <= 8
+    assert sum(len(one.body()) for one in loaded) < 100_000
+
+
+# --- the report, in the same browser ---
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    sf.explain(sf.load("sst-fc25"), TEXT, perturbation=sf.KNNBox(120)).save_html(path)
+    return path
+
+
+def test_the_report_shows_a_words_story_on_hover_and_on_focus(tab, report):
+    tab.goto(report.as_uri())
+    tip = tab.locator(".tip", has_text="gripping is needed")
+    assert tip.is_hidden()
+    tab.hover("mark.word >> nth=0")
+    assert tip.is_visible()
+    tab.mouse.move(0, 0)
+    assert tip.is_hidden()
+    tab.focus("mark.word >> nth=0")
+    assert tip.is_visible()
+    assert "Were it free, the label could turn “negative”" in tip.inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 1000])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_fits_every_width_and_scheme(chromium, report, width, scheme):
+    with opened(chromium, viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
+        page.goto(report.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == {"light": "rgb(250, 248, 244)", "dark": "rgb(17, 20, 26)"}[scheme]
+
+
+def test_the_report_prints(tab, report):
+    tab.goto(report.as_uri())
+    pages = tab.pdf(format="A4")
+    assert pages.startswith(b"%PDF")
+    tab.emulate_media(media="print")
+    assert tab.is_hidden(".hint")
+    assert tab.is_visible("table")
+    tab.emulate_media(media="screen")
