@@ -69,7 +69,7 @@ ROWS = [
     {"verdict"},
     {"exact", "inputs"},
     {"bounds", "attack"},
-    {"program"},
+    {"program", "marabou_worker"},
     {"branch"},
     {"oracles", "milp", "marabou", "restore"},
     {"mistake"},

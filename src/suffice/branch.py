@@ -272,8 +272,8 @@ class Branching:
         """All relus are linear here: better multipliers, or a flip, settle it. False when neither does."""
         if isinstance(node.inputs, Freed):
             return self._finish_freed(node)
-        if not isinstance(node.inputs, Free):
-            return False
+        if not isinstance(node.inputs, Free) or not node.inputs.free.any():
+            return False  # a single point that the rounding error leaves open stays open
         solved = leaf_program(self.form, node.inputs, bounds, node.signs, node.rival)
         if solved is None:
             return False

@@ -53,7 +53,6 @@ SAID = {
     "refuted": "these words do not suffice for it",
     "cheapest": "these words suffice at a cost of {cost}; below {lower}, with {include} and without {exclude}, none do",
 }
-Cut = Callable[[int], None]  # enters side 0 or side 1 of a node, or leaves it (2)
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,12 +177,13 @@ class _Region:
 
     def _nearest(self, table: Floats, special: list[int], k: int) -> list[int]:
         """The k words nearest to the first of the special ones, without these, by the rule of the format."""
-        distance = np.zeros(len(table))
+        gaps, last = table - table[special[0]], min(k + len(special), len(table)) - 1
+        rough = np.einsum("ij,ij->i", gaps, gaps)  # off by a few roundings from the distance that counts
+        near = np.setdiff1d(np.flatnonzero(rough <= np.partition(rough, last)[last] * (1 + 2.0**-30) + TINY), special)
+        distance = np.zeros(len(near))
         for axis in range(table.shape[1]):
-            distance += (table[:, axis] - table[special[0], axis]) ** 2
-        others = np.flatnonzero(~np.isin(np.arange(len(table)), special))
-        near = others[distance[others] <= np.partition(distance[others], k - 1)[k - 1]]
-        return [int(i) for i in near[np.argsort(distance[near], kind="stable")][:k]]
+            distance += gaps[near, axis] ** 2
+        return [int(i) for i in near[np.argsort(distance, kind="stable")][:k]]
 
     def least(self, rows: Floats, states: Sequence[Any]) -> Floats:
         """Least values (n, r) of rows (n or 1, r, inputs) over the sets of n states."""
@@ -364,9 +364,9 @@ class _Checker:
         _need(type(line) is dict, f"here must be an object, not {str(line)[:80]}")
         return line
 
-    def walk(self, visit: Callable[[Any], Cut | None]) -> None:
-        """Read a binary tree in preorder; `visit` gives the cut of an inner node, None for a leaf."""
-        waiting, side = list[tuple[Cut, int]](), 0
+    def walk(self, visit: Callable[[Any], Any]) -> None:
+        """Read a tree in preorder; `visit` gives, for an inner node, what enters its side 0 or 1, or leaves it (2)."""
+        waiting, side = list[Any](), 0
         while side < 2:
             cut = visit(self.take())
             waiting += [(cut, 2), (cut, 1), (cut, 0)] if cut else []
@@ -418,7 +418,7 @@ class _Checker:
         """Read a proof tree; its leaves wait to be checked together."""
         asked, signs, now = (inputs, sign, self.rivals[rival]), np.zeros(len(self.net.relu), dtype=np.int8), [state]
 
-        def visit(line: Any) -> Cut | None:
+        def visit(line: Any) -> Any:
             if "split" in line:
                 u = _int(_fields(line, "split", "a split")[0], 0, len(signs), "the unit")
                 _need(self.net.relu[u] and not signs[u], "only a relu that is not split yet can be split")
@@ -443,7 +443,7 @@ class _Checker:
         inputs = _Restored(self.region.center, costs)
         _need(self.take() == {"prove": "cheapest"}, "here must start the word tree")
 
-        def visit(line: Any) -> Cut | None:
+        def visit(line: Any) -> Any:
             opened, ((name, value),) = self.features & ~held & ~out, line.items()
             if name == "word":
                 _need(opened[_int(value, 0, len(opened), "the word")], "only an open word can be held or out")

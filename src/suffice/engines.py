@@ -226,4 +226,5 @@ def _cluster(size: int) -> dict[str, Any]:
     path = os.pathsep.join(path for path in sys.path if path)
     if os.environ.get("RAY_ADDRESS"):
         return quiet
-    return {**quiet, "num_cpus": size, "include_dashboard": False, "runtime_env": {"env_vars": {"PYTHONPATH": path}}}
+    own = {"address": "local", "num_cpus": size, "include_dashboard": False}
+    return {**quiet, **own, "runtime_env": {"env_vars": {"PYTHONPATH": path}}}

@@ -240,7 +240,12 @@ class Search:
         if witness is not None:
             return self._outcome(finished=True, witness=witness)
         if self.best is None:
-            return self._outcome(finished=False, reason="whether the exclusion can be met is undecided")
+            what = (
+                "whether the exclusion can be met"
+                if self.exclude.any()
+                else "whether the text itself has a clear label"
+            )
+            return self._outcome(finished=False, reason=f"{what} is undecided")
         self._greedy()
         self.push(self.root)
         while self.heap and not self.budget.spent:
