@@ -3,13 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO ?= a warm and funny film , if a little too long
 
-.PHONY: demo test check lint build clean
+.PHONY: demo test check lint build clean browser
 
 demo: .venv/.core
 	@$(BIN)/suffice explain "$(DEMO)" --model sst-fc25 --knn-box 25
 
-test: .venv/.dev
+test: .venv/.dev browser
 	$(BIN)/python -m pytest -n 2
+
+# Debian's chromium for the tests of the page; where it cannot be had, those tests are skipped and say so.
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null 2>&1; } || \
+		echo "no chromium, and it cannot be installed here: the browser tests will be skipped"
 
 check: .venv/.dev lint test
 

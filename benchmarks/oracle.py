@@ -159,20 +159,26 @@ def descent(problem: Problem, seconds: float = 5.0) -> Iterator[tuple[Bools, boo
             free = asked
 
 
-def put(name: str, questions: Sequence[Question], seconds: float) -> list[Answer]:
-    """Each question on its own to one oracle, which is made once per text and not timed."""
-    made: dict[int, Any] = {}
-    answers = []
+def put(names: Sequence[str], questions: Sequence[Question], seconds: float) -> dict[str, list[Answer]]:
+    """Each question on its own to one oracle after the other, so that a busy machine is unfair to none."""
+    told: dict[str, list[Answer]] = {name: [] for name in names}
+    made: dict[str, Any] = {}
+    last: Problem | None = None
     for question in questions:
-        key = id(question.problem)
-        if key not in made:
-            made.clear()
-            made[key] = make_oracle(name, question.problem)
-            made[key].ask(one_word(question.problem)[None], Budget(seconds))  # starts Marabou's process
-        start = time.perf_counter()
-        verdict = made[key].ask(question.free[None], Budget(seconds))[0]
-        answers.append(Answer(verdict, time.perf_counter() - start))
-    return answers
+        if question.problem is not last:
+            last, made = question.problem, {name: started(name, question.problem) for name in names}
+        for name, oracle in made.items():
+            start = time.perf_counter()
+            verdict = oracle.ask(question.free[None], Budget(seconds))[0]
+            told[name].append(Answer(verdict, time.perf_counter() - start))
+    return told
+
+
+def started(name: str, problem: Problem) -> Any:
+    """An oracle that has answered a question, so that Marabou's process runs."""
+    oracle = make_oracle(name, problem)
+    oracle.ask(one_word(problem)[None], Budget(10.0))
+    return oracle
 
 
 def one_word(problem: Problem) -> Bools:
@@ -193,7 +199,7 @@ def put_in_batches(questions: Sequence[Question], seconds: float) -> float:
 
 
 def compare(questions: Sequence[Question], args: argparse.Namespace, report: Report) -> None:
-    told = {name: put(name, questions, args.seconds) for name in args.oracles}
+    told = put(args.oracles, questions, args.seconds)
     for model in [*args.models, "all"]:
         for near in (True, False):
             mine = [i for i, q in enumerate(questions) if model in (q.model, "all") and q.near == near]
@@ -309,7 +315,7 @@ def ablation(questions: Sequence[Question], args: argparse.Namespace, report: Re
     for name, change in WITHOUT.items():
         with ExitStack() as stack:
             stack.enter_context(patch.object(*change))
-            answers = put("bounds", questions, args.seconds)
+            answers = put(["bounds"], questions, args.seconds)["bounds"]
         base = float(rows[0][5]) if rows else sum(a.seconds for a in answers)
         rows.append([name, *_statistics(answers, base)])
     head = ["ours with", "decided", "median ms", "95 % ms", "max s", "total s", "× all"]
@@ -332,7 +338,7 @@ def scale(args: argparse.Namespace, report: Report) -> None:
             easy = [free for free, close in asked if not close][:: max(1, len(asked) // 10)]
             questions += [Question("large", k, row, problem, free, True) for free in near]
             questions += [Question("large", k, row, problem, free, False) for free in easy]
-    told = {name: put(name, questions, 10.0) for name in args.oracles}
+    told = put(args.oracles, questions, 10.0)
     report.say("", f"Large: {classifier!r}, {classifier.network.weights:,} weights.")
     for near in (True, False):
         mine = [i for i, q in enumerate(questions) if q.near == near]

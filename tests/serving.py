@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -28,7 +29,7 @@ def lasting_model(folder: Path) -> Path:
     """A random network that is hard to verify, saved as a folder."""
     rng = np.random.default_rng(1)
     sizes = [40 * 6, 96, 48, 2]
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(itertools.pairwise(sizes))
     layers = [(rng.normal(size=(o, i)) * np.sqrt(2 / i), rng.normal(size=o) * 0.1) for i, o in pairs]
     classifier = sf.Classifier(
         network=sf.Network.dense(layers),
@@ -46,7 +47,9 @@ def serving(*options: str) -> Iterator[str]:
     """`suffice serve` on a free port; yields its address, and sees that it ends without a word of complaint."""
     command = [sys.executable, "-m", "suffice.cli", "serve", "--port", "0", *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as server:
         try:
             assert server.stdout is not None
             found = re.search(r"http://\S+", server.stdout.readline())

@@ -45,7 +45,7 @@ def test_both_verdicts_occur_and_their_certificates_are_accepted(tiny):
     kinds = set()
     for seed in range(12):
         judge = Judge(seed)
-        for perturbation in (judge.perturbation, sf.KNNBox(3), sf.EpsilonBall(0.4, 2)):
+        for perturbation in (judge.perturbation, sf.KNNBox(3), sf.KNNHull(3), sf.EpsilonBall(0.4, 2), sf.Deletion()):
             found = sf.bias(judge.classifier, judge.words, [0, 2], perturbation=perturbation)
             assert found.certificate is not None
             kinds.add((found.status, sf.check(found.certificate, judge.classifier).kind))
@@ -157,3 +157,18 @@ def test_the_command_refuses_what_names_no_words(given, capsys):
     said = capsys.readouterr().err
     assert said.startswith("suffice: ")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_another_oracle_gives_the_same_verdict(seed):
+    judge = Judge(seed)
+    asked = [
+        sf.bias(judge.classifier, judge.words, [0, 1], perturbation=sf.KNNBox(3), oracle=oracle).status
+        for oracle in ("bounds", "milp")
+    ]
+    assert asked[0] == asked[1]
+
+
+def test_a_proof_in_which_no_unit_can_change_sides_is_accepted(sst):
+    found = sf.bias(sst, "she made a brilliant film", ["she"], perturbation=sf.WordSwap({"she": ["he"]}))
+    assert (found.status, found.meta["checked"]) == ("independent", True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import html.parser
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,11 +19,13 @@ from pathlib import Path
 import pytest
 from deadly import Deadly
 from helpers import make_classifier, make_text
+from rich.console import Console
 from threadpoolctl import threadpool_info
 
 import suffice as sf
 from suffice import corpus, engines, findings, rows
 from suffice.cli import main
+from suffice.render import auditors
 from suffice.render import corpus as report
 from suffice.rows import Row
 
@@ -256,6 +260,17 @@ def test_killed_with_kill_9_twice_it_loses_nothing_and_repeats_nothing(folder, s
     assert by_row(lines_of(out)) == by_row(plain)
 
 
+def test_ctrl_c_stops_it_with_one_line_and_it_can_go_on(folder, tmp_path):
+    texts, out = tmp_path / "t.csv", tmp_path / "o.jsonl"
+    write_texts(texts, 600)
+    run = started(folder, texts, out)
+    wait_for(lambda: run.poll() is not None or count_lines(out) >= 3)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate()
+    assert (run.returncode, said.decode()) == (3, "suffice: stopped; the same command goes on where this one was\n")
+    assert 3 <= len({line["row"] for line in lines_of(out)}) < 600
+
+
 @pytest.mark.parametrize("torn", [b"{", b'{"row": 3, "ru', b"\xff\xfe"])
 def test_a_torn_last_line_is_dropped_and_done_again(small, tmp_path, torn):
     out, texts = tmp_path / "o", [Row(i, f"word{i}") for i in range(1, 4)]
@@ -293,6 +308,13 @@ def test_results_of_another_run_are_not_mixed_in(small, tmp_path, change):
         corpus.batch(classifier, texts, out, perturbation=box)
     assert out.read_bytes() == before
     assert len(corpus.batch(classifier, texts, out, perturbation=box, fresh=True)) == 1
+
+
+def test_a_function_with_other_code_is_another_question(small, tmp_path):
+    names = [corpus.Auditing(small, sf.KNNBox(3), function).run for function in (str.istitle, str.isupper)]
+    names += [corpus.Auditing(small, sf.KNNBox(3), lambda word: word == "a").run]
+    names += [corpus.Auditing(small, sf.KNNBox(3), lambda word: word == "b").run]
+    assert len(set(names)) == 4
 
 
 def test_two_runs_cannot_write_one_file(small, tmp_path):
@@ -543,3 +565,17 @@ def test_files_that_name_no_words_are_refused(tmp_path, name, data):
     (tmp_path / name).write_text(data)
     with pytest.raises(sf.InputError):
         corpus.read_protected(str(tmp_path / name))
+
+
+# --- the bar ---
+
+
+def test_on_a_terminal_the_bar_shows_rows_rate_and_time_left_and_elsewhere_nothing():
+    shown, quiet = io.StringIO(), io.StringIO()
+    with auditors.bar(Console(file=shown, force_terminal=True, width=120), "explaining") as report:
+        for done in range(5):
+            report(done, 8, 1)
+    assert re.search(r"explaining.*4/8.*texts/s, 1 errors.*(\d:\d\d:\d\d|-:--:--)", shown.getvalue())
+    with auditors.bar(Console(file=quiet), "explaining") as report:
+        assert report is None
+    assert quiet.getvalue() == ""

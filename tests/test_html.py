@@ -209,7 +209,7 @@ def test_an_answer_read_from_json_makes_a_page_too(answer):
 HOSTILE = [
     "<script>alert(1)</script> great film",
     "</style><img src=x onerror=alert(1)> great film",
-    "\" onmouseover=\"alert(1)\" ' autofocus onfocus='alert(1) great film",
+    '" onmouseover="alert(1)" \' autofocus onfocus=\'alert(1) great film',
     "--></title></main><!-- great &lt;b&gt; film &amp;",
     "great \u202emlif\u202c \u2066film\u2069 \x1b[31m \x00",
     "javascript:alert(1) {{7*7}} ${7*7} %s great film `",
@@ -231,7 +231,9 @@ def test_hostile_texts_stay_text(classifier, text):
 def reading(source: str) -> str:
     """The text as a reader sees it, without what shows only on hover."""
     start = source.index('<p class="reading"')
-    shown = re.sub(r'<span class="tip"[^>]*>(?:<span>.*?</span>)*</span>', "", source[start : source.index("</p>", start)])
+    shown = re.sub(
+        r'<span class="tip"[^>]*>(?:<span>.*?</span>)*</span>', "", source[start : source.index("</p>", start)]
+    )
     return "".join(Page(shown + "</p>").said)
 
 

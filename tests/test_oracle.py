@@ -29,8 +29,8 @@ from hypothesis import strategies as st
 
 from suffice import bounds, branch, milp, oracles
 from suffice.bounds import Form, hidden, margin_rows, plain
-from suffice.inputs import Free
 from suffice.errors import ModelError
+from suffice.inputs import Free
 from suffice.milp import MilpOracle
 from suffice.network import Dense, Network, Relu
 from suffice.oracles import BoundsOracle

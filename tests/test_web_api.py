@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -153,21 +154,22 @@ def test_a_client_that_leaves_without_a_stream_frees_its_worker_too(address):
 
 
 def test_a_worker_that_dies_is_replaced(folder):
-    with serving("--model", "sst-fc25", "--model", str(folder), "--workers", "1") as address:
-        with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
-            with stream(client, lasting()) as response:
-                told = events(response)
-                next(data for kind, data in told if kind == "progress")
-                kill_workers()
-                kind, data = list(told)[-1]
-            assert (kind, data["message"]) == ("failed", "the worker died; try again")
-            assert ask(client).json()["status"] == "optimal"
+    models = ("--model", "sst-fc25", "--model", str(folder))
+    with (
+        serving(*models, "--workers", "1") as address,
+        httpx.Client(base_url=address, timeout=60, trust_env=False) as client,
+    ):
+        with stream(client, lasting()) as response:
+            told = events(response)
+            next(data for kind, data in told if kind == "progress")
+            kill_workers()
+            kind, data = list(told)[-1]
+        assert (kind, data["message"]) == ("failed", "the worker died; try again")
+        assert ask(client).json()["status"] == "optimal"
 
 
 def kill_workers() -> None:
     """The workers are the grandchildren of this process that run the multiprocessing's spawn."""
-    import signal
-
     mine = os.getpid()
     parents = {pid: parent for pid, parent, _ in processes()}
     for pid, parent, command in processes():

@@ -153,7 +153,7 @@ class Repair:
 
     def __str__(self) -> str:
         if self.sufficed:
-            return f"The {len(self.given)} given words already suffice for the label {self.label!r} (proved)."
+            return f"The given words already suffice for the label {self.label!r} (proved)."
         return f"{self._doubt()} {self._extension()}"
 
     def _doubt(self) -> str:

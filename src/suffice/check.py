@@ -9,8 +9,8 @@ be. Interval bounds over the whole region (every feature free), widened by G, bo
 outputs counts as exact. Back through relu and step it becomes A'W, A' being A times slopes in [0, 1] less multipliers:
 the doubles for it change the form by at most (1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A·shift
 by 2.1 n_out u of the same. At the input |A'W||x| <= 1.01 (|A| + |beta|)·size again, and a support function is off by
-(5.1 n_in + 20) u times that (the worst is the knapsack: gains are differences, their order may be off by a rounding).
-Adding up takes 2 L + 4 additions of sums below 5.1 S for L steps. All that is below (5.2 n + 11 L + 48) u S, n being
+(5.1 n_in + 24) u times that (the worst is the knapsack: gains are differences, their order may be off by a rounding).
+Adding up takes 2 L + 4 additions of sums below 5.1 S for L steps. All that is below (5.2 n + 11 L + 52) u S, n being
 the most inputs plus outputs of a step; G = 6 (n + 2 L + 32) u. S starts at TINY (1 + all sizes): times G, more than
 underflow takes from 2^60 products. Beyond HUGE nothing is proved.
 
@@ -43,6 +43,7 @@ from suffice.network import Bools, Floats, Ints, Step
 
 ROUND, TINY, HUGE, WHOLE = 2.0**-53, 2.0**-800, 2.0**800, 2**53  # doubles hold whole numbers up to WHOLE
 CHUNK, BATCH = 400_000, 1024  # numbers and leaves worked on at a time
+EXACT = np.vectorize(Fraction, otypes=[object])  # arrays of fractions
 # What goes beyond these is not read: bytes unpacked (256 more for a line), in the header, in another line (and 100 for
 # each number that a step takes or gives); numbers in the points of a region; margins that need fractions.
 MAX_TEXT, MAX_HEADER, MAX_LINE, MAX_POINTS, MAX_EXACT = 2**29, 2**23, 2**20, 3 * 10**7, 200
@@ -166,7 +167,8 @@ class _Region:
         lookup, pad, unknown = classifier.lookup, classifier.pad, classifier.lookup[classifier.unknown]
         if self.kind in ("knn-box", "knn-hull"):
             k = _int(_fields(data, "kind k", "the set")[1], 0, len(lookup) - 2, "k")
-            near = {i: self._nearest(classifier.table, [i, lookup[pad], unknown], k) for i in set(own)}
+            axes = np.ascontiguousarray(classifier.table.T)
+            near = {i: self._nearest(axes, [i, lookup[pad], unknown], k) for i in set(own)}
             return [[i, *near[i]] if feature else [i] for i, feature in zip(own, features, strict=True)]
         _need(self.kind == "word-swap" or data == {"kind": "deletion"}, "the format knows no such perturbation set")
         swaps = dict.fromkeys(tokens, [pad]) if self.kind == "deletion" else _fields(data, "kind swaps", "the set")[1]
@@ -175,15 +177,13 @@ class _Region:
         places = [[lookup.get(w, lookup.get(w.lower(), unknown)) for w in words] for words in listed]
         return [[i, *others] for i, others in zip(own, places, strict=True)]
 
-    def _nearest(self, table: Floats, special: list[int], k: int) -> list[int]:
+    def _nearest(self, axes: Floats, special: list[int], k: int) -> list[int]:
         """The k words nearest to the first of the special ones, without these, by the rule of the format."""
-        gaps, last = table - table[special[0]], min(k + len(special), len(table)) - 1
-        rough = np.einsum("ij,ij->i", gaps, gaps)  # off by a few roundings from the distance that counts
-        near = np.setdiff1d(np.flatnonzero(rough <= np.partition(rough, last)[last] * (1 + 2.0**-30) + TINY), special)
-        distance = np.zeros(len(near))
-        for axis in range(table.shape[1]):
-            distance += gaps[near, axis] ** 2
-        return [int(i) for i in near[np.argsort(distance, kind="stable")][:k]]
+        distance, last = np.zeros(axes.shape[1]), min(k + len(special), axes.shape[1]) - 1
+        for axis in axes:
+            distance += (axis - axis[special[0]]) ** 2
+        near = np.setdiff1d(np.flatnonzero(distance <= np.partition(distance, last)[last]), special)
+        return [int(i) for i in near[np.argsort(distance[near], kind="stable")][:k]]
 
     def least(self, rows: Floats, states: Sequence[Any]) -> Floats:
         """Least values (n, r) of rows (n or 1, r, inputs) over the sets of n states."""
@@ -286,7 +286,7 @@ class _Net:
             if push is not None:
                 rows, weight = rows - push[:, None, self.parts[k]], weight + np.abs(push[:, None, self.parts[k]])
             total, size = total + rows @ step.bias, size + weight @ self.known[k][1]
-            rows = np.asarray(rows.reshape(-1, rows.shape[-1]) @ step.weight).reshape(*rows.shape[:2], -1)
+            rows = (rows.reshape(-1, len(step.bias)) @ step.weight).reshape(*rows.shape[:2], step.weight.shape[1])
         total = total + inputs.least(rows, states)
         return np.where(np.isfinite(total) & (size <= HUGE), total - self.gamma * size, -np.inf)
 
@@ -350,13 +350,15 @@ class _Checker:
         self.settle()
         self.number += 1
         _need(next(self.lines, self) is self, "nothing may follow the evidence")
-        words = ", ".join(f"{head['text'][i]!r} ({i})" for i in np.flatnonzero(about)) or "none"
+        claim, places = head["claim"], np.flatnonzero(about).tolist()
+        words = ", ".join(f"{head['text'][i]!r} ({i})" for i in places) or "none"
+        data = {k: v for k, v in head["perturbation"].items() if isinstance(v, int | float | str)}
         sentence = (
             f"Proved for the classifier {head['model'][:16]} in exact real arithmetic, if {len(head['features'])} words"
-            f" may change within their sets ({json.dumps(head['perturbation'])[:80]}): the label is {head['label']!r},"
-            f" and {SAID[kind].format(**head['claim'])}: {words}."
+            f" may change within their sets ({data}): the label is {head['label']!r}, and {SAID[kind].format(**claim)}:"
+            f" {words}."
         )
-        cost, lower, places = head["claim"].get("cost"), head["claim"].get("lower"), np.flatnonzero(about).tolist()
+        cost, lower = claim.get("cost"), claim.get("lower")
         return Checked(kind, head["label"], tuple(places), cost, lower, None is not cost == lower, sentence)
 
     def take(self) -> Any:
@@ -454,7 +456,7 @@ class _Checker:
                 self._counterexample(value, out)
             else:
                 start, rival, budget = _fields(_fields(line, "restoration", "this line")[0], "start rival budget", name)
-                point = self._point(self.features & ~held, *_fields(start, "changed vectors", "start"))
+                point = self._point(start, self.features & ~held).astype(np.float64)
                 _need(_int(budget, 0, WHOLE, "budget") >= lower - 1 - costs[held].sum(), "the budget is too low")
                 self._tree(rival, inputs, -1.0, (point, opened, budget // inputs.unit))
             return None
@@ -463,25 +465,22 @@ class _Checker:
 
     def _counterexample(self, data: Any, allowed: Bools) -> None:
         """An allowed input at which the rival's score is at least the label's."""
-        if "shares" not in data:
-            changed, vectors, rival = _fields(data, "changed vectors rival", "a counterexample")
-            point = self._point(allowed, changed, vectors)
-        else:
-            changed, shares, rival = _fields(data, "changed shares rival", "a counterexample")
-            _need(self.region.kind == "knn-hull", "only points of a hull can be given by shares")
-            point, places = self.region.center.astype(object), np.flatnonzero(_mask(changed, allowed, "changed"))
-            rows = _numbers(shares, (len(places), self.region.points.shape[1]), "shares", 0.0).tolist()
-            for place, row in zip(places, rows, strict=True):
-                corners = [[Fraction(x) for x in corner] for corner in self.region.points[place].tolist()]
-                mixed = sum(np.array(c) * Fraction(share) for share, c in zip(row, corners, strict=True))
-                point[place] = mixed / sum(map(Fraction, row))
-        _need(self._sign(point, self.rivals[rival]) <= 0, "the label keeps its lead at this point")
+        point = self._point(data, allowed, "rival")
+        _need(self._sign(point, self.rivals[data["rival"]]) <= 0, "the label keeps its lead at this point")
 
-    def _point(self, allowed: Bools, changed: Any, vectors: Any) -> Floats:
-        """The text with other vectors at the changed words, each in its word's set."""
-        point, places = self.region.center.copy(), np.flatnonzero(_mask(changed, allowed, "changed")).tolist()
-        point[places] = _array(vectors, point[places].size, "vectors").reshape(-1, point.shape[1])
-        _need(all(self.region.holds(place, point[place]) for place in places), "a vector is not in its word's set")
+    def _point(self, data: Any, allowed: Bools, more: str = "") -> Any:
+        """The text with other vectors at changed words, each in its word's set, or the exact mean of its corners."""
+        kind = "shares" if "shares" in data else "vectors"
+        changed, given, *_ = _fields(data, f"changed {kind} {more}", "a point")
+        point, places = self.region.center.astype(object), np.flatnonzero(_mask(changed, allowed, "changed")).tolist()
+        if kind == "vectors":
+            point[places] = vectors = _array(given, point[places].size, kind).reshape(-1, point.shape[1])
+            _need(all(map(self.region.holds, places, vectors)), "a vector is not in its word's set")
+            return point
+        _need(self.region.kind == "knn-hull", "only points of a hull can be given by shares")
+        shares = EXACT(_numbers(given, (len(places), self.region.points.shape[1]), kind, 0.0))
+        for place, row in zip(places, shares, strict=True):
+            point[place] = row @ EXACT(self.region.points[place]) / row.sum()
         return point
 
     def _sign(self, point: Any, rival: int) -> int:
@@ -492,10 +491,9 @@ class _Checker:
             return 1 if least[self.label] > most[rival] else -1
         self.exact += 1
         _need(self.exact <= MAX_EXACT, f"more than {MAX_EXACT} margins would need exact arithmetic")
-        values = [Fraction(value) for value in point.ravel().tolist()]
+        values = EXACT(point.ravel())
         for step in self.steps:
-            weight, sums = step.dense(), [Fraction(bias) for bias in step.bias.tolist()]
-            for i, j in np.argwhere(weight).tolist():
-                sums[i] += Fraction(float(weight[i, j])) * values[j]
-            values = [max(z, Fraction(0)) if relu else z for z, relu in zip(sums, step.relu, strict=True)]
-        return (values[self.label] > values[rival]) - (values[self.label] < values[rival])
+            weight, sums = step.dense(), EXACT(step.bias)
+            np.add.at(sums, np.nonzero(weight)[0], EXACT(weight[np.nonzero(weight)]) * values[np.nonzero(weight)[1]])
+            values = np.where(step.relu & (sums < 0), 0, sums)
+        return int(values[self.label] > values[rival]) - int(values[self.label] < values[rival])

@@ -12,7 +12,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -180,6 +180,21 @@ def run_attribute(args: argparse.Namespace) -> int:
     return PROVED if result.complete else UNDECIDED
 
 
+def stoppable(command: Command) -> Command:
+    """Ctrl-C ends a long run with one line: what is done is on the disk."""
+
+    @wraps(command)
+    def run(args: argparse.Namespace) -> int:
+        try:
+            return command(args)
+        except KeyboardInterrupt:
+            print("suffice: stopped; the same command goes on where this one was", file=sys.stderr)
+            return UNDECIDED
+
+    return run
+
+
+@stoppable
 def run_batch(args: argparse.Namespace) -> int:
     classifier = models.load(args.model)
     options = {key: value for key, value in _settings(args).items() if key != "perturbation"}
@@ -192,6 +207,7 @@ def run_batch(args: argparse.Namespace) -> int:
     return PROVED
 
 
+@stoppable
 def run_audit(args: argparse.Namespace) -> int:
     page = Path(args.report)
     check_folders(args.report)

@@ -147,8 +147,12 @@ def _question(task: Explaining | Auditing) -> dict[str, Any]:
 
 
 def _named(function: Callable[..., Any]) -> str:
+    """A name for a function that changes when its code does."""
     kind = getattr(function, "__module__", None) or type(function).__module__
-    return f"{kind}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    code = getattr(function, "__code__", None)
+    plain = [] if code is None else [repr(value) for value in code.co_consts if isinstance(value, str | float)]
+    body = "" if code is None else digest({"code": code.co_code.hex(), "names": [*code.co_names, *plain]})
+    return f"{kind}.{getattr(function, '__qualname__', type(function).__qualname__)} {body}"
 
 
 def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:

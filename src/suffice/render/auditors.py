@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from rich.console import Console
 from rich.padding import Padding
@@ -57,7 +58,7 @@ def show_profile(console: Console, result: Profile) -> None:
         if item.enters is not None or item.needed is not None:
             _say(console, _growth(item, result.parameter))
     _say(console, str(result), "green")
-    _foot(console, result.explanations[-1])
+    _foot(console, replace(result.explanations[-1], stats=result.stats))
 
 
 def _growth(item: Growth, name: str) -> str:

@@ -20,9 +20,10 @@ BADGES = {
 }
 STYLE = """
 .suffice .audit { display: grid; gap: 1.5rem; }
+.suffice .audit .card { display: grid; gap: .9rem; min-width: 0; }
 .suffice .counts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; }
 .suffice .wide { overflow-x: auto; }
-.suffice .filter { display: none; gap: .5rem; flex-wrap: wrap; margin-bottom: 1rem; }
+.suffice .filter { display: none; gap: .5rem; flex-wrap: wrap; }
 .suffice .scripted .filter { display: flex; }
 .suffice .filter input, .suffice .filter select { font: inherit; padding: .35rem .6rem; color: inherit;
   background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
@@ -79,8 +80,8 @@ def _summary(audit: Audit, title: str, facts: Sequence[tuple[str, str]]) -> str:
     lines = "".join(f"<p class='soft small'>{say(name)}: {say(value)}</p>" for name, value in facts)
     return (
         f'<section class="card"><p class="eyebrow">suffice audit</p><h1>{say(title)}</h1>'
-        f"<p>Dependent: {say(rate)} of the texts that hold a protected word that may change.</p>"
-        f'<p class="counts">{pills}</p><p class="soft">{say(audit)}</p>{lines}</section>'
+        f"<p>Dependent: {say(rate)} texts that hold a protected word that may change.</p>"
+        f'<p class="counts">{pills}</p><div>{lines}</div></section>'
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from suffice.explanation import Change, Detail, Explanation
+from suffice.flip import Contrast
 from suffice.text import Text
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -94,6 +95,23 @@ def meaning(result: Explanation) -> str:
             return f"While the marked words stay, no allowed change of the others can change the label {label}."
 
 
+def turned(result: Contrast) -> str:
+    """What a flip means; the words themselves are shown in the text."""
+    label = quoted(result.label)
+    if result.flip is None:
+        return (
+            f"Whatever the allowed changes of all the words, the label stays {label}."
+            if result.status == "none"
+            else "No flip was found, and none was ruled out. More time may settle it."
+        )
+    count = len(result.positions)
+    which = "this word" if count == 1 else f"these {count} words"
+    what = f"Changing {which} turns {label} into {quoted(result.flip.label)}"
+    shown = "" if result.flip.real else " The words shown are the nearest real ones to where the changed words moved."
+    rest = "no cheaper change does" if result.status == "optimal" else f"at least {result.lower_bound:g} must be spent"
+    return f"{what}; {rest}.{shown}"
+
+
 def price(result: Explanation) -> str:
     """Cost and bound in a sentence."""
     if not math.isfinite(result.cost):
@@ -133,9 +151,10 @@ def may_become(detail: Detail, perturbation: Mapping[str, Any]) -> str:
     return f"{lead}: {names}{more}"
 
 
-def counterexample(result: Explanation, flip: Change) -> str:
-    """What happens when a needed word is free as well."""
-    moves = [_move(result, flip, i) for i in range(len(flip.positions))]
+def counterexample(result: Explanation, position: int, flip: Change) -> str:
+    """What happens when a needed word is free as well; its own change comes first."""
+    order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
+    moves = [_move(result, flip, place) for place in order]
     shown = moves[:MOVES] if len(moves) > MOVES + 1 else moves
     rest = f" and {len(moves) - len(shown)} more changes" if len(shown) < len(moves) else ""
     return f"Were it free, the label could turn {quoted(flip.label)}: {', '.join(shown)}{rest}."
@@ -153,7 +172,7 @@ def _move(result: Explanation, flip: Change, place: int) -> str:
 def reason(result: Explanation, detail: Detail) -> str:
     """Why a word of the explanation is needed; nothing for free words and for those that were asked for."""
     if detail.flip is not None:
-        return counterexample(result, detail.flip)
+        return counterexample(result, detail.position, detail.flip)
     asked = detail.position in result.meta.get("include", ())
     if detail.position in result.positions and result.status == "optimal" and not asked:
         return "No cheaper set does without it or another word."

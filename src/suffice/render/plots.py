@@ -132,7 +132,9 @@ def _finish(figure: Figure, axes: Any, title: str, scale: str, legend: bool = Tr
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(LIGHT["line"])
     if legend:
-        axes.set_ylim(bottom=0)
         axes.margins(y=0.15)
+        axes.set_ylim(bottom=0)
+        axes.yaxis.get_major_locator().set_params(integer=True)
+    if legend and len(axes.get_lines()) > 1:
         axes.legend(frameon=False, labelcolor=LIGHT["soft"], fontsize=9)
     return figure

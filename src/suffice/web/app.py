@@ -27,6 +27,7 @@ from suffice.web.guard import Guard, Refusal
 from suffice.web.pool import Pool
 
 STATIC = Path(__file__).parent / "static"
+DEFAULT = "sst-fc25"  # offered first, as on the command line
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -80,7 +81,7 @@ def folders(chosen: Sequence[str]) -> dict[str, str]:
     found = {Path(name).resolve().name if Path(name).is_dir() else name: name for name in chosen}
     if len(found) < len(chosen):
         raise InputError("Two of the models have the same name.")
-    return found or {name: name for name in models.bundled()}
+    return found or {name: name for name in sorted(models.bundled(), key=lambda name: (name != DEFAULT, name))}
 
 
 class Routes:

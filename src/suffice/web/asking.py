@@ -132,7 +132,9 @@ class Asking:
         """What the page gets: the same dictionary, a sentence, details, and what can be downloaded."""
         key = self.desk.shelf.put(data)
         files = {"json": True, "html": data.get("html") is not None, "certificate": data["certificate"] is not None}
-        shown: dict[str, Any] = {name: data[name] for name in ("result", "shown", "sentence") if name in data}
+        shown: dict[str, Any] = {
+            name: data[name] for name in ("result", "shown", "sentence", "meaning") if name in data
+        }
         return {"id": key, "files": [name for name, there in files.items() if there], **shown}
 
 

@@ -144,7 +144,8 @@ def contrast(question: Payload, send: Send) -> Payload:
     model, text, rest = _common(question)
     send("text", _seen(model, text))
     STOP.running = True
-    return _answer(sf.contrast(model, text, on_progress=reporter(send), **rest))
+    result = sf.contrast(model, text, on_progress=reporter(send), **rest)
+    return {**_answer(result), "meaning": phrases.turned(result)}
 
 
 def bias(question: Payload, send: Send) -> Payload:

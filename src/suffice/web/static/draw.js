@@ -54,7 +54,7 @@ export function paint({ needed = [], changes = new Map(), marks = {}, current = 
     word.classList.toggle("struck", is.changed);
     word.setAttribute("aria-current", String(position === current));
     word.setAttribute("aria-label", [word.textContent, ...said(is)].join(", "));
-    if (is.changed) word.after(element("ins", changes.get(position)));
+    if (changes.get(position)) word.after(element("ins", changes.get(position)));
   }
 }
 
@@ -131,7 +131,7 @@ export function growth(result) {
   const steps = element("div", "", { class: "steps-row" });
   result.steps.forEach((step, i) => {
     const bar = element("i");
-    bar.style.height = `${(costs[i] / top) * 85}%`;
+    bar.style.height = `${(costs[i] / top) * 8}rem`;
     const column = element("div");
     column.append(element("b", format(costs[i]) + (result.explanations[i].status === "optimal" ? "" : "?")), bar);
     bars.append(column);

@@ -129,6 +129,7 @@ function begin(verb) {
   $("scope").hidden = $("actions").hidden = true;
   $("gauge").hidden = verb === "bias" || verb === "profile";
   $("stop").hidden = false;
+  $("chart").toggleAttribute("hidden", false);
   $("go").disabled = true;
   shown = { needed: [], changes: new Map(), words: [] };
   repaint(true);
@@ -187,6 +188,7 @@ function answered(data, verb) {
   if (verb !== "bias" && verb !== "profile" && last.upper !== null && last.lower !== null) run.records.push(last);
   draw.bounds(run.records, seconds);
   $("gauge").hidden ||= !run.records.length;
+  $("chart").toggleAttribute("hidden", run.records.length < 3);
   SHOW[verb](data, result);
   downloads(data);
   repaint(false);
@@ -201,7 +203,7 @@ const SHOW = {
     $("meaning").textContent = said.meaning;
     draw.scope(said.scope);
   },
-  contrast({ sentence }, result) {
+  contrast({ meaning }, result) {
     shown = { needed: [], changes: changes(result.flip), words: [] };
     const count = result.positions.length;
     const some = `${count} changed ${count === 1 ? "word flips" : "words flip"} it`;
@@ -212,7 +214,7 @@ const SHOW = {
       none: { tone: "good", sign: "✓", text: "proved: no allowed change flips the label" },
       unknown: { tone: "warn", sign: "?", text: "undecided" },
     }[result.status]);
-    $("meaning").textContent = sentence;
+    $("meaning").textContent = meaning;
   },
   bias({ sentence }, result) {
     shown = { needed: [], changes: changes(result.witness), words: [] };
@@ -235,7 +237,8 @@ const SHOW = {
   },
 };
 
-const changes = (flip) => new Map(flip ? flip.positions.map((position, i) => [position, flip.words[i]]) : []);
+// what the changed words become; nothing where they are deleted
+const changes = (flip) => new Map(flip ? flip.positions.map((position, i) => [position, question.kind === "deletion" ? "" : flip.words[i]]) : []);
 
 function downloads({ id, files }) {
   const names = { html: "report.html", certificate: "answer.cert", json: "answer.json" };

@@ -1,0 +1,216 @@
+"""Make every picture in docs/images from the running program: python docs/screenshots.py [NAME ...]
+
+Needs Debian's chromium and the package playwright; the fonts fonts-inter and fonts-noto-core make them prettier.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+
+import suffice as sf
+from suffice.render import plots, terminal
+
+IMAGES = Path(__file__).parent / "images"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FILM = "A gripping, beautifully acted film that never quite loses its nerve"
+REVIEW = (
+    "I went in expecting very little and came out grinning. The story is simple, a retired teacher takes in a stray "
+    "dog and slowly lets people back into her life, but the writing is patient and the performances are wonderful. "
+    "There are a few slow scenes in the middle and the music is sometimes too loud, yet the last twenty minutes are so "
+    "warm and so honest that I forgave everything. Not a perfect film, but one I will watch again."
+)
+ANSWERED = "#actions:not([hidden])"
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    command = [sys.executable, "-m", "suffice.cli", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        yield server.stdout.readline().split()[3]
+        server.send_signal(signal.SIGINT)
+
+
+class Studio:
+    """A browser, a server, and where pictures go."""
+
+    def __init__(self, chromium: Any, address: str, folder: Path) -> None:
+        self.chromium, self.address, self.folder = chromium, address, folder
+
+    @contextmanager
+    def page(self, width: int = 1000, height: int = 800, **settings: Any) -> Iterator[Any]:
+        page = self.chromium.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5, **settings)
+        page.set_default_timeout(60_000)
+        yield page
+        page.close()
+
+    @contextmanager
+    def asked(self, text: str, size: str, model: str = "sst-fc25", kind: str = "knn-box", **view: Any) -> Iterator[Any]:
+        with self.page(**view) as page:
+            page.goto(self.address)
+            page.wait_for_selector("html[data-ready]")
+            page.select_option("#model", model)
+            page.select_option("#kind", kind)
+            page.fill("#text", text)
+            if kind != "deletion":
+                page.fill("#size", size)
+            page.click("#go")
+            yield page
+
+
+def page_answer(studio: Studio, path: Path) -> None:
+    with studio.asked(FILM, "120") as page:
+        page.wait_for_selector(ANSWERED)
+        page.locator("#words button", has_text="beautifully").click()
+        page.mouse.move(0, 0)
+        page.screenshot(path=path, clip=bottom(page, "#gauge"))
+
+
+def page_live(studio: Studio, path: Path) -> None:
+    with studio.asked(REVIEW, "0.3", "imdb-fc100", "epsilon-ball") as page:
+        page.wait_for_selector("#stop:not([hidden])")
+        page.wait_for_timeout(6000)
+        page.locator("#answer").screenshot(path=path)
+
+
+def page_flip(studio: Studio, path: Path) -> None:
+    with studio.asked(
+        "too slow , too long and too little happens , but the music is good", "", kind="deletion"
+    ) as page:
+        page.wait_for_selector(ANSWERED)
+        page.click("#tab-contrast")
+        page.wait_for_selector(ANSWERED)
+        page.mouse.move(0, 0)
+        page.locator("#answer").screenshot(path=path)
+
+
+def page_growth(studio: Studio, path: Path) -> None:
+    with studio.asked(FILM, "120") as page:
+        page.wait_for_selector(ANSWERED)
+        page.click("#tab-profile")
+        page.wait_for_selector(".bars")
+        page.mouse.move(0, 0)
+        page.locator("#answer").screenshot(path=path)
+
+
+def page_phone(studio: Studio, path: Path) -> None:
+    with studio.asked(FILM, "120", width=390, height=844, is_mobile=True, color_scheme="dark") as page:
+        page.wait_for_selector(ANSWERED)
+        page.locator("#words button", has_text="gripping").click()
+        page.locator("#answer").scroll_into_view_if_needed()
+        page.evaluate("document.querySelector('#answer').scrollIntoView()")
+        page.screenshot(path=path)
+
+
+def report(studio: Studio, path: Path) -> None:
+    _report(studio, path, "light")
+
+
+def report_dark(studio: Studio, path: Path) -> None:
+    _report(studio, path, "dark")
+
+
+def _report(studio: Studio, path: Path, scheme: str) -> None:
+    file = studio.folder / "report.html"
+    sf.explain(sf.load("imdb-fc100"), REVIEW, perturbation=sf.KNNBox(15)).save_html(file)
+    with studio.page(width=960, color_scheme=scheme) as page:
+        page.goto(file.as_uri())
+        page.hover("mark.word >> nth=4")
+        page.screenshot(path=path, clip=bottom(page, "dl.scope"))
+
+
+def bottom(page: Any, last: str) -> dict[str, float]:
+    """From the top of the page to the end of an element, and a little air."""
+    box = page.locator(last).bounding_box()
+    size = page.viewport_size
+    page.set_viewport_size({"width": size["width"], "height": int(box["y"] + box["height"] + 200)})
+    box = page.locator(last).bounding_box()
+    return {"x": 0, "y": 0, "width": size["width"], "height": box["y"] + box["height"] + 24}
+
+
+def terminal_answer(studio: Studio, path: Path) -> None:
+    """The same words and colours as in a terminal, in a frame."""
+    classifier = sf.load("sst-fc25")
+    result = sf.explain(classifier, FILM, perturbation=sf.KNNBox(120))
+    console = Console(record=True, width=84, force_terminal=True, color_system="truecolor", file=io.StringIO())
+    terminal.show_explanation(console, result, classifier.predict(result.text))
+    code = console.export_html(inline_styles=True, code_format="{code}")
+    command = escape(f'$ suffice explain "{FILM}" --knn-box 120')
+    with studio.page(width=1000, height=400) as page:
+        page.set_content(FRAME.format(command=command, code=restyled(code)))
+        page.locator("main").screenshot(path=path, omit_background=True)
+
+
+def restyled(code: str) -> str:
+    """Rich's colours for light paper, on dark glass."""
+    code = re.sub(r"background-color: #000080", "background-color: #2f5bc4", code)
+    return (
+        code.replace("color: #7f7f7f", "color: #9aa4b2")
+        .replace("color: #008000", "color: #7fd3a4")
+        .replace("color: #c0c0c0", "color: #fff")
+    )
+
+
+FRAME = """<style>
+body {{ margin: 0; background: transparent; }}
+main {{ width: 920px; background: #151922; border-radius: 14px; padding: 18px 26px 4px;
+  color: #e6e9ee; font: 14.5px/1.6 "JetBrains Mono", "Noto Sans Mono", monospace; }}
+pre {{ margin: 0; font: inherit; white-space: pre; }}
+i {{ display: inline-block; width: 12px; height: 12px; border-radius: 6px; background: #38404e; margin-right: 7px; }}
+.c {{ color: #9aa4b2; margin: 14px 0 10px; }}
+</style><main><div><i></i><i></i><i></i></div><pre class="c">{command}</pre><pre>{code}</pre></main>"""
+
+
+def plot_profile(studio: Studio, path: Path) -> None:
+    grown = sf.profile(sf.load("sst-fc25"), FILM, sf.KNNBox, [15, 40, 80, 120, 180, 250])
+    plots.profile(grown).savefig(path, dpi=150)
+
+
+def plot_bounds(studio: Studio, path: Path) -> None:
+    records: list[plots.Record] = []
+    model = sf.load("twitter-cnn25")
+    text = REVIEW.partition("but the writing")[0]
+    sf.explain(model, text, perturbation=sf.EpsilonBall(0.3, 2), on_progress=lambda *one: records.append(one))
+    plots.bounds(records).savefig(path, dpi=150)
+
+
+PICTURES: dict[str, Callable[[Studio, Path], None]] = {
+    "terminal": terminal_answer,
+    "page": page_answer,
+    "page-live": page_live,
+    "page-flip": page_flip,
+    "page-growth": page_growth,
+    "page-phone": page_phone,
+    "report": report,
+    "report-dark": report_dark,
+    "plot-profile": plot_profile,
+    "plot-bounds": plot_bounds,
+}
+
+
+def main(wanted: list[str]) -> None:
+    IMAGES.mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder, served() as address, sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        studio = Studio(chromium, address, Path(folder))
+        for name in wanted or PICTURES:
+            PICTURES[name](studio, IMAGES / f"{name}.png")
+            print(IMAGES / f"{name}.png")
+        chromium.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
