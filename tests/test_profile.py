@@ -154,3 +154,11 @@ def test_the_command(capsys):
     assert main(["profile", text, "--steps", "5,x"]) == 2
     assert main(["profile", text, "--deletion"]) == 2
     capsys.readouterr()
+
+
+def test_the_command_saves_a_plot(capsys, tmp_path):
+    saved = tmp_path / "p.svg"
+    assert main(["profile", "a dull film", "--steps", "5,50", "--plot", str(saved)]) == 0
+    assert "<svg" in saved.read_text(encoding="utf-8")
+    assert main(["profile", "a dull film", "--plot", str(tmp_path / "nowhere" / "p.svg")]) == 2
+    capsys.readouterr()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -106,6 +109,15 @@ def test_every_character_of_the_text_is_printed_once_and_in_order(answer):
 def test_joiners_stay_and_marks_do_not():
     assert phrases.visible("می\u200cخواهم 👩\u200d👧\n\t") == "می\u200cخواهم 👩\u200d👧\n\t"
     assert phrases.visible("a\u200e\u2028b\ud83d") == "a\ufffd\ufffdb\ufffd"
+
+
+@pytest.mark.parametrize(("options", "shown"), [([], "caf?"), (["--json"], "café")])
+def test_a_terminal_that_is_not_unicode_is_no_reason_to_fail(options, shown):
+    command = [sys.executable, "-m", "suffice.cli", "explain", "café great film", "--deletion", *options]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert shown in done.stdout.decode("utf-8")
 
 
 # --- the live line ---

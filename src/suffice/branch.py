@@ -37,6 +37,7 @@ from suffice.verdict import Budget, Proved, Refuted, Unknown, Verdict
 
 BATCH = 256  # subproblems per round
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
+STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 6  # of slope and multiplier ascent per subproblem
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
@@ -103,6 +104,7 @@ class _Question:
     roots: list[_Node]
     open: list[_Node] = field(default_factory=list)
     spent: int = 0
+    stuck: int = 0
     answer: Verdict | Restorable | None = None
 
 
@@ -166,6 +168,8 @@ class Branching:
         if question.open:
             worst = min(node.bound for node in question.open)
             return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}")
+        if question.stuck:
+            return Unknown("the margin is too close to zero to be decided")
         return Proved(tuple(_tree(root) for root in question.roots))
 
     def _hardest(self) -> list[_Node]:
@@ -252,7 +256,9 @@ class Branching:
         if node.loss.any() or _word(self.form, node) is not None:
             question.open.append(node)
         elif not self._finish(node, bounds) and question.answer is None:
-            question.answer = Unknown("the margin is too close to zero to be decided")
+            question.stuck += 1
+            if question.stuck == STUCK:
+                question.answer = Unknown("the margin is too close to zero to be decided")
 
     def _split(self, node: _Node, depth: int) -> list[_Node]:
         """Children of a node, on one word or on up to `depth` relus at once."""

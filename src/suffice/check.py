@@ -171,8 +171,9 @@ class _Region:
             near = {i: self._nearest(axes, [i, lookup[pad], unknown], k) for i in set(own)}
             return [[i, *near[i]] if feature else [i] for i, feature in zip(own, features, strict=True)]
         _need(self.kind == "word-swap" or data == {"kind": "deletion"}, "the format knows no such perturbation set")
-        swaps = dict.fromkeys(tokens, [pad]) if self.kind == "deletion" else _fields(data, "kind swaps", "the set")[1]
-        _need(all(type(words) is list for words in swaps.values()), "swaps must be lists of words")
+        swaps = {t: [pad] for t in tokens} if self.kind == "deletion" else _fields(data, "kind swaps", "the set")[1]
+        right = all(type(words) is list and {*map(type, words)} <= {str} for words in swaps.values())
+        _need(right, "swaps must be lists of words")
         listed = [dict.fromkeys(w for w in swaps.get(t, swaps.get(t.lower(), [])) if w != t) for t in tokens]
         places = [[lookup.get(w, lookup.get(w.lower(), unknown)) for w in words] for words in listed]
         return [[i, *others] for i, others in zip(own, places, strict=True)]
@@ -258,9 +259,9 @@ class _Net:
         weight, bias, self.floor = steps[-1].dense(), steps[-1].bias, TINY * (1 + spread)
         self.rows, self.constants = weight[label] - weight, bias[label] - bias
         self.sizes = self.known[-1][1][label] + self.known[-1][1] + self.floor
-        ends = np.cumsum([0, *(len(step.bias) for step in steps[:-1])]).tolist()
-        self.parts = [slice(*pair) for pair in zip(ends, ends[1:], strict=False)]
-        self.relu = np.concatenate([step.relu for step in steps])[: ends[-1]]
+        self.relu = np.concatenate([step.relu for step in steps[:-1]] or [np.zeros(0, dtype=bool)])
+        ends = np.cumsum([len(step.bias) for step in steps[:-1]]).tolist()
+        self.parts = [slice(end - len(step.bias), end) for end, step in zip(ends, steps, strict=False)]
         self.width = max(terms, region.points[..., 0].size)
 
     def intervals(self, low: Floats, high: Floats) -> list[tuple[Floats, ...]]:
@@ -335,7 +336,7 @@ class _Checker:
 
     def run(self) -> Checked:
         """Check the header, the evidence for its claim, and that nothing follows."""
-        head = self.take()
+        self.number, head = 1, next(self.lines, dict[str, Any]())
         kind, about, free, costs = self._header(head)
         if kind in ("infeasible", "refuted"):
             _need(all(self._sign(self.region.center, j) >= 0 for j in self.rivals.values()), "the text's label differs")
@@ -379,7 +380,7 @@ class _Checker:
 
     def _header(self, head: Any) -> tuple[str, Bools, Bools, Any]:
         """The kind of claim, the words it is about, the free words, and the costs, once all fits the classifier."""
-        if type(head.get("certificate")) is not int or head["certificate"] != 1:
+        if type(head) is not dict or type(head.get("certificate")) is not int or head["certificate"] != 1:
             raise NotACertificate("Line 1 is not the header of a certificate of format 1.")
         names = "certificate model text perturbation features label claim"
         _, model, tokens, data, features, label, claim = _fields(head, names, "the header")

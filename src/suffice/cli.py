@@ -44,6 +44,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; every expected failure is one line on standard error and exit code 2."""
     args = build_parser().parse_args(argv)
+    _any_text(sys.stdout, getattr(args, "json", False))
     command: Command = args.run
     try:
         return command(args)
@@ -54,6 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PROVED
     except OSError as error:
         return _complain(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+
+
+def _any_text(stream: Any, json: bool) -> None:
+    """Let any text out of a stream that is not UTF-8: JSON as UTF-8, for people with question marks."""
+    if getattr(stream, "encoding", "utf-8").lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
+        stream.reconfigure(**({"encoding": "utf-8"} if json else {"errors": "replace"}))
 
 
 def _complain(message: str) -> int:

@@ -41,6 +41,8 @@ def _solve(
     from scipy.optimize import linprog  # takes long to import and is rarely needed
 
     objective, splits, owners = _linear_view(form, bounds, signs, rival)
+    if not columns.matrix.shape[1]:
+        return None  # nothing is free
     cost, constraint = objective[0] @ columns.matrix, -(splits[0] @ columns.matrix)
     limit = splits[1] + splits[0] @ columns.base
     found = linprog(

@@ -81,6 +81,11 @@ class Node:
     children: tuple[Node, Node] | None = None  # with the word held, with the word out
 
     @property
+    def settled(self) -> bool:
+        """Closed, or split into children that stand for it."""
+        return self.reason is not None or self.children is not None
+
+    @property
     def open(self) -> Bools:
         return ~(self.held | self.out)
 
@@ -145,6 +150,7 @@ class Search:
         self.best: tuple[Bools, Proved] | None = None
         self.root = Node(self.include, self.exclude | ~problem.features, costs.of(self.include))
         self.heap: list[tuple[int, int, int, Node]] = []
+        self.in_hand: list[Node] = []
         self.counter = 0
 
     # --- asking ---
@@ -220,7 +226,10 @@ class Search:
         """No explanation costs less than this."""
         if self.counter == 0:
             return self.root.lower
-        return min([self.upper, *(entry[0] for entry in self.heap), *(node.lower for node in self.stuck)])
+        open_ = [entry[0] for entry in self.heap] + [
+            node.lower for node in (*self.stuck, *self.in_hand) if not node.settled
+        ]
+        return min([self.upper, *open_])
 
     @property
     def limit(self) -> int:
@@ -270,7 +279,10 @@ class Search:
 
     def round(self) -> None:
         """Take the nodes with the lowest bounds, close what can be closed, split the rest."""
-        nodes = [heapq.heappop(self.heap)[3] for _ in range(min(BATCH, len(self.heap)))]
+        nodes = [entry[3] for entry in heapq.nsmallest(BATCH, self.heap)]
+        self.in_hand = nodes  # before they leave the heap: the lower bound must hold whenever we are interrupted
+        for _ in nodes:
+            heapq.heappop(self.heap)
         self.stats["nodes"] += len(nodes)
         before = self.upper
         for node in self._rule_out(self._with_starts(self._attack_out(nodes))):
@@ -300,10 +312,10 @@ class Search:
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
-        node.children = (held, out)
-        for child in node.children:
+        for child in (held, out):
             if not self._closed_at_sight(child):
                 self.push(child)
+        node.children = (held, out)  # last: until its children are on the heap, the node stands for them
 
     # --- closing nodes ---
 

@@ -1,0 +1,1166 @@
+"""The checker: what it accepts is true, whoever wrote the certificate; what is no certificate is refused quickly."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import copy
+import gzip
+import inspect
+import itertools
+import json
+import sys
+import tracemalloc
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+
+import suffice as sf
+from suffice import perturb
+from suffice.check import Checked, check
+from suffice.classifier import Classifier
+from suffice.errors import NotACertificate, Rejected, SufficeError
+from suffice.network import Network
+from suffice.perturb import Ball, Box, Choice, Hull, Region
+
+CHECK = sys.modules["suffice.check"]
+MUTANTS = 2400  # at least 2,000 per run
+Lines = list[dict[str, Any]]
+
+
+# --- writing certificates by hand ---
+
+
+def array(values: Any, kind: str = "f8") -> dict[str, str]:
+    return {kind: base64.b64encode(np.asarray(values, dtype="<" + kind).tobytes()).decode()}
+
+
+def leaf(alpha: Sequence[float] | None = (), beta: dict[int, float] | None = None) -> dict[str, Any]:
+    slopes = None if alpha is None else array(alpha, "f4")
+    return {"leaf": {"alpha": slopes, "beta": {str(u): b for u, b in (beta or {}).items()}}}
+
+
+def header(classifier: Classifier, text: list[str], perturbation: Any, claim: dict[str, Any], **more: Any) -> Any:
+    return {
+        "certificate": 1,
+        "model": classifier.digest,
+        "text": text,
+        "perturbation": perturbation,
+        "features": list(range(len(text))),
+        "label": classifier.predict(text).label,
+        "claim": claim,
+        **more,
+    }
+
+
+def against(rival: str) -> dict[str, str]:
+    return {"prove": "sufficient", "rival": rival}
+
+
+def cheapest(positions: list[int], lower: int, costs: Sequence[int]) -> dict[str, Any]:
+    claim = {"kind": "cheapest", "positions": positions, "costs": list(costs), "unit": "1", "include": [], "exclude": []}
+    return {**claim, "cost": sum(costs[i] for i in positions), "lower": lower}
+
+
+def pack(lines: Sequence[Any]) -> bytes:
+    return gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode(), mtime=0)
+
+
+def verdict(lines: Sequence[Any], classifier: Classifier, packed: bool = False) -> Checked | SufficeError:
+    try:
+        return check(pack(lines) if packed else SimpleNamespace(lines=tuple(lines)), classifier)
+    except (Rejected, NotACertificate) as error:
+        return error
+
+
+def rejection(lines: Sequence[Any], classifier: Classifier) -> Rejected:
+    found = verdict(lines, classifier)
+    assert isinstance(found, Rejected), found
+    return found
+
+
+# --- tiny classifiers whose margin one can read off ---
+
+
+def classifier_of(network: Network, vectors: dict[str, Any], length: int) -> Classifier:
+    words = {"<PAD>": [0.0], "<UNK>": [0.0], **{word: np.atleast_1d(v).tolist() for word, v in vectors.items()}}
+    size = max(map(len, words.values()))
+    table = [[*v, *[0.0] * (size - len(v))] for v in words.values()]
+    labels = [f"label{i}" for i in range(network.outputs)]
+    return Classifier(network, table, list(words), labels, length)
+
+
+def hat(lift: float) -> Classifier:
+    """One word x; margin = lift + relu(x + 1) - 2 relu(x) + relu(x - 1), which is lift outside [-1, 1], more inside."""
+    hidden = ([[1.0], [1.0], [1.0]], [1.0, 0.0, -1.0])
+    return classifier_of(Network.dense([hidden, ([[1.0, -2.0, 1.0], [0.0, 0.0, 0.0]], [lift, 0.0])]), {"a": 0.0}, 1)
+
+
+def needs_beta(lift: float) -> Classifier:
+    """One word x; margin = lift + 2 relu(x) - relu(x + 9) + 9, which is lift + |x| for x in [-2, 2]."""
+    hidden = ([[1.0], [1.0]], [0.0, 9.0])
+    return classifier_of(Network.dense([hidden, ([[2.0, -1.0], [0.0, 0.0]], [lift + 9.0, 0.0])]), {"a": 0.0}, 1)
+
+
+def both(threshold: float = 1.5, classes: int = 2) -> Classifier:
+    """Two words of value 1; margin = sum - threshold: with deletion both of them are needed."""
+    rows = [[1.0, 1.0], *[[0.0, 0.0]] * (classes - 1)]
+    return classifier_of(Network.dense([(rows, [-threshold, *[0.0] * (classes - 1)])]), {"a": 1.0, "b": 1.0}, 2)
+
+
+BALL = {"kind": "epsilon-ball", "eps": 2.0, "p": "inf"}
+GONE = {"kind": "deletion"}
+SUFFICIENT = {"kind": "sufficient", "positions": []}
+
+
+def hat_lines(classifier: Classifier) -> Lines:
+    first, second = leaf([0, 0, 0]), leaf([1, 0, 1])
+    return [header(classifier, ["a"], BALL, SUFFICIENT), against("label1"), {"split": 1}, first, second]
+
+
+def beta_lines(classifier: Classifier, low: float = 1.0, high: float = 1.0) -> Lines:
+    split = [{"split": 0}, leaf([0, 0], {0: low}), leaf([0, 0], {0: high})]
+    return [header(classifier, ["a"], BALL, SUFFICIENT, label="label0"), against("label1"), *split]
+
+
+def both_lines(classifier: Classifier, lower: int = 2, budget: int = 1, **claim: Any) -> Lines:
+    proofs = [line for rival in classifier.labels[1:] for line in (against(rival), leaf())]
+    start = {"changed": [0, 1], "vectors": array([0.0, 0.0])}
+    restoration = {"restoration": {"start": start, "rival": "label1", "budget": budget}}
+    head = header(classifier, ["a", "b"], GONE, {**cheapest([0, 1], lower, [1, 1]), **claim}, label="label0")
+    return [head, *proofs, {"prove": "cheapest"}, restoration, leaf()]
+
+
+def test_a_proof_by_splitting_is_accepted():
+    found = check(SimpleNamespace(lines=hat_lines(hat(0.1))), hat(0.1))
+    assert (found.kind, found.label, found.positions, found.optimal) == ("sufficient", "label0", (), False)
+    assert "real arithmetic" in found.sentence
+    assert hat(0.1).digest[:16] in found.sentence
+    assert "epsilon-ball" in found.sentence
+    assert repr(found) == "<Checked sufficient: 'label0', words ()>"
+
+
+def test_the_same_proof_of_a_false_claim_is_rejected_at_its_first_leaf():
+    assert rejection(hat_lines(hat(-0.1)), hat(-0.1)).line == 4
+
+
+def test_without_the_split_the_bound_is_not_enough():
+    for slopes in ([0, 0, 0], [1, 0, 1], [0.5, 0.5, 0.5], None):
+        lines = [*hat_lines(hat(0.1))[:2], leaf(slopes)]
+        assert rejection(lines, hat(0.1)).line == 3
+
+
+def test_multipliers_of_splits_count():
+    assert isinstance(verdict(beta_lines(needs_beta(0.1)), needs_beta(0.1)), Checked)
+    assert rejection(beta_lines(needs_beta(0.1), low=0.0), needs_beta(0.1)).line == 4
+    assert rejection(beta_lines(needs_beta(0.1), high=0.0), needs_beta(0.1)).line == 5
+    assert rejection(beta_lines(needs_beta(-0.1)), needs_beta(-0.1)).line == 4
+
+
+def test_a_negative_multiplier_is_no_multiplier():
+    assert rejection(beta_lines(needs_beta(0.1), low=-1.0), needs_beta(0.1)).line == 4
+
+
+def test_splits_that_contradict_the_bounds_close_a_leaf():
+    lines = [*beta_lines(needs_beta(0.1))[:2], {"split": 1}, leaf([0, 0]), *beta_lines(needs_beta(0.1))[2:]]
+    assert isinstance(verdict(lines, needs_beta(0.1)), Checked)  # relu(x + 9) is always on: its first side is empty
+
+
+def test_an_optimal_set_is_accepted_with_its_cost():
+    found = check(pack(both_lines(both())), both())
+    assert (found.positions, found.cost, found.lower, found.optimal) == ((0, 1), 2, 2, True)
+    assert repr(found) == "<Checked optimal: 'label0', words (0, 1), cost 2, none below 2>"
+
+
+def test_a_lower_bound_below_the_cost_is_not_optimal():
+    found = check(pack(both_lines(both(), lower=1)), both())
+    assert not found.optimal
+    assert found.lower == 1
+
+
+@pytest.mark.parametrize(
+    ("threshold", "changes", "line"),
+    [
+        (1.5, {"lower": 3}, 1),  # more than the cost
+        (1.5, {"cost": 1, "lower": 1}, 1),  # not the sum
+        (1.5, {"positions": [0], "cost": 1, "lower": 1}, 3),  # the other word flips it
+        (1.5, {"exclude": [0]}, 1),
+        (1.5, {"include": [0], "positions": [1], "cost": 1, "lower": 1}, 1),
+        (1.5, {"costs": [1, 0], "cost": 1, "lower": 1}, 1),
+        (1.5, {"costs": [1, True]}, 1),
+        (1.5, {"costs": [1, 1.0]}, 1),
+        (1.5, {"costs": [1]}, 1),
+        (1.5, {"unit": 1}, 1),
+        (1.5, {"budget": 0}, 5),  # says too little
+        (1.5, {"budget": 2}, 6),  # does not hold
+        (1.5, {"budget": 1.0}, 5),
+        (0.5, {}, 6),  # one word is enough
+        (2.5, {}, 3),  # the text does not even have the label
+    ],
+)
+def test_a_false_claim_about_cost_is_rejected(threshold, changes, line):
+    classifier = both(threshold)
+    assert rejection(both_lines(classifier, **changes), classifier).line == line
+
+
+def test_every_rival_has_its_proof_in_order():
+    classifier = both(classes=3)
+    lines = both_lines(classifier)
+    assert isinstance(verdict(lines, classifier), Checked)
+    assert rejection(lines[:3] + lines[5:], classifier).line == 4
+    assert rejection([lines[0], *lines[3:5], *lines[1:3], *lines[5:]], classifier).line == 2
+
+
+def test_restoring_in_two_cases_is_accepted():
+    lines = both_lines(both())
+    picked = [*lines[:-1], {"pick": 0}, leaf(), leaf()]
+    assert isinstance(verdict(picked, both()), Checked)
+    assert rejection(picked[:-1], both()).line == 8  # the other case is missing
+    assert rejection([*picked, leaf()], both()).line == 9  # one too many
+
+
+def word_tree(*nodes: dict[str, Any]) -> Lines:
+    return [*both_lines(both())[:3], {"prove": "cheapest"}, *nodes]
+
+
+def attack(changed: list[int], rival: str = "label1") -> dict[str, Any]:
+    return {"changed": changed, "vectors": array([0.0] * len(changed)), "rival": rival}
+
+
+def test_a_word_tree_of_attacks_and_costs_is_accepted():
+    nodes = [{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}, {"attack": attack([0])}]
+    assert isinstance(verdict(word_tree(*nodes), both()), Checked)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "line"),
+    [
+        ([{"cost": True}], 5),  # nothing is held yet
+        ([{"word": 0}, {"cost": True}], 6),
+        ([{"attack": attack([0])}], 5),  # word 0 is open
+        ([{"word": 0}, {"attack": attack([0])}], 6),  # word 0 is held
+        ([{"word": 0}, {"word": 0}], 6),
+        ([{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}], 9),  # word 0 out is missing
+        ([{"word": 0}, {"word": 1}, {"cost": 1}], 7),
+        ([{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([])}], 8),  # the text keeps its label
+        ([{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1], "label0")}], 8),
+        ([{"word": 2}], 5),
+    ],
+)
+def test_a_word_tree_that_does_not_cover_or_does_not_hold_is_rejected(nodes, line):
+    assert rejection(word_tree(*nodes), both()).line == line
+
+
+def point_lines(classifier: Classifier, claim: dict[str, Any], point: dict[str, Any], **more: Any) -> Lines:
+    return [header(classifier, ["a", "b"], GONE, claim, **more), {"point": point}]
+
+
+def test_a_counterexample_refutes_and_shows_infeasibility():
+    refuted = verdict(point_lines(both(), {"kind": "refuted", "positions": [0]}, attack([1])), both())
+    assert isinstance(refuted, Checked)
+    assert "do not suffice" in refuted.sentence
+    infeasible = verdict(point_lines(both(), {"kind": "infeasible", "exclude": [1]}, attack([1])), both())
+    assert isinstance(infeasible, Checked)
+    assert infeasible.positions == (1,)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        attack([0]),  # a fixed word
+        {**attack([1]), "vectors": array([0.25])},  # not a choice
+        {**attack([1]), "vectors": array([0.0, 0.0])},
+        {**attack([1]), "vectors": array([np.nan])},
+        {**attack([1]), "rival": "label0"},
+        {**attack([1]), "rival": None},
+        {**attack([1]), "more": 1},
+        {"changed": [1], "shares": [[0.0, 1.0]], "rival": "label1"},  # not a hull
+    ],
+)
+def test_a_counterexample_that_is_none_is_rejected(point):
+    assert rejection(point_lines(both(), {"kind": "refuted", "positions": [0]}, point), both()).line == 2
+
+
+def test_a_tie_at_the_text_is_a_counterexample_and_no_label_of_a_losing_class():
+    tie = both(2.0)
+    claim = {"kind": "refuted", "positions": [0, 1]}
+    assert isinstance(verdict(point_lines(tie, claim, attack([]), label="label0"), tie), Checked)
+    assert isinstance(verdict(point_lines(tie, claim, attack([], "label0"), label="label1"), tie), Checked)
+    lost = point_lines(both(), claim, attack([], "label0"), label="label1")
+    assert rejection(lost, both()).line == 1
+
+
+def test_a_mixture_of_corners_is_taken_exactly():
+    """Margin 1/3 - x over the hull of 0 and 1: the mean with weights 2 and 1 is a tie, which no double would be."""
+    network = Network.dense([([[-3.0], [0.0]], [1.0, 0.0])])
+    classifier = classifier_of(network, {"a": 0.0, "b": 1.0}, 1)
+    hull, claim = {"kind": "knn-hull", "k": 1}, {"kind": "refuted", "positions": []}
+
+    def lines(shares: list[float]) -> Lines:
+        point = {"changed": [0], "shares": [shares], "rival": "label1"}
+        return [header(classifier, ["a"], hull, claim), {"point": point}]
+
+    assert isinstance(verdict(lines([2, 1]), classifier), Checked)
+    assert isinstance(verdict(lines([2.0, 1.0 + 2**-52]), classifier), Checked)
+    for wrong in ([2.0, 1.0 - 2**-53], [2 + 2**-51, 1], [0, 0], [-1, 2], [1], [1, 1, 1], [2**60 + 1, 2**60]):
+        assert rejection(lines(wrong), classifier).line == 2
+
+
+@pytest.mark.parametrize(("p", "inside"), [(1, [0.5, 0.5]), (2, [0.6, 0.8]), ("inf", [1.0, 1.0])])
+def test_membership_of_balls_is_exact(p, inside):
+    """Numbers of which the border is exact in doubles, and one step beyond it."""
+    network = Network.dense([([[-8.0, -8.0], [0.0, 0.0]], [0.5, 0.0])])
+    classifier = classifier_of(network, {"a": [0.0, 0.0]}, 1)
+    exact = np.array([0.75, 1.0]) / 1.25 if p == 2 else np.array(inside)
+    scale = 1.25 if p == 2 else 1.0  # 3-4-5: the norm of (0.75, 1) is 1.25
+
+    def lines(vector: Any) -> Lines:
+        ball = {"kind": "epsilon-ball", "eps": scale, "p": p}
+        point = {"changed": [0], "vectors": array(vector), "rival": "label1"}
+        return [header(classifier, ["a"], ball, {"kind": "refuted", "positions": []}), {"point": point}]
+
+    border = np.array([0.75, 1.0]) if p == 2 else exact
+    assert isinstance(verdict(lines(border), classifier), Checked)
+    for axis in (0, 1):
+        beyond = border.copy()
+        beyond[axis] = np.nextafter(beyond[axis], 9.0)
+        assert rejection(lines(beyond), classifier).line == 2
+
+
+def test_a_path_bytes_and_lines_say_the_same(tmp_path):
+    path = tmp_path / "proof.cert"
+    path.write_bytes(pack(hat_lines(hat(0.1))))
+    found = {check(given, hat(0.1)).sentence for given in (path, str(path), path.read_bytes())}
+    assert found == {check(SimpleNamespace(lines=hat_lines(hat(0.1))), hat(0.1)).sentence}
+
+
+def test_another_classifier_is_not_what_it_is_about():
+    assert rejection(hat_lines(hat(0.1)), hat(0.1000001)).line == 1
+
+
+def test_the_first_line_that_fails_is_named():
+    lines = hat_lines(hat(-0.1))
+    assert rejection(lines[:-1], hat(-0.1)).line == 4  # the leaf of line 4 fails before the end is missed
+    assert rejection([*lines, {"leaf": None}], hat(-0.1)).line == 4
+
+
+# --- what is no certificate ---
+
+
+def bomb(head: bytes, filler: bytes, times: int) -> bytes:
+    """A small gzip file that unpacks to `head` and very much of `filler`."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    parts = [packer.compress(head), *(packer.compress(filler) for _ in range(times))]
+    return b"".join([*parts, packer.flush()])
+
+
+GOOD = pack(hat_lines(hat(0.1)))
+HEAD = json.dumps(hat_lines(hat(0.1))[0]).encode()
+NO_CERTIFICATES = {
+    "nothing": b"",
+    "text": b"hello",
+    "junk": bytes(range(256)) * 4,
+    "plain": b"\n".join([HEAD]),
+    "cut off": GOOD[:-9],
+    "cut early": GOOD[:30],
+    "wrong checksum": GOOD[:-8] + bytes([GOOD[-8] ^ 1]) + GOOD[-7:],
+    "junk behind": GOOD + b"junk",
+    "no object": gzip.compress(b"[]\n"),
+    "not JSON": gzip.compress(HEAD + b"\n{oops}\n"),
+    "not UTF-8": gzip.compress(b'{"certificate": 1, "model": "\xff"}\n'),
+    "deep": gzip.compress(b"[" * 1_000_000 + b"\n"),
+    "deep objects": gzip.compress(b'{"claim":' * 200_000 + b"1" + b"}" * 200_000 + b"\n"),
+    "NaN": gzip.compress(HEAD.replace(b"2.0", b"NaN") + b"\n"),
+    "long number": gzip.compress(b'{"certificate": ' + b"1" * 100_000 + b"}\n"),
+    "format 2": gzip.compress(HEAD.replace(b'"certificate": 1', b'"certificate": 2') + b"\n"),
+    "format true": gzip.compress(HEAD.replace(b'"certificate": 1', b'"certificate": true') + b"\n"),
+    "endless header": bomb(b'{"certificate": 1, "text": ["', b"a" * 2**20, 200),
+    "endless line": bomb(HEAD + b'\n{"prove": "', b"a" * 2**20, 200),
+    "empty lines": bomb(HEAD + b"\n", b"\n" * 2**20, 4),
+}
+
+
+@pytest.mark.parametrize("name", NO_CERTIFICATES)
+def test_what_is_no_certificate_is_refused_without_filling_the_memory(name):
+    tracemalloc.start()
+    try:
+        with pytest.raises(NotACertificate) as refusal:
+            check(NO_CERTIFICATES[name], hat(0.1))
+        assert tracemalloc.get_traced_memory()[1] < 150e6
+    finally:
+        tracemalloc.stop()
+    assert len(str(refusal.value)) < 400
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    for path in (tmp_path / "none", tmp_path, 17, None):
+        with pytest.raises(NotACertificate):
+            check(path, hat(0.1))
+
+
+MANY = 1_000_000
+FLOODS = {
+    "splits": [b'{"split": 1}'],
+    "leaves": [b'{"split": 1}', b'{"leaf": {"alpha": null, "beta": {}}}'],
+    "objects": [b"{}"],
+    "proofs": [b'{"prove": "sufficient", "rival": "label1"}'],
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_of_lines_is_rejected_where_it_starts_to_be_wrong(name):
+    lines = [HEAD, json.dumps(against("label1")).encode(), *FLOODS[name]]
+    data = bomb(b"\n".join(lines) + b"\n", FLOODS[name][-1] + b"\n", MANY // 10)
+    with pytest.raises(Rejected) as refusal:
+        check(data, hat(0.1))
+    assert refusal.value.line <= 6
+
+
+HOSTILE_VALUES = [None, True, -1, 0.5, 1e308, 2**70, "x", [], [[]], {}, {"f4": ""}, {"f8": "A" * 400}, [True], [0, 0]]
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value inside JSON data."""
+    if path:
+        yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    changed = copy.deepcopy(data)
+    at = changed
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return changed
+
+
+def hand_written() -> list[tuple[Lines, Classifier]]:
+    words = word_tree({"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}, {"attack": attack([0])})
+    refuted = point_lines(both(), {"kind": "refuted", "positions": [0]}, attack([1]))
+    picked = [*both_lines(both())[:-1], {"pick": 0}, leaf(), leaf()]
+    made = [(hat_lines(hat(0.1)), hat(0.1)), (beta_lines(needs_beta(0.1)), needs_beta(0.1))]
+    return [*made, (words, both()), (refuted, both()), (picked, both())]
+
+
+def test_no_value_of_a_wrong_kind_gets_anything_but_a_refusal_or_a_true_answer():
+    tried = 0
+    for lines, classifier in hand_written():
+        before = verdict(lines, classifier)
+        for path, value in itertools.product(list(places(lines)), HOSTILE_VALUES):
+            found = verdict(put(lines, path, value), classifier)
+            assert isinstance(found, SufficeError) or found == before or truth(found, path, value), (path, value)
+            tried += 1
+        for path in [path for path in places(lines) if isinstance(get(lines, path), dict)]:
+            if path[-1] not in ("beta", "swaps"):
+                assert isinstance(verdict(put(lines, (*path, "extra"), 1), classifier), SufficeError), path
+    assert tried > 1500
+
+
+def get(data: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        data = data[key]
+    return data
+
+
+def truth(found: Checked, path: tuple[Any, ...], value: Any) -> bool:
+    """Changes that leave a true statement: fewer features, a smaller ball, a lower bound below the truth."""
+    return path[-1] in ("eps", "features", "lower") or "features" in path or value == "x"
+
+
+# --- small questions whose answers brute force can check ---
+
+WORDS = [f"w{i}" for i in range(6)]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A certificate of the prover, and the classifier it is about."""
+
+    name: str
+    classifier: Classifier
+    lines: Lines
+
+
+def small_classifier(rng: np.random.Generator, length: int, dimension: int, whole: bool) -> Classifier:
+    """Weights of a normal distribution, or small whole numbers; at most four relus, so that all patterns can be tried."""
+    hidden, classes = int(rng.integers(0, 5)), int(rng.integers(2, 4))
+
+    def numbers(*shape: int) -> Any:
+        return rng.integers(-2, 3, shape).astype(float) if whole else rng.standard_normal(shape)
+
+    sizes = [length * dimension, *([hidden] if hidden else []), classes]
+    layers = [(numbers(b, a), numbers(b) / 2) for a, b in itertools.pairwise(sizes)]
+    labels = [f"label{i}" for i in range(classes)]
+    table = numbers(len(WORDS) + 2, dimension)
+    return Classifier(Network.dense(layers), table, ["<PAD>", "<UNK>", *WORDS], labels, length)
+
+
+def small_set(kind: str, rng: np.random.Generator, center: Any) -> perturb.Perturbation:
+    eps = float(rng.choice([0.25, 0.5, 1.0]))
+    match kind:
+        case "boxes":
+            below, above = (np.abs(rng.integers(-2, 3, center.shape)) / 2 for _ in range(2))
+            return sf.Boxes(center - below, center + above)
+        case "knn-box":
+            return sf.KNNBox(int(rng.integers(1, 4)))
+        case "knn-hull":
+            return sf.KNNHull(int(rng.integers(1, 4)))
+        case "ball-1" | "ball-2":
+            return sf.EpsilonBall(eps, int(kind[-1]))
+        case "ball-inf":
+            return sf.EpsilonBall(eps)
+        case "word-swap":
+            return sf.WordSwap({w: rng.permutation(WORDS)[: rng.integers(4)].tolist() for w in WORDS})
+        case _:
+            return sf.Deletion()
+
+
+SETS = ["boxes", "knn-box", "knn-hull", "ball-1", "ball-2", "ball-inf", "word-swap", "deletion"]
+
+
+def prove(kind: str, seed: int) -> Iterator[Source]:
+    """What the prover says about one small text, in every kind of claim that it can make."""
+    rng = np.random.default_rng([seed, *map(ord, kind)])
+    length = int(rng.integers(2, 4))
+    classifier = small_classifier(rng, length, int(rng.integers(1, 3)), whole=bool(rng.random() < 0.3))
+    text = rng.permutation(WORDS)[: length - int(rng.random() < 0.3)].tolist()
+    chosen = small_set(kind, rng, classifier.embed(classifier.read(text)))
+    costs = None if rng.random() < 0.5 else {word: float(rng.integers(1, 4)) for word in WORDS}
+    asked = {"perturbation": chosen, "padding": "feature" if rng.random() < 0.3 else "fixed"}
+    barred = [0] if rng.random() < 0.5 else []
+    answers = [
+        sf.explain(classifier, text, cost=costs, exclude=barred, self_check=False, **asked),
+        sf.is_robust(classifier, text, [len(text) - 1], **asked),
+        sf.bias(classifier, text, protected=text[:1], self_check=False, **asked),
+    ]
+    for answer in answers:
+        found = getattr(answer, "certificate", None)
+        if found is not None:
+            yield Source(f"{kind} {seed}", classifier, json.loads(json.dumps(list(found.lines))))
+
+
+@cache
+def sources(seeds: int) -> list[Source]:
+    return [source for seed in range(seeds) for kind in SETS for source in prove(kind, seed)]
+
+
+# --- the truth, by brute force ---
+
+
+class Truth:
+    """What is true of one header: every set of free words is decided by trying all choices, or all relu patterns."""
+
+    TOLERANCE = 1e-7
+
+    def __init__(self, classifier: Classifier, head: dict[str, Any]) -> None:
+        self.classifier, self.head = classifier, head
+        self.text = classifier.read(head["text"])
+        self.region = perturb.from_dict(head["perturbation"]).around(classifier, self.text)
+        self.label = list(classifier.labels).index(head["label"])
+        self.known: dict[frozenset[int], float] = {}
+
+    def least(self, free: frozenset[int]) -> float:
+        """The least margin over what the free words may become: exact in sign for sets of words."""
+        if free not in self.known:
+            steps = self.classifier.network.steps
+            rivals = [j for j in range(len(self.classifier.labels)) if j != self.label]
+            whole = isinstance(self.region, Choice)
+            lowest = self.over_choices(free, rivals) if whole else self.over_patterns(free, rivals, steps)
+            self.known[free] = lowest
+        return self.known[free]
+
+    def over_choices(self, free: frozenset[int], rivals: list[int]) -> float:
+        options = [range(self.region.points.shape[1]) if i in free else range(1) for i in range(len(self.text))]
+        picks = np.array(list(itertools.product(*options)))
+        points = self.region.points[np.arange(len(self.text)), picks]
+        scores = self.classifier.network.forward(points)
+        margins = (scores[:, [self.label]] - scores[:, rivals]).min(-1)
+        lowest = points[margins.argmin()]
+        if abs(margins.min()) > 1e-9:
+            return float(margins.min())
+        return float(min(exact_margin(self.classifier, lowest, self.label, j) for j in rivals))
+
+    def over_patterns(self, free: frozenset[int], rivals: list[int], steps: Any) -> float:
+        """For each relu pattern, the least margin over the inputs that have it; for 2-norm balls, good tries."""
+        *hidden, last = steps
+        points = self.tries(free)
+        scores = self.classifier.network.forward(points)
+        lowest = float((scores[:, [self.label]] - scores[:, rivals]).min())
+        if isinstance(self.region, Ball) and self.region.p == 2:
+            return min(lowest, self.descend(free, rivals, points, scores))
+        weight = hidden[0].weight if hidden else np.zeros((0, self.classifier.network.inputs))
+        bias = hidden[0].bias if hidden else np.zeros(0)
+        for pattern in itertools.product((0, 1), repeat=len(bias)):
+            on = np.array(pattern, dtype=float)
+            for rival in rivals:
+                row, constant = last.weight[self.label] - last.weight[rival], last.bias[self.label] - last.bias[rival]
+                if hidden:
+                    row, constant = (row * on) @ weight, constant + (row * on) @ bias
+                sign = 1 - 2 * on  # sign * (W x + b) <= 0
+                lowest = min(lowest, self.program(free, row, constant, sign[:, None] * weight, -sign * bias))
+        return lowest
+
+    def tries(self, free: frozenset[int]) -> Any:
+        rng = np.random.default_rng(0)
+        aims = rng.standard_normal((64, *self.region.center.shape))
+        moved = np.concatenate([self.region.center[None], self.region.minimiser(aims), self.region.sample(rng, 64)])
+        return np.where(np.isin(np.arange(len(self.text)), list(free))[:, None], moved, self.region.center)
+
+    def descend(self, free: frozenset[int], rivals: list[int], points: Any, scores: Any) -> float:
+        """Local search from the best tries, for balls of the 2-norm."""
+        mask = np.isin(np.arange(len(self.text)), list(free))[:, None]
+        center, radius = self.region.center, self.region.radius
+
+        def value(flat: Any) -> float:
+            move = flat.reshape(center.shape) * mask
+            size = np.maximum(np.linalg.norm(move, axis=-1, keepdims=True), 1e-300)
+            scores = self.classifier.network.forward(center + move * np.minimum(1, radius / size))
+            return float((scores[self.label] - scores[rivals]).min())
+
+        best = np.argsort((scores[:, [self.label]] - scores[:, rivals]).min(-1))[:2]
+        runs = [minimize(value, (points[i] - center).ravel(), method="Nelder-Mead", options={"maxiter": 200}) for i in best]
+        return min(float(run.fun) for run in runs)
+
+    def program(self, free: frozenset[int], row: Any, constant: float, rows: Any, limits: Any) -> float:
+        """Least row·x + constant over the inputs with rows·x <= limits."""
+        matrix, base, ranges, extra, bound, equal = columns(self.region, free)
+        above = np.vstack([rows @ matrix, extra])
+        limit = np.concatenate([limits - rows @ base, bound])
+        ones = (equal, np.ones(len(equal))) if len(equal) else (None, None)
+        if matrix.shape[1] == 0:
+            return float(row @ base + constant) if (limit >= -1e-12).all() else np.inf
+        found = linprog(row @ matrix, above, limit, *ones, bounds=ranges, method="highs")
+        return float(found.fun + row @ base + constant) if found.status == 0 else np.inf
+
+    # --- claims ---
+
+    def sufficient(self, free: frozenset[int]) -> bool | None:
+        """None when the least margin is too close to zero for brute force in doubles."""
+        lowest = self.least(free)
+        if not isinstance(self.region, Choice) and abs(lowest) < self.TOLERANCE:
+            return None
+        return lowest > 0
+
+    def holds(self, claim: dict[str, Any]) -> bool:
+        """Whether what is claimed is true; what is too close to call counts as true."""
+        features = frozenset(self.head["features"])
+        match claim:
+            case {"kind": "sufficient", "positions": positions}:
+                return self.sufficient(features - set(positions)) is not False
+            case {"kind": "independent", "of": of}:
+                return self.sufficient(frozenset(of)) is not False
+            case {"kind": "infeasible", "exclude": out}:
+                return self.sufficient(frozenset(out)) is not True
+            case {"kind": "refuted", "positions": positions}:
+                return self.sufficient(features - set(positions)) is not True
+        return self.cheapest(claim, features)
+
+    def cheapest(self, claim: dict[str, Any], features: frozenset[int]) -> bool:
+        held, include, exclude = (set(claim[key]) for key in ("positions", "include", "exclude"))
+        fits = include <= held and not exclude & held and sum(claim["costs"][i] for i in held) == claim["cost"]
+        if not fits or self.sufficient(features - held) is False:
+            return False
+        for size in range(len(features) + 1):
+            for chosen in map(set, itertools.combinations(sorted(features), size)):
+                allowed = include <= chosen and not exclude & chosen
+                cheap = sum(claim["costs"][i] for i in chosen) < claim["lower"]
+                if allowed and cheap and self.sufficient(features - chosen) is True:
+                    return False
+        return True
+
+
+def exact_margin(classifier: Classifier, point: Any, label: int, rival: int) -> Fraction:
+    values = [Fraction(v) for v in point.ravel().tolist()]
+    for step in classifier.network.steps:
+        rows = zip(step.dense().tolist(), step.bias.tolist(), step.relu, strict=True)
+        sums = [(sum((Fraction(w) * v for w, v in zip(row, values, strict=True)), Fraction(b)), r) for row, b, r in rows]
+        values = [max(s, Fraction(0)) if r else s for s, r in sums]
+    return values[label] - values[rival]
+
+
+def columns(region: Region, free: frozenset[int]) -> tuple[Any, ...]:
+    """x = matrix·v + base with v in ranges, extra·v <= bound, equal·v = 1: the inputs as a polytope."""
+    length, size = region.center.shape
+    cells = [(i, j) for i in sorted(free) for j in range(size)]
+    place = {cell: n for n, cell in enumerate(cells)}
+    base = region.center.ravel().copy()
+    unit = np.zeros((length * size, len(cells)))
+    for (i, j), n in place.items():
+        unit[i * size + j, n] = 1.0
+    none = np.zeros((0, len(cells)))
+    match region:
+        case Box(lower=lower, upper=upper):
+            base[[i * size + j for i, j in cells]] = 0.0
+            return unit, base, [(lower[c], upper[c]) for c in cells], none, np.zeros(0), none
+        case Ball(radius=radius, p=np.inf):
+            return unit, base, [(-radius, radius)] * len(cells), none, np.zeros(0), none
+        case Ball(radius=radius, p=1):  # positive and negative parts
+            both_ways = np.hstack([unit, -unit])
+            sums = np.array([[float(i == w) for i, _ in cells] * 2 for w in sorted(free)]).reshape(len(free), 2 * len(cells))
+            empty = np.zeros((0, 2 * len(cells)))
+            return both_ways, base, [(0, None)] * (2 * len(cells)), sums, np.full(len(free), radius), empty
+        case Hull(points=points):
+            words, count = sorted(free), points.shape[1]
+            mix = np.zeros((length * size, len(words) * count))
+            for n, i in enumerate(words):
+                mix[i * size : (i + 1) * size, n * count : (n + 1) * count] = points[i].T
+                base[i * size : (i + 1) * size] = 0.0
+            equal = np.kron(np.eye(len(words)), np.ones(count)).reshape(len(words), mix.shape[1])
+            empty = np.zeros((0, mix.shape[1]))
+            return mix, base, [(0, None)] * mix.shape[1], empty, np.zeros(0), equal
+    raise AssertionError(region)
+
+
+TRUTHS: dict[str, Truth] = {}
+
+
+def is_true(classifier: Classifier, lines: Lines) -> bool:
+    """Whether the claim of an accepted certificate is true, the label of the text included."""
+    head = lines[0]
+    key = json.dumps([classifier.digest, {k: v for k, v in head.items() if k != "claim"}], sort_keys=True)
+    truth_of = TRUTHS.setdefault(key, Truth(classifier, head))
+    rivals = [j for j in range(len(classifier.labels)) if j != truth_of.label]
+    at_text = min(exact_margin(classifier, truth_of.region.center, truth_of.label, j) for j in rivals)
+    return at_text >= 0 and truth_of.holds(head["claim"])
+
+
+# --- mutants ---
+
+Mutation = Callable[[Lines, np.random.Generator, Classifier], Lines | None]
+
+
+def lines_with(lines: Lines, key: str) -> list[int]:
+    return [i for i, line in enumerate(lines) if key in line]
+
+
+def pick_line(lines: Lines, key: str, rng: np.random.Generator) -> Any:
+    """One line of a kind, to be changed in place, or None."""
+    found = lines_with(lines, key)
+    return lines[int(rng.choice(found))] if found else None
+
+
+def subtree(lines: Lines, start: int) -> int:
+    """Where the tree that starts at a line ends."""
+    open_ = 1
+    at = start
+    while open_ and at < len(lines):
+        line = lines[at]
+        open_ += 1 if {"split", "pick", "word"} & line.keys() else 0 if "restoration" in line else -1
+        at += 1
+    return at
+
+
+def drop(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    at = int(rng.integers(1, len(lines)))
+    return lines[:at] + lines[at + 1 :]
+
+
+def repeat(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    at = int(rng.integers(1, len(lines)))
+    return lines[: at + 1] + lines[at:]
+
+
+def reorder(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    a, b = (int(i) for i in rng.integers(1, len(lines), 2))
+    lines[a], lines[b] = lines[b], lines[a]
+    return lines
+
+
+def cut_off(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    return lines[: int(rng.integers(1, len(lines)))]
+
+
+def flip_sides(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    """The two subtrees of a node change places."""
+    inner = [i for i, line in enumerate(lines) if {"split", "pick", "word"} & line.keys()]
+    if not inner:
+        return None
+    at = int(rng.choice(inner)) + 1
+    middle = subtree(lines, at)
+    end = subtree(lines, middle)
+    return lines[:at] + lines[middle:end] + lines[at:middle] + lines[end:]
+
+
+def too_little(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    """A node with two sides is replaced by one of them."""
+    inner = [i for i, line in enumerate(lines) if {"split", "pick", "word"} & line.keys()]
+    if not inner:
+        return None
+    at = int(rng.choice(inner))
+    middle = subtree(lines, at + 1)
+    end = subtree(lines, middle)
+    kept = lines[at + 1 : middle] if rng.random() < 0.5 else lines[middle:end]
+    return lines[:at] + kept + lines[end:]
+
+
+def other_unit(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    line = pick_line(lines, "split", rng)
+    if line is None:
+        return None
+    line["split"] = int(rng.integers(-1, sum(len(s.bias) for s in classifier.network.steps)))
+    return lines
+
+
+def other_alpha(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    line = pick_line(lines, "leaf", rng)
+    if line is None or not line["leaf"]["alpha"]:
+        return None
+    values = np.frombuffer(base64.b64decode(line["leaf"]["alpha"]["f4"]), "<f4").copy()
+    if len(values):
+        values[rng.integers(len(values))] = rng.choice([0, 1, 0.5, -1, 2, 1e30, -1e30, np.nan, np.inf])
+    line["leaf"]["alpha"] = None if rng.random() < 0.2 else array(values, rng.choice(["f4", "f8"]))
+    return lines
+
+
+def other_beta(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    line = pick_line(lines, "leaf", rng)
+    if line is None:
+        return None
+    beta, units = line["leaf"]["beta"], sum(len(s.bias) for s in classifier.network.steps[:-1])
+    unit = str(int(rng.integers(-1, units + 1)))
+    scale = float(rng.choice([-1, 0, 2, 1e6, 1e300, -1e300, np.nan]))
+    beta[unit] = scale * beta.get(unit, 1.0)
+    return lines
+
+
+def other_pick(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    line = pick_line(lines, "pick", rng)
+    if line is None:
+        return None
+    if "chosen" in line and rng.random() < 0.7:
+        line["chosen"] = [c for c in range(-1, 5) if rng.random() < 0.4]
+    else:
+        line["pick"] = int(rng.integers(classifier.length))
+    return lines
+
+
+def other_word(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    line = pick_line(lines, "word", rng)
+    if line is None:
+        return None
+    line["word"] = int(rng.integers(classifier.length))
+    return lines
+
+
+def other_budget(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    line = pick_line(lines, "restoration", rng)
+    if line is None:
+        return None
+    line["restoration"]["budget"] += int(rng.choice([-2, -1, 1, 2, 10**6]))
+    return lines
+
+
+def points_of(lines: Lines) -> list[dict[str, Any]]:
+    found = [line[key] for line in lines for key in ("point", "attack") if key in line]
+    return found + [line["restoration"]["start"] for line in lines if "restoration" in line]
+
+
+def moved_point(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    """A vector is moved, swapped for a word's own, or the positions are changed."""
+    found = points_of(lines)
+    if not found:
+        return None
+    point = found[int(rng.integers(len(found)))]
+    kind = rng.integers(3)
+    if "vectors" in point and kind < 2:
+        values = np.frombuffer(base64.b64decode(point["vectors"]["f8"]), "<f8").copy()
+        if len(values):
+            at = rng.integers(len(values))
+            values[at] = rng.choice([0.0, -values[at], values[at] * 1.5, values[at] + 1e-9, np.inf, classifier.table[3, 0]])
+        point["vectors"] = array(values)
+    elif "shares" in point and kind < 2:
+        point["shares"] = [[float(rng.choice([0, 1, -1, 0.3])) for _ in row] for row in point["shares"]]
+    else:
+        point["changed"] = sorted(set(rng.integers(classifier.length, size=len(point["changed"])).tolist()))
+    return lines
+
+
+def other_rival(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    inside = [line for line in [*lines, *[v for line in lines for v in line.values() if isinstance(v, dict)]] if "rival" in line]
+    if not inside:
+        return None
+    inside[int(rng.integers(len(inside)))]["rival"] = str(rng.choice([*classifier.labels, "label9"]))
+    return lines
+
+
+def other_evidence(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    at = int(rng.integers(1, len(lines)))
+    choices = [{"cost": True}, leaf(None), {"word": 0}, {"split": 0}, {"attack": attack([0])}, {"prove": "cheapest"}]
+    lines[at] = choices[int(rng.integers(len(choices)))]
+    return lines
+
+
+def shorter(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    """A word less, with its cost, or a word more."""
+    claim = lines[0]["claim"]
+    name = next(iter({"positions", "of", "exclude"} & claim.keys() - {"exclude" if "positions" in claim else ""}))
+    places_ = set(claim[name])
+    word = int(rng.choice(lines[0]["features"] or [0]))
+    claim[name] = sorted(places_ ^ {word} if rng.random() < 0.3 or not places_ else places_ - {int(rng.choice(claim[name]))})
+    if "costs" in claim:
+        claim["cost"] = sum(claim["costs"][i] for i in claim["positions"])
+        claim["lower"] = min(claim["lower"], claim["cost"])
+    return lines
+
+
+def other_limits(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    """Words to include or exclude come and go."""
+    claim = lines[0]["claim"]
+    if "include" not in claim:
+        return None
+    name = str(rng.choice(["include", "exclude"]))
+    claim[name] = sorted(set(claim[name]) ^ {int(rng.choice(lines[0]["features"] or [0]))})
+    return lines
+
+
+def other_cost(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    claim = lines[0]["claim"]
+    if "cost" not in claim:
+        return None
+    name = str(rng.choice(["cost", "lower", "both", "costs", "scale"]))
+    step = int(rng.choice([-1, 1, 2, 10**17]))
+    if name in ("cost", "lower"):
+        claim[name] += step
+    elif name == "both":
+        claim["cost"], claim["lower"] = claim["cost"] + step, claim["lower"] + step
+    elif name == "costs":
+        claim["costs"][int(rng.integers(len(claim["costs"])))] += step
+        claim["cost"] = sum(claim["costs"][i] for i in claim["positions"])
+    else:
+        claim["costs"], claim["cost"] = [2 * c for c in claim["costs"]], 2 * claim["cost"]
+        claim["lower"] = 2 * claim["lower"] - int(rng.integers(2))
+        for i in lines_with(lines, "restoration"):
+            lines[i]["restoration"]["budget"] = 2 * lines[i]["restoration"]["budget"] + int(rng.integers(2))
+    return lines
+
+
+def other_label(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines:
+    lines[0]["label"] = str(rng.choice([*classifier.labels, "label9"]))
+    return lines
+
+
+def other_text(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    at = int(rng.integers(len(lines[0]["text"])))
+    lines[0]["text"][at] = str(rng.choice([*WORDS, "nowhere", "<PAD>", "W1"]))
+    if rng.random() < 0.1:
+        lines[0]["text"].append("w0")
+    return lines
+
+
+def other_features(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines:
+    lines[0]["features"] = sorted(set(lines[0]["features"]) ^ {int(rng.integers(-1, classifier.length + 1))})
+    return lines
+
+
+def other_set(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    data = lines[0]["perturbation"]
+    match data["kind"]:
+        case "epsilon-ball" if rng.random() < 0.7:
+            data["eps"] *= float(rng.choice([0.9, 1.1, 2.0, -1.0, 1e308]))
+        case "epsilon-ball":
+            data["p"] = [1, 2, "inf", 3, True][int(rng.integers(5))]
+        case "knn-box" | "knn-hull" if rng.random() < 0.7:
+            data["k"] += int(rng.choice([-1, 1, 2, 50]))
+        case "boxes" if rng.random() < 0.7:
+            side = str(rng.choice(["lower", "upper"]))
+            row = data[side][int(rng.integers(len(data[side])))]
+            row[int(rng.integers(len(row)))] += float(rng.choice([-0.5, 0.5, 1e-9, 1e300]))
+        case "word-swap" if rng.random() < 0.7:
+            word = str(rng.choice(WORDS))
+            data["swaps"][word] = rng.permutation([*WORDS, "W0", "nowhere"])[: rng.integers(5)].tolist()
+        case _:
+            data["kind"] = str(rng.choice(["knn-box", "knn-hull", "deletion", "word-swap", "none"]))
+    return lines
+
+
+def other_claim(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    """The same evidence for another kind of claim."""
+    claim = lines[0]["claim"]
+    kinds = {"sufficient": "positions", "refuted": "positions", "infeasible": "exclude", "independent": "of"}
+    given = claim.get("positions", claim.get("of", claim.get("exclude", [])))
+    kind = str(rng.choice(list(kinds)))
+    lines[0]["claim"] = {"kind": kind, kinds[kind]: given}
+    if claim["kind"] == "cheapest":
+        return lines[: (lines_with(lines, "prove") + [len(lines)])[-1]] if rng.random() < 0.5 else lines
+    return lines
+
+
+def other_digest(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    lines[0]["model"] = "0" * 64
+    return lines
+
+
+def other_number(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    """Some value somewhere becomes absurd."""
+    paths = list(places(lines))
+    value = HOSTILE_VALUES[int(rng.integers(len(HOSTILE_VALUES)))]
+    return put(lines, paths[int(rng.integers(len(paths)))], value)  # type: ignore[no-any-return]
+
+
+def same(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    return lines
+
+
+MUTATIONS: list[Mutation] = [
+    drop, repeat, reorder, cut_off, flip_sides, too_little, other_unit, other_alpha, other_beta, other_pick, other_word,
+    other_budget, moved_point, other_rival, other_evidence, shorter, other_limits, other_cost, other_label, other_text,
+    other_features, other_set, other_claim, other_digest, other_number, same,
+]  # fmt: skip
+
+
+def other_weight(classifier: Classifier, rng: np.random.Generator) -> Classifier:
+    """The classifier with one number changed: a weight, a bias or a coordinate of a word."""
+    steps = list(classifier.network.steps)
+    at = int(rng.integers(len(steps) + 1))
+    scale = float(rng.choice([0.0, -1.0, 1.1, 0.5]))
+    if at == len(steps):
+        table = classifier.table.copy()
+        table[tuple(rng.integers(table.shape))] *= scale
+        return replace(classifier, embedding=table)
+    weight, bias = steps[at].dense().copy(), steps[at].bias.copy()
+    if rng.random() < 0.7:
+        weight[tuple(rng.integers(weight.shape))] *= scale
+    else:
+        bias[rng.integers(len(bias))] += float(rng.normal())
+    steps[at] = replace(steps[at], weight=weight, bias=bias)
+    return replace(classifier, network=Network(tuple(steps)))
+
+
+def mutants(seed: int, count: int, among: Sequence[Source]) -> Iterator[tuple[str, Classifier, Lines]]:
+    """Certificates changed in one or two places, for the right or for a slightly different classifier."""
+    rng = np.random.default_rng(seed)
+    made = 0
+    while made < count:
+        source = among[int(rng.integers(len(among)))]
+        lines, names = source.lines, list[str]()
+        for mutation in rng.choice(MUTATIONS, int(rng.choice([1, 1, 2]))):  # type: ignore[arg-type]
+            changed = mutated(mutation, lines, rng, source.classifier)
+            lines, names = (lines, names) if changed is None else (changed, [*names, mutation.__name__])
+        classifier = source.classifier
+        if rng.random() < 0.15 and isinstance(lines[0], dict) and "model" in lines[0]:
+            classifier = other_weight(classifier, rng)
+            lines, names = [{**lines[0], "model": classifier.digest}, *lines[1:]], [*names, "other weight"]
+        if names:
+            made += 1
+            yield f"{source.name}: {', '.join(names)}", classifier, lines
+
+
+def mutated(mutation: Mutation, lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    """None where there is nothing to change, be it because an earlier mutation broke it."""
+    try:
+        return mutation(copy.deepcopy(lines), rng, classifier) or None
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def false_claims(found: Iterator[tuple[str, Classifier, Lines]], seen: Counter[str]) -> Iterator[str]:
+    """The mutants that are accepted though what they state is false."""
+    for number, (name, classifier, lines) in enumerate(found):
+        answer = verdict(lines, classifier, packed=number % 2 == 0)
+        seen[type(answer).__name__] += 1
+        if isinstance(answer, Checked):
+            said = (answer.kind, answer.label, list(answer.positions))
+            claim = lines[0]["claim"]
+            about = claim.get("positions", claim.get("of", claim.get("exclude")))
+            if said != (claim["kind"], lines[0]["label"], about) or not is_true(classifier, lines):
+                yield name
+
+
+def test_the_sources_cover_every_set_and_every_claim():
+    kinds = Counter(source.lines[0]["claim"]["kind"] for source in sources(12))
+    used = {key for source in sources(12) for line in source.lines for key in line}
+    assert set(kinds) == {"sufficient", "independent", "cheapest", "infeasible", "refuted"}
+    assert {"split", "leaf", "pick", "word", "cost", "attack", "restoration", "point"} <= used
+    assert {source.name.split()[0] for source in sources(12)} == set(SETS)
+
+
+def test_every_certificate_of_the_prover_is_accepted_and_true():
+    for source in sources(12):
+        answer = verdict(source.lines, source.classifier, packed=True)
+        assert isinstance(answer, Checked), f"{source.name}: {answer}"
+        assert is_true(source.classifier, source.lines), source.name
+
+
+def test_no_mutant_that_states_something_false_is_accepted():
+    seen: Counter[str] = Counter()
+    assert list(false_claims(mutants(1, MUTANTS, sources(12)), seen)) == []
+    assert sum(seen.values()) >= 2000
+    assert seen["Rejected"] > 1000
+    assert seen["Checked"] > 150  # or the truth would hardly be asked
+
+
+# --- the suite can fail: a checker with a bug lets something false pass ---
+
+
+def any_bound(self: Any, leaves: list[Any]) -> Any:
+    return np.ones(len(leaves), dtype=bool)
+
+
+def at_the_text_only(self: Any, rows: Any, states: Any) -> Any:
+    return np.broadcast_to(rows @ self.center.ravel(), (max(len(rows), len(states)), rows.shape[1]))
+
+
+def nothing_restored(self: Any, rows: Any, states: Any) -> Any:
+    return np.stack([rows[min(i, len(rows) - 1)] @ state[0].ravel() for i, state in enumerate(states)])
+
+
+def one_side_is_enough(self: Any, visit: Any) -> None:
+    """A walk that enters the first side only."""
+    while (cut := visit(self.take())) is not None:
+        cut(0)
+
+
+def without_last_rival(self: Any, head: Any) -> Any:
+    found = HEADER(self, head)
+    self.rivals = dict(list(self.rivals.items())[:1])
+    return found
+
+
+HEADER = CHECK._Checker._header
+BUGS = {
+    "every leaf holds": (CHECK._Net, "holds", any_bound),
+    "free words do not move": (CHECK._Region, "least", at_the_text_only),
+    "nothing is restored": (CHECK._Restored, "least", nothing_restored),
+    "one side of a node is enough": (CHECK._Checker, "walk", one_side_is_enough),
+    "one rival is enough": (CHECK._Checker, "_header", without_last_rival),
+    "any vector is in the set": (CHECK._Region, "holds", lambda self, place, vector: True),
+    "any point is a counterexample": (CHECK._Checker, "_sign", lambda self, point, rival: 0),
+    "any position is allowed": (CHECK, "_mask", lambda values, within, what: np.isin(np.arange(len(within)), values)),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_a_rule_of_the_checker_would_be_found(bug, monkeypatch):
+    monkeypatch.setattr(*BUGS[bug])
+    assert next(false_claims(mutants(1, MUTANTS, sources(12)), Counter()), None) is not None
+
+
+# --- the house rules of the checker ---
+
+
+def test_the_checker_imports_nothing_of_the_prover():
+    source = inspect.getsource(CHECK)
+    allowed = {"suffice.errors", "suffice.text", "suffice.network", "suffice.classifier", "numpy", *sys.stdlib_module_names}
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert {name if name in allowed else name.split(".")[0] for name in names} <= allowed
+        assert not isinstance(node, ast.ImportFrom) or node.level == 0
+        assert getattr(node, "id", "") not in ("__import__", "importlib", "eval", "exec")
+
+
+def test_the_checker_is_one_module_of_at_most_500_lines():
+    assert len(Path(CHECK.__file__).read_text(encoding="utf-8").splitlines()) <= 500
