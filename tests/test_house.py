@@ -67,6 +67,7 @@ ROWS = [
     {"classifier", "cost", "certificate"},
     {"perturb"},
     {"verdict"},
+    {"task"},
     {"exact", "inputs"},
     {"bounds", "attack"},
     {"program", "marabou_worker"},

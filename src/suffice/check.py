@@ -119,13 +119,14 @@ def _int(value: Any, low: int, high: int, what: str) -> int:
 
 def _mask(values: list[Any], within: Bools, what: str) -> Bools:
     places = [_int(value, 0, len(within), f"each of {what}") for value in values]
-    _need(places == sorted(set(places)) and within[places].all(), f"{what} must be sorted and allowed here, each once")
+    right = type(values) is list and places == sorted(set(places)) and within[places].all()
+    _need(right, f"{what} must be a list of positions that are allowed here, sorted, each once")
     return np.isin(np.arange(len(within)), places)
 
 
 def _numbers(values: list[Any], shape: Sequence[int], what: str, least: float = -HUGE) -> Floats:
     right = all(type(v) in (int, float) and least <= v <= HUGE and v == float(v) for row in values for v in row)
-    right = right and [len(row) for row in values] == [shape[1]] * shape[0]
+    right = right and type(values) is list and [len(row) for row in values] == [shape[1]] * shape[0]
     _need(right, f"{what} must be {shape[0]} rows of {shape[1]} numbers between {least} and {HUGE}")
     return np.array(values, dtype=np.float64).reshape(shape)
 
@@ -172,8 +173,7 @@ class _Region:
             return [[i, *near[i]] if feature else [i] for i, feature in zip(own, features, strict=True)]
         _need(self.kind == "word-swap" or data == {"kind": "deletion"}, "the format knows no such perturbation set")
         swaps = {t: [pad] for t in tokens} if self.kind == "deletion" else _fields(data, "kind swaps", "the set")[1]
-        right = all(type(words) is list and {*map(type, words)} <= {str} for words in swaps.values())
-        _need(right, "swaps must be lists of words")
+        _need(all(type(v) is list and {*map(type, v)} <= {str} for v in swaps.values()), "swaps must be lists of words")
         listed = [dict.fromkeys(w for w in swaps.get(t, swaps.get(t.lower(), [])) if w != t) for t in tokens]
         places = [[lookup.get(w, lookup.get(w.lower(), unknown)) for w in words] for words in listed]
         return [[i, *others] for i, others in zip(own, places, strict=True)]
@@ -204,7 +204,7 @@ class _Region:
 
     def pick(self, line: Any, state: Any) -> tuple[Any, Any]:
         word, chosen = _fields(line, "pick chosen", "a pick")
-        _need(self.kind in ("word-swap", "deletion"), "there is nothing to pick from in this set")
+        _need(self.kind in ("word-swap", "deletion") and type(chosen) is list, "there must be choices to pick from")
         others = np.arange(len(state))[:, None] != _int(word, 0, len(state), "the picked word")
         listed = np.isin(np.arange(state.shape[1]), [_int(c, 0, state.shape[1], "a choice") for c in chosen])
         return state & (others | listed), state & (others | ~listed)
@@ -259,9 +259,9 @@ class _Net:
         weight, bias, self.floor = steps[-1].dense(), steps[-1].bias, TINY * (1 + spread)
         self.rows, self.constants = weight[label] - weight, bias[label] - bias
         self.sizes = self.known[-1][1][label] + self.known[-1][1] + self.floor
-        self.relu = np.concatenate([step.relu for step in steps[:-1]] or [np.zeros(0, dtype=bool)])
-        ends = np.cumsum([len(step.bias) for step in steps[:-1]]).tolist()
-        self.parts = [slice(end - len(step.bias), end) for end, step in zip(ends, steps, strict=False)]
+        self.relu = np.concatenate([step.relu for step in steps])[: -len(bias)]
+        sizes = [len(step.bias) for step in steps[:-1]]
+        self.parts = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
         self.width = max(terms, region.points[..., 0].size)
 
     def intervals(self, low: Floats, high: Floats) -> list[tuple[Floats, ...]]:

@@ -16,7 +16,7 @@ from suffice.branch import decide_flips
 from suffice.cost import Costs
 from suffice.hitting import sparse_attack
 from suffice.oracles import BoundsOracle
-from suffice.search import Progress
+from suffice.task import Progress
 from suffice.text import Text, Word
 from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
 

@@ -17,25 +17,16 @@ from suffice.cost import Costs
 from suffice.errors import MissingExtra
 from suffice.exact import confirm
 from suffice.network import Bools
-from suffice.search import Node, Outcome, Progress
-from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Witness
+from suffice.search import Outcome, settled
+from suffice.task import Best, Task
+from suffice.verdict import Oracle, Proved, Refuted, Witness
 
 TRIALS = 32  # random sets of free words per size in the sparse attack
 
 
-def hitting_sets(
-    problem: Problem,
-    costs: Costs,
-    include: Bools,
-    exclude: Bools,
-    budget: Budget,
-    oracle: Oracle,
-    seed: int = 0,
-    on_progress: Progress | None = None,
-    sparse: bool = True,
-) -> Outcome:
+def hitting_sets(task: Task, oracle: Oracle, sparse: bool = True) -> Outcome:
     """The cheapest explanation by implicit hitting sets."""
-    hunt = _Hunt(problem, costs, include, exclude, budget, oracle, seed, on_progress, sparse)
+    hunt = _Hunt(task, oracle, sparse)
     try:
         return hunt.run()
     except KeyboardInterrupt:
@@ -43,40 +34,26 @@ def hitting_sets(
 
 
 class _Hunt:
-    def __init__(
-        self,
-        problem: Problem,
-        costs: Costs,
-        include: Bools,
-        exclude: Bools,
-        budget: Budget,
-        oracle: Oracle,
-        seed: int,
-        on_progress: Progress | None,
-        sparse: bool,
-    ) -> None:
-        self.problem, self.costs, self.budget, self.oracle = problem, costs, budget, oracle
-        self.include, self.exclude = include & problem.features, exclude & problem.features
-        self.on_progress, self.sparse = on_progress, sparse
-        self.attacker, self.rng = Attacker.of(problem), np.random.default_rng(seed)
+    def __init__(self, task: Task, oracle: Oracle, sparse: bool) -> None:
+        self.task, self.oracle, self.sparse = task, oracle, sparse
+        self.attacker, self.rng = Attacker.of(task.problem), np.random.default_rng(task.seed)
         self.stats = {"queries": 0, "nodes": 0}
-        self.everything = problem.features & ~self.exclude
-        self.best: tuple[Bools, Proved] | None = None
-        self.lower = costs.of(self.include)
+        self.best: Best = None
+        self.lower = task.costs.of(task.include)
 
     def run(self) -> Outcome:
-        first = self._ask(self.everything)
+        first = self._ask(self.task.everything)
         if isinstance(first, Refuted):
             return self.outcome(witness=first.witness, finished=True)
         if not isinstance(first, Proved):
             return self.outcome(first.reason)
-        self.best = (self.everything, first)
-        hitman = _hitman(self.costs, np.flatnonzero(self.everything & ~self.include))
-        while not self.budget.spent:
-            held = self.include.copy()
+        self.best = (self.task.everything, first)
+        hitman = _hitman(self.task.costs, np.flatnonzero(self.task.everything & ~self.task.include))
+        while not self.task.budget.spent:
+            held = self.task.include.copy()
             held[hitman.get() or []] = True
-            self.lower = self.costs.of(held)
-            self._report()
+            self.lower = self.task.costs.of(held)
+            self.task.report(self.lower, self.best)
             answer = self._ask(held)
             if isinstance(answer, Proved):
                 self.best = (held, answer)
@@ -89,7 +66,7 @@ class _Hunt:
 
     def _ask(self, held: Bools) -> Any:
         self.stats["queries"] += 1
-        return self.oracle.ask((self.problem.features & ~held)[None], self.budget)[0]
+        return self.oracle.ask((self.task.problem.features & ~held)[None], self.task.budget)[0]
 
     def _learn(self, held: Bools, witness: Witness) -> Iterable[list[int]]:
         """The words of the counterexample that an explanation may hold, after the sparse attack."""
@@ -97,20 +74,12 @@ class _Hunt:
         witnesses = [witness]
         if self.sparse:
             witnesses.append(sparse_attack(self.attacker, witness, self.rng))
-        allowed = self.everything & ~self.include
+        allowed = self.task.everything & ~self.task.include
         for found in witnesses:
             yield [int(i) for i in found.positions if allowed[i] and not held[i]]
 
-    def _report(self) -> None:
-        if self.on_progress is not None and self.best is not None:
-            upper = self.costs.of(self.best[0])
-            self.on_progress(min(self.lower, upper), upper, self.budget.elapsed, self.best[0])
-
     def outcome(self, reason: str = "", witness: Witness | None = None, finished: bool = False) -> Outcome:
-        held, proof = self.best if self.best is not None else (None, None)
-        upper = self.costs.of(self.everything) + 1 if held is None else self.costs.of(held)
-        root = Node(self.include, self.exclude, self.lower)
-        return Outcome(held, proof, min(self.lower, upper), upper, root, witness, self.stats, finished, reason)
+        return settled(self.task, self.best, self.lower, self.stats, reason, witness, finished)
 
 
 def sparse_attack(attacker: Attacker, witness: Witness, rng: np.random.Generator) -> Witness:

@@ -11,23 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suffice.cost import Costs
 from suffice.network import Bools
-from suffice.search import Node, Outcome, Progress
-from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.search import Outcome, settled
+from suffice.task import Best, Task
+from suffice.verdict import Oracle, Proved, Refuted, Unknown, Verdict, Witness
 
 
-def maximum_universal_subset(
-    problem: Problem,
-    costs: Costs,
-    include: Bools,
-    exclude: Bools,
-    budget: Budget,
-    oracle: Oracle,
-    on_progress: Progress | None = None,
-) -> Outcome:
+def maximum_universal_subset(task: Task, oracle: Oracle) -> Outcome:
     """The cheapest explanation as the complement of the maximum universal subset."""
-    climb = _Climb(problem, costs, include, exclude, budget, oracle, on_progress)
+    climb = _Climb(task, oracle)
     try:
         return climb.run()
     except (KeyboardInterrupt, _OutOfTime) as stop:
@@ -39,40 +31,29 @@ class _OutOfTime(Exception):
 
 
 class _Climb:
-    def __init__(
-        self,
-        problem: Problem,
-        costs: Costs,
-        include: Bools,
-        exclude: Bools,
-        budget: Budget,
-        oracle: Oracle,
-        on_progress: Progress | None,
-    ) -> None:
-        self.problem, self.costs, self.budget, self.oracle = problem, costs, budget, oracle
-        self.include, self.exclude = include & problem.features, exclude & problem.features
-        self.on_progress = on_progress
+    def __init__(self, task: Task, oracle: Oracle) -> None:
+        self.task, self.oracle = task, oracle
         self.stats = {"queries": 0, "nodes": 0}
         self.known: dict[bytes, Verdict] = {}
-        self.best: tuple[Bools, Proved] | None = None
+        self.best: Best = None
         self.doubt = ""
 
     def run(self) -> Outcome:
-        first = self._ask([self.exclude])[0]
+        first = self._ask([self.task.exclude])[0]
         if isinstance(first, Refuted):
             return self.outcome(witness=first.witness, finished=True)
         if not isinstance(first, Proved):
             return self.outcome(first.reason)
-        self._improve(self.exclude, first)
-        words = np.flatnonzero(self.problem.features & ~self.include & ~self.exclude)
-        order = words[np.argsort(-self.costs.units[words], kind="stable")]
-        self._climb(self.exclude, self._shrink(self.exclude, [int(w) for w in order]))
+        self._improve(self.task.exclude, first)
+        words = np.flatnonzero(self.task.problem.features & ~self.task.include & ~self.task.exclude)
+        order = words[np.argsort(-self.task.costs.units[words], kind="stable")]
+        self._climb(self.task.exclude, self._shrink(self.task.exclude, [int(w) for w in order]))
         return self.outcome(self.doubt, finished=not self.doubt)
 
     def _climb(self, bounded: Bools, candidates: list[int]) -> None:
         """Look above `bounded` for a universal set worth more than the best one; stop when none can be left."""
         self.stats["nodes"] += 1
-        while candidates and self.costs.of(bounded) + self._worth(candidates) > self._value():
+        while candidates and self.task.costs.of(bounded) + self._worth(candidates) > self._value():
             word, candidates = candidates[0], candidates[1:]
             larger = bounded | (np.arange(len(bounded)) == word)
             answer = self._ask([larger])[0]
@@ -83,10 +64,10 @@ class _Climb:
     def _value(self) -> int:
         """What the best universal set is worth."""
         assert self.best is not None
-        return self.costs.of(self.problem.features) - self.costs.of(self.best[0])
+        return self.task.costs.of(self.task.problem.features) - self.task.costs.of(self.best[0])
 
     def _worth(self, words: Sequence[int]) -> int:
-        return int(self.costs.units[list(words)].sum())
+        return int(self.task.costs.units[list(words)].sum())
 
     def _shrink(self, bounded: Bools, candidates: list[int]) -> list[int]:
         """Only the candidates that can still be freed on top of the bounded words."""
@@ -97,25 +78,22 @@ class _Climb:
     def _ask(self, free: Sequence[Bools]) -> list[Verdict]:
         fresh = [row for row in free if row.tobytes() not in self.known]
         if fresh:
-            if self.budget.spent:
+            if self.task.budget.spent:
                 raise _OutOfTime
             self.stats["queries"] += len(fresh)
-            for row, answer in zip(fresh, self.oracle.ask(np.stack(fresh), self.budget), strict=True):
+            for row, answer in zip(fresh, self.oracle.ask(np.stack(fresh), self.task.budget), strict=True):
                 self.known[row.tobytes()] = answer
                 if isinstance(answer, Unknown):
                     self.doubt = answer.reason
         return [self.known[row.tobytes()] for row in free]
 
     def _improve(self, free: Bools, proof: Proved) -> None:
-        held = self.problem.features & ~free
-        if self.best is None or self.costs.of(held) < self.costs.of(self.best[0]):
+        held = self.task.problem.features & ~free
+        if self.best is None or self.task.costs.of(held) < self.task.costs.of(self.best[0]):
             self.best = (held, proof)
-            if self.on_progress is not None:
-                self.on_progress(self.costs.of(self.include), self.costs.of(held), self.budget.elapsed, held)
+            self.task.report(self.task.costs.of(self.task.include), self.best)
 
     def outcome(self, reason: str = "", witness: Witness | None = None, finished: bool = False) -> Outcome:
-        held, proof = self.best if self.best is not None else (None, None)
-        upper = self.costs.of(self.problem.features) + 1 if held is None else self.costs.of(held)
-        lower = upper if finished and held is not None else self.costs.of(self.include)
-        root = Node(self.include, self.exclude, lower)
-        return Outcome(held, proof, lower, upper, root, witness, self.stats, finished, reason)
+        proved = finished and self.best is not None
+        lower = self.task.upper(self.best) if proved else self.task.costs.of(self.task.include)
+        return settled(self.task, self.best, lower, self.stats, reason, witness, finished)

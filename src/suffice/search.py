@@ -9,7 +9,7 @@ words survives. Expensive complete questions are asked only of sets that would i
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -17,14 +17,14 @@ import numpy as np
 
 from suffice.bounds import hidden, margin_bound, margin_rows, plain
 from suffice.branch import Restorable, decide_restorations
-from suffice.cost import Costs
 from suffice.exact import confirm
 from suffice.inputs import Free, Restored
 from suffice.network import Bools, Floats, Ints
 from suffice.oracles import BoundsOracle
 from suffice.perturb import Hull, Region
 from suffice.restore import Restoration, stamina, strongest
-from suffice.verdict import Budget, Oracle, Problem, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.task import Best, Task
+from suffice.verdict import Budget, Oracle, Proved, Refuted, Unknown, Verdict, Witness
 
 BATCH = 8  # nodes per round
 STARTS = 6  # fresh attacks per node
@@ -33,8 +33,6 @@ HARD = 24  # attacks on a likely explanation before it is looked at completely
 TRIES = 6  # attacks tried on a node before it is split
 PROBE = 5_000  # subproblems for a complete look at a candidate
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone
-
-Progress: TypeAlias = Callable[[int, int, float, Bools], None]
 
 
 @dataclass(frozen=True)
@@ -118,37 +116,42 @@ class Outcome:
     reason: str = ""
 
 
+def settled(
+    task: Task,
+    best: Best,
+    lower: int,
+    stats: dict[str, int],
+    reason: str = "",
+    witness: Witness | None = None,
+    finished: bool = False,
+) -> Outcome:
+    """The outcome of a method that leaves no tree of words behind."""
+    held, proof = best if best is not None else (None, None)
+    upper = task.upper(best)
+    root = Node(task.include, task.exclude, lower)
+    return Outcome(held, proof, min(lower, upper), upper, root, witness, stats, finished, reason)
+
+
 class Search:
     """One search over one problem. `run` gives an Outcome; it can be stopped by time or Ctrl-C at any moment."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        costs: Costs,
-        include: Bools,
-        exclude: Bools,
-        budget: Budget,
-        seed: int = 0,
-        on_progress: Progress | None = None,
-        oracle: BoundsOracle | None = None,
-        complete: Oracle | None = None,
-    ) -> None:
-        self.problem, self.costs, self.budget, self.seed = problem, costs, budget, seed
-        self.oracle = oracle or BoundsOracle(problem)
-        self.complete: Oracle = complete or self.oracle
-        self.include, self.exclude = include & problem.features, exclude & problem.features
-        self.on_progress = on_progress
+    def __init__(self, task: Task, oracle: BoundsOracle, complete: Oracle | None = None) -> None:
+        self.task, self.problem, self.costs = task, task.problem, task.costs
+        self.budget, self.seed = task.budget, task.seed
+        self.oracle = oracle
+        self.complete: Oracle = complete or oracle
+        self.include, self.exclude = task.include, task.exclude
         self.attacks: list[Witness] = []
-        self.changed = np.zeros((0, len(problem.features)), dtype=bool)
+        self.changed = np.zeros((0, len(self.problem.features)), dtype=bool)
         self.proved: list[tuple[Bools, Proved]] = []
         self.stats = {"queries": 0, "complete": 0, "nodes": 0}
-        self.upper = costs.of(problem.features) + 1
+        self.upper = task.upper(None)
         self.collect: int | None = None  # the cost of which every explanation is wanted
         self.found: list[tuple[Bools, Proved]] = []
         self.stuck: list[Node] = []
         self.doubted: set[bytes] = set()  # candidates that the limited complete look left open
-        self.best: tuple[Bools, Proved] | None = None
-        self.root = Node(self.include, self.exclude | ~problem.features, costs.of(self.include))
+        self.best: Best = None
+        self.root = Node(self.include, self.exclude | ~self.problem.features, self.costs.of(self.include))
         self.heap: list[tuple[int, int, int, Node]] = []
         self.in_hand: list[Node] = []
         self.counter = 0
@@ -218,8 +221,7 @@ class Search:
             self._report()
 
     def _report(self) -> None:
-        if self.on_progress is not None and self.best is not None:
-            self.on_progress(min(self.lower, self.upper), self.upper, self.budget.elapsed, self.best[0])
+        self.task.report(self.lower, self.best)
 
     @property
     def lower(self) -> int:

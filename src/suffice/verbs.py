@@ -30,6 +30,7 @@ from suffice.network import Bools, Floats
 from suffice.oracles import BoundsOracle, make_oracle
 from suffice.perturb import Choice, Perturbation
 from suffice.search import Outcome, Search, optimal_sets
+from suffice.task import Task
 from suffice.text import Text
 from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.version import __version__
@@ -275,33 +276,29 @@ def timed(seconds: float) -> Budget:
 def _run(
     question: Question, method: str, oracle: str, budget: Budget, seed: int, on_progress: OnProgress | None
 ) -> Outcome:
-    report = _reporter(question, on_progress)
     asked = make_oracle(oracle, question.problem)
-    common = (question.problem, question.costs, question.include, question.exclude, budget)
+    work = task(question, budget, seed, on_progress)
     match method:
         case "hs":
-            return hitting_sets(*common, oracle=asked, seed=seed, on_progress=report)
+            return hitting_sets(work, asked)
         case "msa":
-            return maximum_universal_subset(*common, oracle=asked, on_progress=report)
+            return maximum_universal_subset(work, asked)
+        case _ if isinstance(asked, BoundsOracle):
+            return Search(work, asked).run()
         case _:
-            complete = None if isinstance(asked, BoundsOracle) else asked
-            bounds = asked if isinstance(asked, BoundsOracle) else BoundsOracle(question.problem)
-            return Search(*common, seed=seed, on_progress=report, oracle=bounds, complete=complete).run()
+            return Search(work, BoundsOracle(question.problem), complete=asked).run()
+
+
+def task(question: Question, budget: Budget, seed: int, on_progress: OnProgress | None) -> Task:
+    """The question as every method takes it."""
+    report = _reporter(question, on_progress)
+    return Task(question.problem, question.costs, question.include, question.exclude, budget, seed, report)
 
 
 def searcher(
     question: Question, oracle: BoundsOracle, budget: Budget, seed: int, on_progress: OnProgress | None
 ) -> Search:
-    return Search(
-        question.problem,
-        question.costs,
-        question.include,
-        question.exclude,
-        budget,
-        seed=seed,
-        on_progress=_reporter(question, on_progress),
-        oracle=oracle,
-    )
+    return Search(task(question, budget, seed, on_progress), oracle)
 
 
 def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:
