@@ -1178,8 +1178,9 @@ def false_by_hand() -> Iterator[tuple[str, Classifier, Lines]]:
     third = classifier_of(Network.dense([(rows, [0.0, -0.5, 0.5])]), {"a": 1.0, "b": 1.0}, 2)
     claim = {"kind": "sufficient", "positions": [1]}
     yield "a rival is left out", third, [header(third, ["a", "b"], GONE, claim), against("label1"), leaf()]
-    dear = both_lines(both(0.5), lower=2, budget=1)
-    yield "a word too many", both(0.5), dear
+    yield "a word too many", both(0.5), both_lines(both(0.5), lower=2, budget=1)
+    far = {**attack([1]), "vectors": array([-100.0])}
+    yield "a vector out of its set", both(0.5), point_lines(both(0.5), {"kind": "refuted", "positions": [0]}, far)
 
 
 @pytest.mark.parametrize("bug", BUGS)

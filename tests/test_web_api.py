@@ -104,6 +104,7 @@ def test_a_stream_tells_the_text_the_bounds_and_the_answer(client):
     assert bounds
     assert all(lower <= upper for lower, upper in bounds)
     assert [upper for _, upper in bounds] == sorted((upper for _, upper in bounds), reverse=True)
+    assert [lower for lower, _ in bounds] == sorted(lower for lower, _ in bounds)
     answer = told[-1][1]
     assert answer["result"]["status"] == "optimal"
     assert {word["position"] for word in answer["shown"]["words"]} == set(range(12))
