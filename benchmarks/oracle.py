@@ -86,7 +86,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--near", type=int, default=40, help="near questions per model; easy ones are twice as many")
     parser.add_argument("--seconds", type=float, default=30.0, help="limit per question")
     parser.add_argument("--large", type=Path, default=Path("/tmp/suffice-large"), help="where the large model is kept")
-    parser.add_argument("--large-texts", type=int, default=6)
+    parser.add_argument("--large-texts", type=int, default=2)
     parser.add_argument("--out", type=Path, help="write the tables here, too")
     parser.add_argument("--quick", action="store_true", help="a minute: one model, few questions, no large model")
     args = parser.parse_args()
@@ -140,9 +140,12 @@ def collect(model: str, args: argparse.Namespace) -> list[Question]:
                 (near if close else easy).append(Question(model, k, row, problem, free, close))
         if len(near) >= args.near:
             break
-    kept = [near[i] for i in np.linspace(0, len(near) - 1, min(args.near, len(near))).astype(int)]
-    wanted = min(2 * len(kept), len(easy))
-    return kept + [easy[i] for i in np.linspace(0, len(easy) - 1, wanted).astype(int)]
+    return [*spread(near, args.near), *spread(easy, 2 * min(args.near, len(near)))]
+
+
+def spread(items: Sequence[Any], count: int) -> list[Any]:
+    """At most `count` of the items, evenly."""
+    return [items[i] for i in np.linspace(0, len(items) - 1, min(count, len(items))).astype(int)]
 
 
 def descent(problem: Problem, seconds: float = 5.0) -> Iterator[tuple[Bools, bool]]:
@@ -333,11 +336,10 @@ def scale(args: argparse.Namespace, report: Report) -> None:
     for k in KS:
         for row, source in enumerate(texts[: args.large_texts]):
             problem = make_problem(classifier, source, k)
-            asked = list(descent(problem, seconds=2.0))
-            near = [free for free, close in asked if close][:5]
-            easy = [free for free, close in asked if not close][:: max(1, len(asked) // 10)]
-            questions += [Question("large", k, row, problem, free, True) for free in near]
-            questions += [Question("large", k, row, problem, free, False) for free in easy]
+            asked = list(descent(problem, seconds=0.0))
+            for close in (True, False):
+                mine = [free for free, near in asked if near == close]
+                questions += [Question("large", k, row, problem, free, close) for free in spread(mine, 4)]
     told = put(args.oracles, questions, 10.0)
     report.say("", f"Large: {classifier!r}, {classifier.network.weights:,} weights.")
     for near in (True, False):

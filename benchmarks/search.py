@@ -50,18 +50,23 @@ def main() -> None:
 
 
 HEADER = (
-    "| model | set | method | texts | optimal | median s | 95 % s | max s | mean words | largest gap | ratio to search |\n"
+    "| model | set | method | texts | optimal | median s | 95 % s | max s | mean words | largest gap "
+    "| ratio to search |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
+Setting = sf.KNNBox | sf.EpsilonBall
+
+
 def compare(
-    name: str, classifier: sf.Classifier, texts: list[str], setting: sf.KNNBox | sf.EpsilonBall, args: argparse.Namespace
+    name: str, classifier: sf.Classifier, texts: list[str], setting: Setting, args: argparse.Namespace
 ) -> list[str]:
     """One table row per method; the slower methods answer the first few texts only."""
     ours = [run(classifier, text, setting, "search", "bounds", args.seconds) for text in texts]
     rows = [row(name, setting, "search", ours, ours)]
-    for method, oracle, count in (("hs", "bounds", args.others), ("msa", "bounds", args.others), ("hs", "marabou", args.marabou)):
+    others = (("hs", "bounds", args.others), ("msa", "bounds", args.others), ("hs", "marabou", args.marabou))
+    for method, oracle, count in others:
         if count:
             found = [run(classifier, text, setting, method, oracle, args.seconds) for text in texts[:count]]
             disagreements(found, ours)
@@ -70,9 +75,7 @@ def compare(
     return rows
 
 
-def run(
-    classifier: sf.Classifier, text: str, setting: sf.KNNBox | sf.EpsilonBall, method: str, oracle: str, seconds: float
-) -> Run:
+def run(classifier: sf.Classifier, text: str, setting: Setting, method: str, oracle: str, seconds: float) -> Run:
     started = time.perf_counter()
     result = sf.explain(
         classifier, text, perturbation=setting, method=method, oracle=oracle, seconds=seconds, self_check=False
@@ -88,7 +91,7 @@ def disagreements(found: list[Run], ours: list[Run]) -> None:
             raise AssertionError(f"two optimal costs for one question: {theirs.cost} and {mine.cost}")
 
 
-def row(name: str, setting: sf.KNNBox | sf.EpsilonBall, method: str, runs: list[Run], ours: list[Run]) -> str:
+def row(name: str, setting: Setting, method: str, runs: list[Run], ours: list[Run]) -> str:
     times = np.array([r.seconds for r in runs])
     both = [(r.seconds, mine.seconds) for r, mine in zip(runs, ours, strict=False) if r.solved and mine.solved]
     ratio = np.median([theirs / mine for theirs, mine in both]) if both else float("nan")

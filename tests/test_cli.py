@@ -175,6 +175,7 @@ def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> 
         (["explain", TEXT, "--swaps", "no-such-file.json"], "no-such-file.json"),
         (["explain", TEXT, "--html", "/no/such/folder/x.html"], "/no/such/folder/x.html"),
         (["explain", "\udcff\udcfe"], "UTF-8"),
+        (["explain", "good \ud83d film"], "surrogate"),
         (["check", "no-such-file"], "no-such-file"),
         (["frobnicate"], "frobnicate"),
         ([], "command"),

@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 import suffice as sf
 from suffice.network import Bools
 from suffice.perturb import Choice, Perturbation
+from suffice.search import Search
 from suffice.verbs import Question, ask
+from suffice.verdict import Verdict
 
 KINDS = ("box", "hull", "inf", "one", "two", "swap", "deletion", "boxes")
 METHODS = ("search", "hs", "msa")
@@ -237,6 +239,33 @@ def test_ctrl_c_gives_the_best_answer_so_far(method: str) -> None:
     assert result.status in ("sufficient", "unknown")
     assert case.robust[result.positions]
     assert result.lower_bound <= (case.best or 0) <= result.cost
+
+
+@pytest.mark.parametrize("kind", ["box", "swap", "hull"])
+def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proofs are made weak so that words are split on, and the search is stopped at its n-th question."""
+    monkeypatch.setattr("suffice.search.EFFORT", 1)
+    monkeypatch.setattr("suffice.search.TRIES", 1)
+    monkeypatch.setattr("suffice.search.BATCH", 2)
+    ask, left = Search.ask, [0]
+
+    def limited(self: Search, held: Bools, effort: int) -> list[Verdict]:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return ask(self, held, effort)
+
+    monkeypatch.setattr(Search, "ask", limited)
+    for seed in range(8):
+        case = Case(kind, 400 + seed, length=5)
+        for count in range(1, 12):
+            left[0] = count
+            result = case.explain(self_check=True)
+            assert "rejected" not in result.meta
+            if result.status in ("optimal", "sufficient"):
+                assert case.best is not None
+                assert result.lower_bound <= case.best <= result.cost, (kind, seed, count)
+                assert case.robust[result.positions]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -46,7 +46,7 @@ CHUNK, BATCH = 400_000, 1024  # numbers and leaves worked on at a time
 EXACT = np.vectorize(Fraction, otypes=[object])  # arrays of fractions
 # What goes beyond these is not read: bytes unpacked (256 more for a line), in the header, in another line (and 100 for
 # each number that a step takes or gives); numbers in the points of a region; margins that need fractions.
-MAX_TEXT, MAX_HEADER, MAX_LINE, MAX_POINTS, MAX_EXACT = 2**29, 2**23, 2**20, 3 * 10**7, 200
+MAX_TEXT, MAX_HEADER, MAX_LINE, MAX_POINTS, MAX_EXACT = 2**29, 2**23, 2**20, 2 * 10**7, 200
 SAID = {
     "sufficient": "these words suffice for it",
     "independent": "it does not depend on these words",

@@ -117,7 +117,7 @@ def _linear_view(
 def _round_program(
     form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival: int
 ) -> tuple[Floats, Floats | None, Floats | None] | None:
-    """For 2-norm balls: linear programs over ever more tangent planes, until the multipliers prove it or a point flips."""
+    """For 2-norm balls: linear programs over ever more tangent planes, until a proof or a point that flips."""
     assert isinstance(inputs.region, Ball)
     columns = _Columns.box(inputs, inputs.region)
     rows = margin_rows(form, np.array([rival]))

@@ -89,7 +89,7 @@ class Node:
 
     @property
     def evidence(self) -> Node | None:
-        """A tree that proves a lower bound: this one when all of it is closed, else what raised its bound, else None."""
+        """A tree that proves a lower bound: this one if all of it is closed, else what raised its bound, else None."""
         waiting = [self]
         while waiting:
             node = waiting.pop()

@@ -97,6 +97,8 @@ def read(given: str | Sequence[str], lookup: dict[str, int], length: int, pad: s
     source, pieces = (given, split(given)) if isinstance(given, str) else split_list(list(given))
     if not pieces:
         raise InputError("The text has no words: give at least one word.")
+    if any("\ud800" <= char <= "\udfff" for char in source):
+        raise InputError("The text holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
     kept, beyond = pieces[:length], pieces[length:]
     tokens = tuple(token for token, _, _ in kept) + (pad,) * (length - len(kept))
     return Text(
