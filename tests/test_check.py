@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import linprog, minimize
 
 import suffice as sf
@@ -1120,6 +1121,13 @@ def test_every_certificate_of_the_prover_is_accepted_and_true():
         answer = verdict(source.lines, source.classifier, packed=True)
         assert isinstance(answer, Checked), f"{source.name}: {answer}"
         assert is_true(source.classifier, source.lines), source.name
+
+
+def test_sparse_weights_are_checked_like_others():
+    for source in sources(4):
+        steps = tuple(replace(step, weight=sparse.csr_array(step.weight)) for step in source.classifier.network.steps)
+        same_numbers = replace(source.classifier, network=Network(steps))
+        assert verdict(source.lines, same_numbers) == verdict(source.lines, source.classifier)
 
 
 def test_no_mutant_that_states_something_false_is_accepted():
