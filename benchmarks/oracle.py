@@ -47,8 +47,9 @@ class Question:
     near: bool
 
     def __str__(self) -> str:
-        fixed = np.flatnonzero(self.problem.features & ~self.free).tolist()
-        return f"{self.model} k={self.k} row={self.row} fixed={fixed}"
+        fixed, free = (np.flatnonzero(self.problem.features & m).tolist() for m in (~self.free, self.free))
+        words = f"fixed={fixed}" if len(fixed) < len(free) else f"free={free}"
+        return f"{self.model} k={self.k} row={self.row} {words}"
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ SAID = {
     "independent": "it does not depend on these words",
     "infeasible": "no words suffice for it without these",
     "refuted": "these words do not suffice for it",
-    "cheapest": "these words suffice at cost {cost} × {unit!r}; none below {lower} with {include} and without {exclude} do",
+    "cheapest": "these words suffice, cost {cost} × {unit!r}; none below {lower} with {include}, without {exclude} do",
 }
 
 
