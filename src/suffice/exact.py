@@ -44,6 +44,17 @@ def exact_scores(network: Network, point: Floats) -> list[Fraction]:
     return [Fraction(int(v), 1 << scale) for v in values]
 
 
+def predicted(network: Network, point: Floats) -> int:
+    """The class with the highest score in real arithmetic; of equal ones the first."""
+    scores, error = scores_with_error(network, point[None])
+    best = int(scores[0].argmax())
+    close = scores[0] + error[0] >= scores[0, best] - error[0, best]
+    if not np.isfinite(scores).all() or close.sum() == 1:
+        return best
+    exact = exact_scores(network, point)
+    return exact.index(max(exact))
+
+
 def _integers(array: Floats) -> tuple[np.typing.NDArray[np.object_], int]:
     """Python integers n and one exponent e with array = n / 2**e, exactly."""
     ratios = [value.as_integer_ratio() for value in array.ravel().tolist()]

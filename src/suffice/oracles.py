@@ -31,7 +31,7 @@ class BoundsOracle:
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
-        answers = self.ask_cheaply(free, optimised=True)
+        answers = self.ask_cheaply(free)
         open_ = [i for i, answer in enumerate(answers) if isinstance(answer, Unknown)]
         if open_ and self.form.finite and not budget.spent:
             for i, answer in zip(open_, decide(self.form, free[open_], budget), strict=True):

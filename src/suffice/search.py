@@ -341,8 +341,7 @@ class Search:
             free = self.problem.features & ~node.held
             inherited = [np.where(free[:, None], start, self.problem.center) for start in node.starts]
             fresh = strongest(self.oracle.attacker, free, STARTS, self.seed)
-            points = np.stack([*inherited, *fresh])
-            node.starts = tuple(points[self.problem.margins(points).min(-1) < 0])
+            node.starts = self._starts([*inherited, *fresh])
             if node.starts or not self._suffices(node):
                 kept.append(node)
         return kept
@@ -357,8 +356,23 @@ class Search:
                     self.found.append((node.held, answer))
                 return True
             case Refuted(witness):
-                node.starts = (witness.point,)
+                node.starts = self._starts([self._cornered(witness)])
+                node.word = self._any_word(node)
         return False
+
+    def _starts(self, points: Sequence[Floats]) -> tuple[Floats, ...]:
+        """Those of the perturbed texts that flip the label."""
+        stacked = np.stack(points)
+        return tuple(stacked[self.problem.margins(stacked).min(-1) < 0])
+
+    def _cornered(self, witness: Witness) -> Floats:
+        """The witness's point; of a mixture of a hull's corners, for each word the corner with the largest share."""
+        region = self.problem.region
+        if witness.shares is None or not isinstance(region, Hull):
+            return witness.point
+        corner = region.points[np.arange(len(region.center)), witness.shares.argmax(-1)]
+        changed = (witness.point != region.center).any(-1)
+        return np.where(changed[:, None], corner, region.center)
 
     def _rule_out(self, nodes: list[Node]) -> list[Node]:
         """Prove that nothing affordable is left below each node, trying likely explanations on the way."""
@@ -456,9 +470,9 @@ class Search:
         before = self.limit
         answer = self._look_at(node.candidate)
         if isinstance(answer, Refuted):
-            mixed = np.where(node.candidate[:, None], node.starts[0], answer.witness.point)
+            mixed = np.where(node.candidate[:, None], node.starts[0], self._cornered(answer.witness))
             mixed = np.where((self.problem.features & ~node.held)[:, None], mixed, self.problem.center)
-            node.starts = (mixed, *node.starts)
+            node.starts = (*self._starts([mixed]), *node.starts)
             return True
         return self.limit < before
 

@@ -21,6 +21,7 @@ from suffice.check import check
 from suffice.classifier import Classifier
 from suffice.cost import Cost, Costs, costs
 from suffice.errors import InputError, NotACertificate, Rejected
+from suffice.exact import predicted
 from suffice.explanation import Explanation, Status
 from suffice.flip import Contrast, Flip, cheapest_flip
 from suffice.hitting import hitting_sets
@@ -61,7 +62,11 @@ class Question:
         return self.classifier.labels[self.problem.label]
 
     def header(self, claim: dict[str, Any]) -> dict[str, Any]:
-        return certify.header(self.classifier, self.text, self.problem, self.perturbation.to_dict(), claim)
+        data = self.perturbation.to_dict()
+        if "swaps" in data:  # only what this text can use: a certificate need not hold a whole thesaurus
+            mine = {*self.text.tokens, *(token.lower() for token in self.text.tokens)}
+            data["swaps"] = {word: others for word, others in data["swaps"].items() if word in mine}
+        return certify.header(self.classifier, self.text, self.problem, data, claim)
 
     def witness(self, found: Witness | None) -> Witness | None:
         """The witness with names for people."""
@@ -242,7 +247,7 @@ def ask(
         word = text.tokens[int((wanted & barred).argmax())]
         raise InputError(f"The word {word!r} is both included and excluded.")
     region = perturbation.around(classifier, text)
-    label = int(classifier.network.forward(classifier.embed(text)).argmax())
+    label = predicted(classifier.network, classifier.embed(text))
     problem = Problem(classifier.network, region, label, features)
     settings = {
         "padding": padding,
