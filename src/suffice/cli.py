@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _any_text(stream: Any, json: bool) -> None:
     """Let any text out of a stream that is not UTF-8: JSON as UTF-8, for people with question marks."""
-    if getattr(stream, "encoding", "utf-8").lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
+    encoding = getattr(stream, "encoding", None) or "utf-8"  # a StringIO has none and takes anything
+    if encoding.lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
         stream.reconfigure(**({"encoding": "utf-8"} if json else {"errors": "replace"}))
 
 
