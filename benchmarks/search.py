@@ -106,7 +106,7 @@ def row(name: str, setting: Setting, method: str, runs: list[Run], ours: list[Ru
 
 def read_texts(data: str, name: str, classifier: sf.Classifier, count: int) -> Iterator[str]:
     """Test texts with at least half as many words as the classifier reads."""
-    path = Path(data) / DATA[name.split("-")[0]] / "test.csv.gz"
+    path = Path(data) / DATA[Path(name).name.split("-")[0]] / "test.csv.gz"
     with gzip.open(path, "rt", encoding="utf8", newline="") as file:
         for entry in csv.DictReader(file):
             if count and len(classifier.read(entry["text"]).words) * 2 >= classifier.length:
