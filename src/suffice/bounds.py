@@ -87,6 +87,13 @@ class Form:
         return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
 
     @cached_property
+    def work(self) -> int:
+        """Multiplications that the bounds of all hidden units take for one input set, roughly."""
+        sizes = [int(step.weight.shape[0] * step.weight.shape[1]) for step in self.steps]
+        rows = [2 * int(step.relu.sum()) for step in self.steps]
+        return 1 + sum(count * sum(sizes[:place]) for place, count in enumerate(rows))
+
+    @cached_property
     def units(self) -> int:
         """How many hidden units there are in all."""
         return sum(len(step.bias) for step in self.steps)

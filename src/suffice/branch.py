@@ -35,7 +35,8 @@ from suffice.perturb import Choice
 from suffice.program import leaf_program
 from suffice.verdict import Budget, Proved, Refuted, Unknown, Verdict
 
-BATCH = 256  # subproblems per round
+BATCH = 256  # subproblems per round, if they are small
+WORK = 2 * 10**8  # multiplications per round: it should take a fraction of a second, as time is looked at in between
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 6  # of slope and multiplier ascent per subproblem
@@ -147,6 +148,7 @@ class Branching:
         budget: Budget,
     ) -> None:
         self.form, self.sign, self.budget = form, sign, budget
+        self.batch = max(4, min(BATCH, WORK // form.work))
         self.questions = [
             _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)
         ]
@@ -177,9 +179,9 @@ class Branching:
         live = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
         if self.budget.spent:
             return []
-        share = max(1, min(PER_QUESTION, BATCH // max(1, len(live))))
+        share = max(1, min(PER_QUESTION, self.batch // max(1, len(live))))
         batch: list[_Node] = []
-        for question in live[:BATCH]:
+        for question in live[: self.batch]:
             question.open.sort(key=lambda node: node.bound)
             batch += question.open[:share]
             del question.open[:share]
@@ -189,8 +191,8 @@ class Branching:
 
     def _evaluate(self, nodes: Sequence[_Node]) -> None:
         """Bound, attack and close fresh subproblems; what time does not allow stays open."""
-        for start in range(0, len(nodes), BATCH):
-            part = [n for n in nodes[start : start + BATCH] if self.questions[n.question].answer is None]
+        for start in range(0, len(nodes), self.batch):
+            part = [n for n in nodes[start : start + self.batch] if self.questions[n.question].answer is None]
             if self.budget.spent:
                 for node in part:
                     self.questions[node.question].open.append(node)
