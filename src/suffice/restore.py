@@ -53,40 +53,44 @@ def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int) -> Floa
 
 
 def stamina(problem: Problem, starts: Floats, rivals: Ints, opened: Bools, cost: Floats) -> Stamina:
-    """Put words back one at a time, always the one that helps the label most for its cost, until it is back."""
-    current, count = starts.copy(), len(starts)
-    words, total = np.zeros(opened.shape, dtype=bool), np.zeros(count)
-    order: list[list[int]] = [[] for _ in range(count)]
-    alive = np.arange(count)
-    while len(alive):
-        margin = _margin(problem, current[alive], rivals[alive])
-        alive = alive[margin < 0]
-        word, margin = _best_restoration(problem, current[alive], rivals[alive], opened[alive] & ~words[alive], cost)
-        total[alive[word < 0]] = np.inf
-        alive, word = alive[word >= 0], word[word >= 0]
-        for item, w in zip(alive, word, strict=True):
-            current[item, w] = problem.center[w]
-            words[item, w] = True
-            total[item] += cost[w]
-            order[item].append(int(w))
+    """Put words back one at a time, always the one that helps the label most for its cost, until it is back.
+
+    Only the first step sees the words, and linearly: what restoring each of them adds there is worked out once.
+    """
+    first = problem.network.steps[0]
+    z = first.apply(starts.reshape(len(starts), -1))
+    rows = first.dense().reshape(len(first.bias), *problem.center.shape)
+    adds = np.einsum("hld,nld->nlh", rows, problem.center - starts, optimize=True)
+    words, total = np.zeros(opened.shape, dtype=bool), np.zeros(len(starts))
+    order: list[list[int]] = [[] for _ in starts]
+    alive = np.arange(len(starts))
+    while len(alive := alive[_margin(problem, z[alive], rivals[alive]) < 0]):
+        left = opened[alive] & ~words[alive]
+        total[alive[~left.any(-1)]] = np.inf
+        alive, left = alive[left.any(-1)], left[left.any(-1)]
+        best = _best_word(problem, z[alive], adds[alive], rivals[alive], left, cost)
+        words[alive, best] = True
+        total[alive] += cost[best]
+        z[alive] += adds[alive, best]
+        for item, word in zip(alive, best, strict=True):
+            order[item].append(int(word))
     return Stamina(total, words, tuple(tuple(o) for o in order))
 
 
-def _best_restoration(
-    problem: Problem, points: Floats, rivals: Ints, opened: Bools, cost: Floats
-) -> tuple[Ints, Floats]:
-    """For each text the open word whose restoration raises the margin most for its cost; -1 where none is open."""
-    item, word = np.nonzero(opened)
-    trial = points[item]
-    trial[np.arange(len(item)), word] = problem.center[word]
-    gain = np.full(opened.shape, -np.inf)
-    base = _margin(problem, points, rivals)
-    gain[item, word] = (_margin(problem, trial, rivals[item]) - base[item]) / cost[word]
-    best = gain.argmax(-1) if len(points) else np.zeros(0, dtype=np.int64)
-    return np.where(opened.any(-1), best, -1), base
+def _best_word(problem: Problem, z: Floats, adds: Floats, rivals: Ints, opened: Bools, cost: Floats) -> Ints:
+    """For each text the open word whose restoration raises the margin most for its cost."""
+    count, length, units = adds.shape
+    trial = (z[:, None] + adds).reshape(count * length, units)
+    margin = _margin(problem, trial, np.repeat(rivals, length)).reshape(count, length)
+    gain = (margin - _margin(problem, z, rivals)[:, None]) / cost
+    return np.asarray(np.where(opened, gain, -np.inf).argmax(-1), dtype=np.int64)
 
 
-def _margin(problem: Problem, points: Floats, rivals: Ints) -> Floats:
-    if not len(points):
-        return np.zeros(0)
-    return np.asarray(problem.margins(points)[np.arange(len(points)), rivals])
+def _margin(problem: Problem, z: Floats, rivals: Ints) -> Floats:
+    """Margins (n,) against one rival each, from the first step's pre-activations on."""
+    first, *rest = problem.network.steps
+    values = first.activate(z)
+    for step in rest:
+        values = step.activate(step.apply(values))
+    others = np.asarray(problem.rivals)[rivals]
+    return np.asarray(values[:, problem.label] - values[np.arange(len(z)), others])
