@@ -309,7 +309,7 @@ class Search:
         if node.word is None:
             self.stuck.append(node)
             return
-        if node is self.root and self.collect is None:
+        if node is self.root and node.starts and self.collect is None:
             self._raise(node)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
