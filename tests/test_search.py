@@ -137,6 +137,13 @@ def test_the_search_is_right_on_thousands_of_texts_with_real_words(kind: str) ->
         assert {(r.status, r.cost) for r in results} == {wanted}, seed
 
 
+def test_hitting_sets_respect_the_costs_of_words_met_later() -> None:
+    """Two sets of one word suffice, at different costs: PySAT must be told the cost of a word when it meets it."""
+    for seed in (5025, *range(5100, 5120)):
+        case = Case("hull", seed, length=4, constrained=False)
+        assert {case.explain(method).cost for method in METHODS} == {case.best}
+
+
 def test_ten_words_agree_with_all_subsets() -> None:
     for seed in range(6):
         case = Case("deletion", 7000 + seed, length=10)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from suffice.attack import Attacker
-from suffice.cost import Costs
 from suffice.errors import MissingExtra
 from suffice.exact import confirm
 from suffice.network import Bools
@@ -48,7 +47,8 @@ class _Hunt:
         if not isinstance(first, Proved):
             return self.outcome(first.reason)
         self.best = (self.task.everything, first)
-        hitman = _hitman(self.task.costs, np.flatnonzero(self.task.everything & ~self.task.include))
+        weights = {int(w): int(self.task.costs.units[w]) for w in np.flatnonzero(self.task.everything)}
+        hitman = _hitman(weights)
         while not self.task.budget.spent:
             held = self.task.include.copy()
             held[hitman.get() or []] = True
@@ -61,7 +61,7 @@ class _Hunt:
             if not isinstance(answer, Refuted):
                 return self.outcome(answer.reason)
             for words in self._learn(held, answer.witness):
-                hitman.hit(words)
+                hitman.hit(words, weights=weights)  # words it has not met before get their weight here
         return self.outcome("time is up")
 
     def _ask(self, held: Bools) -> Any:
@@ -101,10 +101,9 @@ def sparse_attack(attacker: Attacker, witness: Witness, rng: np.random.Generator
     return best
 
 
-def _hitman(costs: Costs, words: Iterable[int]) -> Any:
+def _hitman(weights: dict[int, int]) -> Any:
     try:
         from pysat.examples.hitman import Hitman
     except ImportError as error:
         raise MissingExtra("hs", "python-sat") from error
-    weights = {int(word): int(costs.units[word]) for word in words}
     return Hitman(solver="g4", htype="sorted", weights=weights)
