@@ -238,10 +238,12 @@ def evidence(result: Explanation) -> str:
     if "rejected" in result.meta:
         return f"The certificate was REJECTED by the checker ({result.meta['rejected']}), so nothing is claimed."
     if result.certificate is None:
-        return "There is no certificate for this answer."
+        return "There is no certificate for this answer: it rests on the word of the solver or method that was chosen."
     size = len(result.certificate.data) / 1000
     checked = "accepted by the independent checker" if result.meta.get("checked") else "not checked yet"
-    return f"Certificate: {len(result.certificate.lines)} lines, {size:.1f} KB, {checked}."
+    only = result.status == "optimal" and result.certificate.claim["kind"] != "cheapest"
+    rest = " It covers that the words suffice; that nothing is cheaper rests on the method alone." if only else ""
+    return f"Certificate: {len(result.certificate.lines)} lines, {size:.1f} KB, {checked}.{rest}"
 
 
 def notes(text: Text) -> list[str]:
