@@ -57,7 +57,6 @@ def main() -> None:
     target = Path(__file__).parent / "images" / "restoration.svg"
     target.parent.mkdir(exist_ok=True)
     figure.savefig(target, metadata={"Date": None})
-    figure.savefig("/tmp/restoration.png", dpi=110)
 
 
 if __name__ == "__main__":
