@@ -87,7 +87,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--near", type=int, default=40, help="near questions per model; easy ones are twice as many")
     parser.add_argument("--seconds", type=float, default=30.0, help="limit per question")
-    parser.add_argument("--large", type=Path, default=Path(tempfile.gettempdir()) / "suffice-large", help="where the large model is kept")
+    parser.add_argument(
+        "--large",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "suffice-large",
+        help="where the large model is kept",
+    )
     parser.add_argument("--large-texts", type=int, default=2)
     parser.add_argument("--out", type=Path, help="write the tables here, too")
     parser.add_argument("--quick", action="store_true", help="a minute: one model, few questions, no large model")
