@@ -1,0 +1,134 @@
+"""Compare: an imported classifier and its original answer the same inputs side by side; a difference is refused."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from suffice.classifier import Classifier
+from suffice.errors import ModelError
+from suffice.network import Floats, Ints
+
+TOLERANCE = 1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
+LEAST = 50  # inputs
+
+
+def compared(
+    classifier: Classifier,
+    original: Callable[[Any], ArrayLike],
+    inputs: Sequence[Any] | Ints,
+    *,
+    source: str,
+    packages: Sequence[str] = (),
+    view: Callable[[Floats], Floats] | None = None,
+    note: str = "",
+) -> Classifier:
+    """The classifier with what was compared in meta["import"]; a ModelError where it and the original disagree.
+
+    `inputs` are texts, or index rows (n, length) into the vocabulary. `original` gives the original's answers to all
+    of them, one row per input; `view` turns our scores (n, labels) into what the original gives, say probabilities.
+    `source` and `packages` say what was compared, for people; `note` adds a sentence.
+    """
+    if len(inputs) < LEAST:
+        raise ModelError(f"An import is compared on at least {LEAST} inputs, not on {len(inputs)}.")
+    scores = scores_of(classifier, inputs)
+    with np.errstate(all="ignore"):
+        ours = np.asarray(scores if view is None else view(scores), dtype=np.float64)
+        theirs = np.asarray(original(inputs), dtype=np.float64)
+    gap = difference(ours, theirs, source)
+    if not gap <= TOLERANCE:
+        raise ModelError(_refusal(classifier, inputs, ours, theirs, gap, source))
+    wins = Counter(classifier.labels[i] for i in scores.argmax(1))
+    facts = {
+        "from": source,
+        "compared": f"{len(inputs)} {'index rows' if isinstance(inputs, np.ndarray) else 'texts'}",
+        "largest difference": gap,
+        "allowed difference": TOLERANCE,
+        "labels seen": {label: wins[label] for label in classifier.labels if wins[label]},
+        "versions": {name: importlib.metadata.version(name) for name in packages},
+    }
+    return replace(classifier, meta={**classifier.meta, "import": {**facts, **({"note": note} if note else {})}})
+
+
+def scores_of(classifier: Classifier, inputs: Sequence[Any] | Ints) -> Floats:
+    """Our scores (n, labels) for texts or for index rows."""
+    if isinstance(inputs, np.ndarray):
+        return classifier.network.forward(classifier.table[inputs])
+    return classifier.network.forward(np.stack([classifier.embed(classifier.read(text)) for text in inputs]))
+
+
+def difference(ours: Floats, theirs: Floats, source: str) -> float:
+    """The largest difference, in units of the usual size of an answer; infinite where either is not a number."""
+    if ours.shape != theirs.shape:
+        raise ModelError(f"{source} gives answers of shape {theirs.shape}, the import gives {ours.shape}.")
+    if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
+        return float("inf")
+    sizes = np.abs(theirs).max(1)
+    usual = float(np.median(sizes)) or float(sizes.max()) or 1.0  # one large answer must not hide the others
+    return float(np.abs(ours - theirs).max() / usual)
+
+
+def random_rows(classifier: Classifier, count: int = 64, seed: int = 0) -> Ints:
+    """Index rows (count, length): texts of every length with words from the whole vocabulary, then padding.
+
+    Two thirds are padded after their last word as real texts are; the others hold any index anywhere. Unknown words
+    and repeats occur; the first row is all padding, the second all unknown.
+    """
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(len(classifier.vocabulary), size=(count, classifier.length))
+    rows[rng.random(rows.shape) < 0.1] = classifier.lookup[classifier.unknown]
+    ends = rng.integers(1, classifier.length + 1, size=count)
+    ends[2::3] = classifier.length
+    rows[np.arange(classifier.length) >= ends[:, None]] = classifier.lookup[classifier.pad]
+    rows[0], rows[1] = classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]
+    return np.asarray(rows, dtype=np.int64)
+
+
+def random_texts(classifier: Classifier, count: int = 64, seed: int = 0) -> list[str]:
+    """Texts that fit: words of the vocabulary, repeats, unknown words, capitals and punctuation."""
+    rng = np.random.default_rng(seed)
+    special = {classifier.pad, classifier.unknown}
+    words = [word for word in classifier.vocabulary if word not in special] or ["word"]
+    return [_random_text(rng, words, int(rng.integers(1, classifier.length + 1)), classifier) for _ in range(count)]
+
+
+def _random_text(rng: np.random.Generator, words: Sequence[str], size: int, classifier: Classifier) -> str:
+    few = [words[i] for i in rng.integers(len(words), size=max(1, size // 2))]  # so that words repeat
+    pools = [few if rng.random() < 0.5 else words for _ in range(size)]
+    picked = [pool[int(rng.integers(len(pool)))] for pool in pools]
+    shown = [_dressed(rng, word) for word in picked]
+    while len(shown) > 1 and classifier.read(" ".join(shown)).cut:  # marks may count as words
+        shown.pop()
+    return " ".join(shown)
+
+
+def _dressed(rng: np.random.Generator, word: str) -> str:
+    """A word as it may stand in a text: as it is, with a capital, before a mark, or misspelt beyond knowing."""
+    return [word, word, word, word.capitalize(), word.upper(), f"{word},", f"({word})!", f"qx{word}zq"][
+        int(rng.integers(8))
+    ]
+
+
+def _refusal(
+    classifier: Classifier, inputs: Sequence[Any] | Ints, ours: Floats, theirs: Floats, gap: float, source: str
+) -> str:
+    """Which input differs most, and by how much."""
+    apart = np.abs(ours - theirs).max(1)
+    worst = int(np.where(np.isfinite(apart), apart, np.inf).argmax())
+    given = inputs[worst]
+    shown = given if isinstance(given, str) else " ".join(classifier.vocabulary[i] for i in given)
+    return (
+        f"The import disagrees with {source}: the largest difference is {gap:.3g} of the usual answer, more than "
+        f"{TOLERANCE:g}, over {len(inputs)} inputs. For {shown!r} the original gives {_brief(theirs[worst])} "
+        f"and the import {_brief(ours[worst])}. Nothing was imported; please report this with the model."
+    )
+
+
+def _brief(row: Floats) -> str:
+    return "[" + ", ".join(f"{value:.6g}" for value in row[:6]) + (", …]" if len(row) > 6 else "]")
