@@ -6,13 +6,14 @@ import importlib.metadata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from suffice.classifier import Classifier
-from suffice.errors import ModelError
+from suffice.errors import InputError, ModelError
 from suffice.network import Floats, Ints
 
 TOLERANCE = 1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
@@ -90,29 +91,35 @@ def random_rows(classifier: Classifier, count: int = 64, seed: int = 0) -> Ints:
     return np.asarray(rows, dtype=np.int64)
 
 
-def random_texts(classifier: Classifier, count: int = 64, seed: int = 0) -> list[str]:
-    """Texts that fit: words of the vocabulary, repeats, unknown words, capitals and punctuation."""
+def random_texts(classifier: Classifier, count: int = 64, seed: int = 0, extra: Sequence[str] = ()) -> list[str]:
+    """Texts that fit: words of the vocabulary and some `extra` ones, repeats, unknown words, capitals, punctuation."""
     rng = np.random.default_rng(seed)
     special = {classifier.pad, classifier.unknown}
     words = [word for word in classifier.vocabulary if word not in special] or ["word"]
-    return [_random_text(rng, words, int(rng.integers(1, classifier.length + 1)), classifier) for _ in range(count)]
+    words += extra[: max(1, len(words) // 10)]
+    sizes = rng.integers(1, classifier.length + 1, size=8 * count)
+    made = (_random_text(rng, words, int(size)) for size in sizes)
+    return list(islice((text for text in made if _fits(classifier, text)), count))
 
 
-def _random_text(rng: np.random.Generator, words: Sequence[str], size: int, classifier: Classifier) -> str:
+def _random_text(rng: np.random.Generator, words: Sequence[str], size: int) -> str:
     few = [words[i] for i in rng.integers(len(words), size=max(1, size // 2))]  # so that words repeat
     pools = [few if rng.random() < 0.5 else words for _ in range(size)]
-    picked = [pool[int(rng.integers(len(pool)))] for pool in pools]
-    shown = [_dressed(rng, word) for word in picked]
-    while len(shown) > 1 and classifier.read(" ".join(shown)).cut:  # marks may count as words
-        shown.pop()
-    return " ".join(shown)
+    return " ".join(_dressed(rng, pool[int(rng.integers(len(pool)))]) for pool in pools)
+
+
+def _fits(classifier: Classifier, text: str) -> bool:
+    """Whether there is a word to read, and none beyond the length: marks may count as words."""
+    try:
+        return not classifier.read(text).cut
+    except InputError:
+        return False
 
 
 def _dressed(rng: np.random.Generator, word: str) -> str:
-    """A word as it may stand in a text: as it is, with a capital, before a mark, or misspelt beyond knowing."""
-    return [word, word, word, word.capitalize(), word.upper(), f"{word},", f"({word})!", f"qx{word}zq"][
-        int(rng.integers(8))
-    ]
+    """A word as it may stand in a text: as it is, with a capital, beside marks, or misspelt beyond knowing."""
+    forms = [word, word, word, word.capitalize(), word.upper(), f"{word},", f"({word})!", f"{word}é", f"qx{word}zq"]
+    return forms[int(rng.integers(len(forms)))]
 
 
 def _refusal(
