@@ -57,6 +57,7 @@ PUBLIC = {
     "is_robust",
     "load",
     "profile",
+    "read_vectors",
     "repair",
 }
 

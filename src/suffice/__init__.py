@@ -11,6 +11,7 @@ from suffice.explanation import Explanation
 from suffice.flip import Contrast
 from suffice.growth import profile
 from suffice.importers.sklearn import from_sklearn
+from suffice.importers.vectors import read_vectors
 from suffice.mistake import Mistake
 from suffice.network import Network
 from suffice.perturb import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
@@ -60,5 +61,6 @@ __all__ = [
     "is_robust",
     "load",
     "profile",
+    "read_vectors",
     "repair",
 ]
