@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
-from suffice import network as networks
+from suffice import step as networks
 from suffice.classifier import BUNDLED, Classifier, bundled, load
 from suffice.errors import InputError, ModelError
 from suffice.network import (

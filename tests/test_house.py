@@ -63,6 +63,9 @@ PUBLIC = {
 # loading it goes in a circle.
 ROWS = [
     {"errors", "version"},
+    {"curves"},
+    {"step"},
+    {"graph"},
     {"text", "network"},
     {"classifier", "cost", "certificate"},
     {"perturb"},
@@ -89,7 +92,7 @@ ROWS = [
 RANK = {module: rank for rank, row in enumerate(ROWS) for module in row}
 
 # These stand beside the rows: each may import what is listed here and nothing else of suffice.
-DATA = {"errors", "text", "network", "classifier"}
+DATA = {"errors", "curves", "step", "graph", "text", "network", "classifier"}
 BESIDE = {
     "check": DATA,  # shares nothing with the prover
     "render": DATA | {"explanation", "mistake", "answers", "findings", "flip", "verdict"},  # values in, strings out

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from suffice import network as networks
+from suffice import step as networks
 from suffice.errors import ModelError
 from suffice.network import (
     AvgPool,

@@ -156,7 +156,7 @@ def bundled() -> tuple[str, ...]:
 
 
 def _header(classifier: Classifier) -> dict[str, Any]:
-    return {
+    header: dict[str, Any] = {
         "format": FORMAT,
         "labels": list(classifier.labels),
         "length": classifier.length,
@@ -165,6 +165,8 @@ def _header(classifier: Classifier) -> dict[str, Any]:
         "tokenizer": "words",
         "relu": [np.flatnonzero(step.relu).tolist() for step in classifier.network.steps],
     }
+    curves = [{name: units.tolist() for name, units in step.curves} for step in classifier.network.steps]
+    return {**header, "curves": curves} if any(curves) else header
 
 
 def _arrays(network: Network) -> list[Floats]:
@@ -174,7 +176,9 @@ def _arrays(network: Network) -> list[Floats]:
 def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats]) -> Classifier:
     if header["format"] != FORMAT:
         raise ModelError(f"The model has format {header['format']!r}; this version reads format {FORMAT}.")
-    steps = [_read_step(tensors, place, marked) for place, marked in enumerate(header["relu"])]
+    curves = header.get("curves", [{}] * len(header["relu"]))
+    marks = zip(header["relu"], curves, strict=True)
+    steps = [_read_step(tensors, place, relus, curved) for place, (relus, curved) in enumerate(marks)]
     return Classifier(
         network=Network(validated(steps)),
         embedding=tensors["embedding"],
@@ -203,7 +207,7 @@ def _step_tensors(place: int, step: Step) -> dict[str, Floats]:
     }
 
 
-def _read_step(tensors: dict[str, Floats], place: int, marked: list[int]) -> Step:
+def _read_step(tensors: dict[str, Floats], place: int, relus: list[int], curved: dict[str, list[int]]) -> Step:
     name = f"step{place}.weight"
     bias = np.asarray(tensors[f"step{place}.bias"], dtype=np.float64)
     if name in tensors:
@@ -219,8 +223,9 @@ def _read_step(tensors: dict[str, Floats], place: int, marked: list[int]) -> Ste
         matrix.check_format()
         weight = compact(matrix)
     relu = np.zeros(len(bias), dtype=bool)
-    relu[marked] = True
-    return Step(weight, bias, relu)
+    relu[relus] = True
+    curves = tuple((name, np.array(units, dtype=np.int64)) for name, units in sorted(curved.items()))
+    return Step(weight, bias, relu, curves)
 
 
 def _narrow(array: Floats) -> Floats:
