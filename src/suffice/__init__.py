@@ -10,6 +10,7 @@ from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate
 from suffice.explanation import Explanation
 from suffice.flip import Contrast
 from suffice.growth import profile
+from suffice.importers.torch import from_torch
 from suffice.mistake import Mistake
 from suffice.network import Network
 from suffice.perturb import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
@@ -55,6 +56,7 @@ __all__ = [
     "contrast",
     "explain",
     "explain_all",
+    "from_torch",
     "is_robust",
     "load",
     "profile",

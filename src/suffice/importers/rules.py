@@ -26,7 +26,7 @@ KNOWN = (
 )
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
 SPREAD = "it divides by a spread that depends on the text, which is not bounded here"
-WHY = {"lstm": RECURRENT, "gru": RECURRENT, "rnn": RECURRENT, "layer_norm": SPREAD, "layernorm": SPREAD,
+WHY = {"lstm": RECURRENT, "gru": RECURRENT, "layer_norm": SPREAD, "layernorm": SPREAD,
        "group_norm": SPREAD, "instance_norm": SPREAD, "rms_norm": SPREAD, "instancenormalization": SPREAD,
        "scaled_dot_product_attention": PRODUCT}
 

@@ -152,7 +152,7 @@ def _exported(torch: Any, module: Module, example: Any, source: str) -> Any:
         with _quiet():
             return torch.export.export(module, (example,))
     except Exception as error:
-        line = re.search(r'File "([^"]+)", line (\d+), in forward\n\s*(.*)', str(error))
+        line = re.search(r'raised this error:\n\s*File "([^"]+)", line (\d+), in \w+\n\s*(.*)', str(error))
         where = f" at {Path(line[1]).name} line {line[2]} ({line[3].strip()})" if line else ""
         hint = (
             "; the way through the network must not depend on the values of a text"
@@ -258,6 +258,8 @@ def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Node:
         return rule(_arguments(node, values))
 
     def compute(values: Values) -> Value:
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            raise ValueError("it is random, so that the same text may get another label")
         swap = lambda other: _tensors(torch, values[other.name])  # noqa: E731
         found = node.target(*torch.fx.map_arg(node.args, swap), **torch.fx.map_arg(node.kwargs, swap))
         return _arrays(torch, found)
@@ -337,7 +339,7 @@ def _cast(a: Arguments) -> Value:
 
 
 def _dropout(a: Arguments) -> Value:
-    if a.train:
+    if a.train is not False:
         raise ValueError("this dropout is on in eval mode too: call it with training=self.training")
     return a.input
 
@@ -568,6 +570,7 @@ RULES: dict[str, Rule] = {
     "dropout": _dropout,
     "feature_dropout": _dropout,
     "alpha_dropout": _dropout,
+    "native_dropout": _first(_dropout),
     # pooling and reducing
     "max_pool1d": _max_pool(1),
     "max_pool2d": _max_pool(2),

@@ -129,10 +129,20 @@ def walk(program: Program, length: int, words: int, embedding: Floats | None = N
 
 def _values(program: Program, given: Value, entrance: Entrance) -> dict[str, Value]:
     values = {**program.constants, program.given: given}
-    by_name = {node.name: node for node in program.nodes}
-    for node in program.nodes:
+    by_name = {node.name: node for node in _needed(program)}
+    for node in by_name.values():
         values[node.name] = _value(node, values, by_name, entrance)
     return values
+
+
+def _needed(program: Program) -> list[Node]:
+    """The nodes that the answer depends on, in order."""
+    wanted, found = {program.answer}, []
+    for node in reversed(program.nodes):
+        if node.name in wanted:
+            wanted.update(node.uses)
+            found.append(node)
+    return found[::-1]
 
 
 def _value(node: Node, values: dict[str, Value], by_name: Mapping[str, Node], entrance: Entrance) -> Value:
@@ -144,10 +154,10 @@ def _value(node: Node, values: dict[str, Value], by_name: Mapping[str, Node], en
         folded = _folded(node, inputs)
         if folded is not None:
             return folded
+        entered = {name: _entered(value, node, entrance) for name, value in inputs.items()}
+        refused = next((value for value in entered.values() if isinstance(value, Refusal)), None)
         if refused is None:
-            entered = {name: _entered(value, node, entrance) for name, value in inputs.items()}
-            early = next((value for value in entered.values() if isinstance(value, Refusal)), None)
-            return node.lower(entered) if early is None else early
+            return node.lower(entered)
     except Exception as error:  # whatever the shapes or the foreign package do not like
         refused = Refusal(f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}")
     curve = _recognised(node, values, by_name, entrance)
