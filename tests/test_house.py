@@ -75,7 +75,7 @@ ROWS = [
     {"perturb"},
     {"verdict"},
     {"task"},
-    {"exact", "inputs"},
+    {"exact", "inputs", "tangents"},
     {"bounds", "attack"},
     {"program", "marabou_worker"},
     {"branch"},
