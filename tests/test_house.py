@@ -54,6 +54,7 @@ PUBLIC = {
     "explain",
     "explain_all",
     "from_sklearn",
+    "from_onnx",
     "from_torch",
     "is_robust",
     "load",

@@ -12,6 +12,7 @@ from suffice.flip import Contrast
 from suffice.growth import profile
 from suffice.importers.sklearn import from_sklearn
 from suffice.importers.vectors import read_vectors
+from suffice.importers.onnx import from_onnx
 from suffice.importers.torch import from_torch
 from suffice.mistake import Mistake
 from suffice.network import Network
@@ -59,6 +60,7 @@ __all__ = [
     "explain",
     "explain_all",
     "from_sklearn",
+    "from_onnx",
     "from_torch",
     "is_robust",
     "load",
