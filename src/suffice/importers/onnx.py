@@ -197,7 +197,15 @@ def _part(whole: Node, place: int, name: str) -> Node:
     def pick(values: Values) -> Value:
         return values[whole.name][place]
 
-    return Node(name, whole.operator, whole.place, (whole.name,), pick, pick, ending="shape" if place == 0 and whole.ending else "")
+    return Node(
+        name,
+        whole.operator,
+        whole.place,
+        (whole.name,),
+        pick,
+        pick,
+        ending="shape" if place == 0 and whole.ending else "",
+    )
 
 
 def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
@@ -218,7 +226,7 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
             _control_flow(None)
         if operator.startswith("Random") or operator in ("Bernoulli", "Multinomial"):
             raise ValueError("it is random, so that the same text may get another label")
-        feeds = {use: np.asarray(values[use]) for use in proto.input if use}
+        feeds = _alike({use: np.asarray(values[use]) for use in proto.input if use})
         found = onnx.reference.ReferenceEvaluator(_alone(onnx, proto, opset)).run(None, feeds)
         return np.asarray(found[0]) if len(proto.output) == 1 else tuple(found)
 
@@ -241,10 +249,19 @@ def _attribute(onnx: Any, item: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
+def _alike(feeds: dict[str, Any]) -> dict[str, Any]:
+    """All floating-point inputs in double precision if one is, as ONNX mixes no types."""
+    if not any(value.dtype == np.float64 for value in feeds.values()):
+        return feeds
+    return {name: value.astype(np.float64) if value.dtype.kind == "f" else value for name, value in feeds.items()}
+
+
 def _alone(onnx: Any, proto: Proto, opset: int) -> Any:
     """A model of this operator only, for the evaluator."""
     make = onnx.helper
-    inputs = [make.make_tensor_value_info(use, onnx.TensorProto.UNDEFINED, None) for use in dict.fromkeys(proto.input) if use]
+    inputs = [
+        make.make_tensor_value_info(use, onnx.TensorProto.UNDEFINED, None) for use in dict.fromkeys(proto.input) if use
+    ]
     outputs = [make.make_tensor_value_info(use, onnx.TensorProto.UNDEFINED, None) for use in proto.output if use]
     alone = make.make_graph([proto], "alone", inputs, outputs)
     return make.make_model(alone, opset_imports=[make.make_opsetid("", opset)])
@@ -512,7 +529,9 @@ RULES: dict[str, Rule] = {
     "Exp": _curve("exp"),
     "Gelu": _gelu,
     "Elu": lambda a: rules.elu(a[0], float(a.get("alpha", 1.0))),
-    "Selu": lambda a: rules.elu(a[0], float(a.get("alpha", 1.67326319217681884765625)), float(a.get("gamma", 1.05070102214813232421875))),
+    "Selu": lambda a: rules.elu(
+        a[0], float(a.get("alpha", 1.67326319217681884765625)), float(a.get("gamma", 1.05070102214813232421875))
+    ),
     "Celu": _celu,
     "Softmax": _softmax,
     "Abs": lambda a: rules.absolute(a[0]),
@@ -548,7 +567,21 @@ TAKES_WORDS = {
     *("Shape", "Identity"),
 }
 ELEMENTWISE = {
-    *("Relu", "LeakyRelu", "Sigmoid", "Tanh", "Exp", "Log", "Erf", "Pow", "Sqrt", "Reciprocal", "Abs", "Neg", "Softplus"),
+    *(
+        "Relu",
+        "LeakyRelu",
+        "Sigmoid",
+        "Tanh",
+        "Exp",
+        "Log",
+        "Erf",
+        "Pow",
+        "Sqrt",
+        "Reciprocal",
+        "Abs",
+        "Neg",
+        "Softplus",
+    ),
     *("Add", "Sub", "Mul", "Div", "Sum", "Max", "Min", "Where", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
     *("Equal", "Not", "And", "Or", "Cast", "Identity", "Elu", "Clip", "Mod"),
 }
