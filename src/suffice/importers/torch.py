@@ -217,9 +217,10 @@ def _only(answer: Any) -> Any:
 def _walked(torch: Any, exported: Any, given: Given) -> Walked:
     """Operators as the module has them; where one is unknown it may be made of others that are known."""
     first: ModelError | None = None
-    for table in ({}, None):
+    decompose: list[Any]
+    for decompose in ([{}], []):
         with _quiet():
-            program = _program(torch, exported.run_decompositions(table))
+            program = _program(torch, exported.run_decompositions(*decompose))
         try:
             return walk(program, given.length, len(given.vocabulary), given.embedding)
         except ModelError as error:
@@ -413,11 +414,9 @@ def _convolution(a: Arguments) -> Value:
 
 def _max_pool(axes: int) -> Rule:
     def rule(a: Arguments) -> Value:
-        size, stride, padding, dilation = (
-            rules.per_axis(part, axes) if part != [] else None
-            for part in (a.kernel_size, a.stride, a.padding, a.dilation)
-        )
-        return rules.spatial(a.self, axes, lambda x: x.max_pool(size, stride, padding, dilation, a.ceil_mode))
+        size, padding, gaps = (rules.per_axis(part, axes) for part in (a.kernel_size, a.padding, a.dilation))
+        stride = rules.per_axis(a.stride, axes) if a.stride else size
+        return rules.spatial(a.self, axes, lambda x: x.max_pool(size, stride, padding, gaps, a.ceil_mode))
 
     return rule
 
@@ -426,9 +425,8 @@ def _average_pool(axes: int) -> Rule:
     def rule(a: Arguments) -> Value:
         if getattr(a, "divisor_override", None) is not None:
             raise ValueError("an average with a divisor of its own is not known here")
-        size, stride, padding = (
-            rules.per_axis(part, axes) if part != [] else None for part in (a.kernel_size, a.stride, a.padding)
-        )
+        size, padding = (rules.per_axis(part, axes) for part in (a.kernel_size, a.padding))
+        stride = rules.per_axis(a.stride, axes) if a.stride else size
         return rules.spatial(
             a.self, axes, lambda x: x.average_pool(size, stride, padding, a.ceil_mode, a.count_include_pad)
         )
@@ -465,8 +463,8 @@ def _reduced(kind: str) -> Rule:
 
 
 def _clamp(a: Arguments) -> Value:
-    low, high = (getattr(a, name, None) for name in ("min", "max"))
-    if any(np.size(bound) > 1 for bound in (low, high)):
+    low, high = getattr(a, "min", None), getattr(a, "max", None)
+    if any(bound is not None and np.size(bound) > 1 for bound in (low, high)):
         raise ValueError("it clamps to more than one pair of bounds")
     return a.self.clip(None if low is None else float(low), None if high is None else float(high))
 
@@ -487,7 +485,7 @@ def _divide(a: Arguments) -> Value:
 
 def _split(a: Arguments) -> Value:
     whole = a.self.shape[a.dim]
-    given = getattr(a, "split_size", None) or getattr(a, "split_sizes", None)
+    given = a.split_size if hasattr(a, "split_size") else a.split_sizes
     sizes = given if isinstance(given, list) else [min(given, whole - i) for i in range(0, whole, given)]
     return rules.pieces(a.self, a.dim, sizes)
 
@@ -709,7 +707,11 @@ SHAPES = (
     "detach",
 )
 ENDINGS = {
-    **{"softmax": "softmax", "_softmax": "softmax", "log_softmax": "log_softmax", "_log_softmax": "log_softmax"},
-    **{"sigmoid": "sigmoid", "log_sigmoid": "log_sigmoid"},
+    "softmax": "softmax",
+    "_softmax": "softmax",
+    "log_softmax": "log_softmax",
+    "_log_softmax": "log_softmax",
+    "sigmoid": "sigmoid",
+    "log_sigmoid": "log_sigmoid",
     **dict.fromkeys(SHAPES, "shape"),
 }
