@@ -45,7 +45,7 @@ def from_torch(
     module: Module | str | Path,
     vocabulary: Sequence[str] | Mapping[str, int],
     labels: Sequence[str],
-    length: int,
+    length: int | None = None,
     pad: str = "<PAD>",
     unknown: str = "<UNK>",
     tokenizer: Any = None,
@@ -54,12 +54,13 @@ def from_torch(
     """A classifier that computes what the module computes in eval mode, compared with it on random texts.
 
     The module takes a LongTensor (1, length) of word numbers, places in `vocabulary`; or, where `embedding` (V, d) is
-    given, vectors (1, length, d). It may be an ExportedProgram or the name of a .pt2 file. A last softmax is left
-    away, as it keeps the order of the scores; a single output z becomes the scores [0, z].
+    given, vectors (1, length, d). It may be an ExportedProgram or the name of a .pt2 file, which say the length
+    themselves. A last softmax is left away, as it keeps the order of the scores; a single output z becomes the scores
+    [0, z].
     """
     torch = _torch()
-    known = given_by(vocabulary, labels, length, pad, unknown, tokenizer, embedding)
-    source, ready = _ready(torch, module)
+    source, ready, said = _ready(torch, module)
+    known = given_by(vocabulary, labels, said if length is None else length, pad, unknown, tokenizer, embedding)
     example = _example(torch, ready, known)
     walked = _walked(torch, _exported(torch, ready, example, source), known)
     return assemble(walked, known, _original(torch, ready, example.dtype, known), source, ["torch"])
@@ -76,12 +77,13 @@ def _torch() -> Any:
 # --- what is given ---
 
 
-def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module]:
-    """What to call it, and a module of our own in eval mode on the CPU; the caller's stays as it is."""
+def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module, int | None]:
+    """What to call it, a module of our own in eval mode on the CPU, and the length if it says one."""
     if isinstance(given, str | Path):
-        return Path(given).name, _read(torch, Path(given)).module()
+        program = _read(torch, Path(given))
+        return Path(given).name, program.module(), _said(program)
     if isinstance(given, torch.export.ExportedProgram):
-        return "the exported program", given.module()
+        return "the exported program", given.module(), _said(given)
     if not isinstance(given, torch.nn.Module):
         holds = f"A {type(given).__name__} is no torch.nn.Module"
         raise ModelError(
@@ -89,7 +91,15 @@ def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module]:
         )
     if any(part.dtype in (torch.float16, torch.bfloat16) for part in given.parameters()):
         raise ModelError("The module computes in half precision, too coarse to compare with: use module.float() first.")
-    return f"the {type(given).__name__} module", copy.deepcopy(given).cpu().eval()
+    return f"the {type(given).__name__} module", copy.deepcopy(given).cpu().eval(), None
+
+
+def _said(program: Any) -> int | None:
+    """The length that a program was exported for, unless it is free."""
+    names = program.graph_signature.user_inputs
+    shapes = [tuple(node.meta["val"].shape) for node in program.graph.nodes if node.name in names]
+    length = shapes[0][1] if shapes and len(shapes[0]) > 1 else None
+    return length if isinstance(length, int) else None
 
 
 def _read(torch: Any, path: Path) -> Any:
