@@ -68,6 +68,7 @@ def assemble(
     original: Callable[[Ints], ArrayLike],
     source: str,
     packages: Sequence[str],
+    note: str = "",
 ) -> Classifier:
     """The classifier of a walked network; `original` answers index rows (n, length) with (n, outputs)."""
     single = walked.scores.size == 1
@@ -93,6 +94,7 @@ def assemble(
         source=source,
         packages=packages,
         view=lambda found: _seen(found[:, 1:] if single else found, walked.endings),
+        note=note,
     )
 
 
