@@ -180,6 +180,7 @@ def test_a_layer_gives_the_scores_of_the_module(name):
 
 # --- layers together ---
 
+
 def random_middle(rng):
     """A few one-dimensional layers that fit each other, with a residual branch and a concatenation somewhere."""
     channels, layers = WIDTH, []
@@ -473,8 +474,14 @@ class Attention(nn.Module):
 
 
 REFUSED = {
-    "layer norm": (lambda: nn.LayerNorm(WIDTH), r"layer_norm.*at middle \(LayerNorm, .*spread that depends on the text"),
-    "attention": (Attention, r"matmul.*at middle \(Attention, test_import_torch.py line \d+\).*both depend on the text"),
+    "layer norm": (
+        lambda: nn.LayerNorm(WIDTH),
+        r"layer_norm.*at middle \(LayerNorm, .*spread that depends on the text",
+    ),
+    "attention": (
+        Attention,
+        r"matmul.*at middle \(Attention, test_import_torch.py line \d+\).*both depend on the text",
+    ),
     "multi-head attention": (lambda: nn.TransformerEncoderLayer(WIDTH, 2, 4, batch_first=True), "cannot be imported"),
     "product": (lambda: Step(lambda x: x * x.roll(1, 1)), "middle .Step"),
     "sort": (lambda: Step(lambda x: x.sort(1).values), "sort.*not among the operators that are known"),
@@ -545,7 +552,9 @@ def test_an_exported_program_and_its_file(tmp_path):
     words = torch.zeros(1, LENGTH, dtype=torch.long)
     program = export(module, words)
     torch.export.save(program, tmp_path / "model.pt2")
-    digests = {imported(given).digest for given in (module, program, tmp_path / "model.pt2", str(tmp_path / "model.pt2"))}
+    digests = {
+        imported(given).digest for given in (module, program, tmp_path / "model.pt2", str(tmp_path / "model.pt2"))
+    }
     assert len(digests) == 1
     assert imported(tmp_path / "model.pt2").meta["import"]["from"] == "model.pt2"
 

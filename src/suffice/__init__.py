@@ -11,6 +11,7 @@ from suffice.explanation import Explanation
 from suffice.flip import Contrast
 from suffice.growth import profile
 from suffice.importers.keras import from_keras
+from suffice.importers.onnx import from_onnx
 from suffice.importers.sklearn import from_sklearn
 from suffice.importers.torch import from_torch
 from suffice.importers.vectors import read_vectors
@@ -60,6 +61,7 @@ __all__ = [
     "explain",
     "explain_all",
     "from_keras",
+    "from_onnx",
     "from_sklearn",
     "from_torch",
     "is_robust",

@@ -30,18 +30,18 @@ class Attempt:
 def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, Floats]:
     """Margins (n,) against one rival each, and their gradients (n, length, dimension)."""
     values = points.reshape(len(points), -1)
-    masks = []
+    slopes = []
     for step in problem.network.steps:
         z = step.apply(values)
-        masks.append(~(step.relu & (z <= 0)))
-        values = z * masks[-1]
+        slopes.append(step.slopes(z))
+        values = step.activate(z)
     index, others = np.arange(len(points)), np.asarray(problem.rivals)[rivals]
     back = np.zeros_like(values)
     back[:, problem.label] = 1.0
     back[index, others] -= 1.0
     margin = values[:, problem.label] - values[index, others]
-    for step, mask in zip(reversed(problem.network.steps), reversed(masks), strict=True):
-        back = np.asarray((back * mask) @ step.weight)
+    for step, slope in zip(reversed(problem.network.steps), reversed(slopes), strict=True):
+        back = np.asarray((back * slope) @ step.weight)
     return margin, back.reshape(points.shape)
 
 

@@ -2,8 +2,9 @@
 
 A row of coefficients over the margin is carried back through the network. At each relu it is replaced by the
 relu's lower line where the coefficient is positive (slope alpha, free in [0, 1] for an unstable unit) and by
-its upper chord where it is negative; a unit that a proof has split on also gets a multiplier beta >= 0 (sign s:
-the row becomes A - beta s). At the input the set's own support function gives the least value.
+its upper chord where it is negative; at a smooth curve by the lines of `tangents`. A unit that a proof has split on
+also gets a multiplier beta >= 0 (sign s: the row becomes A - beta s). At the input the set's own support function
+gives the least value.
 
 Every bound that leaves this module is already lowered by an a-priori bound of the rounding error, so
 "bound > 0" holds for the real-number network. The argument: replacing a row A by the floats computed for A @ W
@@ -21,9 +22,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.curves import CURVES
 from suffice.inputs import Inputs, Interval
 from suffice.network import Bools, Floats, Ints, Step
 from suffice.perturb import Ball, Box, Choice, Hull, Region
+from suffice.tangents import lines
 from suffice.verdict import Problem
 
 ROUND = 2.0**-53
@@ -40,7 +43,8 @@ CHUNK_NUMBERS = 200_000
 class Form:
     """A Problem prepared for bounds: hidden steps, margin rows, and how large everything can get.
 
-    `size[k]` bounds |W_k| |h| + |b_k| over everything free, which is what rounding errors are measured by;
+    `size[k]` bounds |W_k| |h| + |b_k| over everything free, which is what rounding errors are measured by (at smooth
+    curves times their steepness, plus their values, since lines around them have such slopes and intercepts);
     `reach[k]` bounds the pre-activations of step k over everything free.
     """
 
@@ -90,8 +94,14 @@ class Form:
     def work(self) -> int:
         """Multiplications that the bounds of all hidden units take for one input set, roughly."""
         sizes = [int(step.weight.shape[0] * step.weight.shape[1]) for step in self.steps]
-        rows = [2 * int(step.relu.sum()) for step in self.steps]
+        rows = [2 * int(step.bent.sum()) for step in self.steps]
         return 1 + sum(count * sum(sizes[:place]) for place, count in enumerate(rows))
+
+    @cached_property
+    def curved(self) -> Bools | None:
+        """The hidden units with smooth curves (units,), if there are any."""
+        found = np.concatenate([step.curved for step in self.steps]) if self.steps else np.zeros(0, dtype=bool)
+        return found if found.any() else None
 
     @cached_property
     def units(self) -> int:
@@ -120,10 +130,13 @@ def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...
         size = (step.magnitude() @ top + np.abs(step.bias)) * (1 + 1e-9) + TINY
         z, spread = step.apply(middle[None])[0], step.magnitude() @ radius + size * 1e-9
         lower, upper = z - spread, z + spread
-        sizes.append(size)
         reach.append((lower, upper))
-        lower, upper = step.activate(lower), step.activate(upper)
-        top = np.maximum(np.abs(lower), np.abs(upper))
+        least, most = step.range(lower, upper)
+        top = np.maximum(np.abs(least), np.abs(most))
+        for name, units in step.curves:
+            size[units] = size[units] * (1 + CURVES[name].steep(lower[units], upper[units])) + top[units] + 1
+        sizes.append(size)
+        lower, upper = least, most
     return tuple(sizes), tuple(reach), top
 
 
@@ -135,7 +148,8 @@ class Hidden:
     """For a batch of input sets, bounds of all hidden units in one row (n, units) and the lines they allow.
 
     relu(z) lies above low·z and below up·z + shift; `loose` marks the unstable units, whose `low` may be any
-    slope in [0, 1]. Units without relu are given as [0, inf], which makes both lines the identity.
+    slope in [0, 1]. Units without relu are given as [0, inf], which makes both lines the identity. A smooth curve
+    lies above low·z + floor; there is no `floor` where there are no curves.
     """
 
     lower: Floats
@@ -144,6 +158,7 @@ class Hidden:
     up: Floats
     shift: Floats
     loose: Bools
+    floor: Floats | None = None
 
     def take(self, index: Ints | slice) -> Hidden:
         return Hidden(
@@ -153,13 +168,22 @@ class Hidden:
             self.up[index],
             self.shift[index],
             self.loose[index],
+            None if self.floor is None else self.floor[index],
         )
 
     @staticmethod
-    def blank(count: int, units: int) -> Hidden:
+    def blank(count: int, form: Form) -> Hidden:
         """Arrays to be filled in, step by step."""
-        lower, upper, low, up, shift = (np.zeros((count, units)) for _ in range(5))
-        return Hidden(lower, upper, low, up, shift, np.zeros((count, units), dtype=bool))
+        shape = (count, form.units)
+        lower, upper, low, up, shift = (np.zeros(shape) for _ in range(5))
+        floor = None if form.curved is None else np.zeros(shape)
+        return Hidden(lower, upper, low, up, shift, np.zeros(shape, dtype=bool), floor)
+
+    def crossing(self, form: Form) -> Bools:
+        """The units that a split at zero would tell something about."""
+        if form.curved is None:
+            return self.loose
+        return self.loose | (form.curved & (self.lower < 0) & (self.upper > 0))
 
     @property
     def contradicted(self) -> Bools:
@@ -175,7 +199,7 @@ def hidden(form: Form, inputs: Inputs, signs: Signs | None = None, first: Interv
 
     `first` are the bounds of the first step, when the caller has them: splits do not change them.
     """
-    found = Hidden.blank(len(inputs), form.units)
+    found = Hidden.blank(len(inputs), form)
     for place, part in enumerate(form.slices):
         given = first if place == 0 else None
         lower, upper = given or step_bounds(form, inputs, found, place)
@@ -184,6 +208,7 @@ def hidden(form: Form, inputs: Inputs, signs: Signs | None = None, first: Interv
             upper = np.where(signs[:, part] < 0, np.minimum(upper, 0.0), upper)
         found.lower[:, part], found.upper[:, part] = lower, upper
         _relax(found, part)
+        _relax_curves(found, part, form.steps[place])
     return found
 
 
@@ -202,10 +227,21 @@ def _relax(found: Hidden, part: slice) -> None:
     found.low[:, part] = np.where(loose, high > -deep, active)
 
 
+def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
+    """The same for the smooth units, whose lines are not for anybody to choose."""
+    for name, units in step.curves:
+        at = part.start + units
+        assert found.floor is not None
+        found.low[:, at], found.floor[:, at], found.up[:, at], found.shift[:, at] = lines(
+            CURVES[name], found.lower[:, at], found.upper[:, at]
+        )
+        found.loose[:, at] = False
+
+
 def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int) -> Interval:
     """Bounds of one step's units from the lines of the steps before it."""
     step, (least, most) = form.steps[place], form.reach[place]
-    units = np.flatnonzero(step.relu)
+    units = np.flatnonzero(step.bent)
     weight = step.weight[units]
     rows = weight.toarray() if hasattr(weight, "toarray") else weight
     error = form.gamma * form.size[place][units]
@@ -237,6 +273,8 @@ def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Float
         total -= form.gamma * (np.abs(over) @ form.size[k])
         negative = np.minimum(over, 0.0)
         total += np.matmul(negative, found.shift[:, part, None])[..., 0]
+        if found.floor is not None:
+            total += np.matmul(over - negative, found.floor[:, part, None])[..., 0]
         over = (over - negative) * found.low[:, None, part] + negative * found.up[:, None, part]
         total += over @ step.bias
         over = _times(over, step)
@@ -315,6 +353,8 @@ def margin_bound(
         error = np.abs(over)
         negative = np.minimum(over, 0.0)
         total = total + (negative * bounds.shift[:, part]).sum(-1)
+        if bounds.floor is not None:
+            total = total + ((over - negative) * bounds.floor[:, part]).sum(-1)
         over = (over - negative) * low[:, part] + negative * bounds.up[:, part]
         if multiplier is not None:
             over = over - multiplier[:, part]
@@ -340,17 +380,19 @@ def slack(form: Form, inputs: Inputs, bounds: Hidden, found: Pass, dual: Dual, s
     point = inputs.minimiser(found.inputs)
     values = point.reshape(len(point), -1)
     low = np.where(bounds.loose, dual.alpha, bounds.low)
-    z, relaxed = np.empty_like(low), np.empty_like(low)
+    z, relaxed, real = np.empty_like(low), np.empty_like(low), np.empty_like(low)
     for step, part in zip(form.steps, form.slices, strict=True):
         z[:, part] = step.apply(values)
         lower_line, upper_line = (
             low[:, part] * z[:, part],
             bounds.up[:, part] * z[:, part] + bounds.shift[:, part],
         )
+        if bounds.floor is not None:
+            lower_line = lower_line + bounds.floor[:, part]
         values = np.where(found.over[:, part] > 0, lower_line, upper_line)
-        relaxed[:, part] = values
+        relaxed[:, part], real[:, part] = values, step.activate(z[:, part])
     rise = np.where(bounds.loose & (found.over > 0), found.over * z, 0.0)
-    loss = np.where(bounds.loose, np.abs(found.over * (relaxed - np.maximum(z, 0.0))), 0.0)
+    loss = np.where(bounds.crossing(form), np.abs(found.over * (relaxed - real)), 0.0)
     across = np.zeros_like(z) if signs is None else np.asarray(-signs * z, dtype=np.float64)
     return Slack(rise, across, loss)
 

@@ -1,10 +1,11 @@
 """The complete answer: branch and bound on relus, and on words where that is needed.
 
 Subproblems of many questions are worked on together, the hardest of each question first. Splitting a unit
-makes its relu linear on both sides; the split itself enters the bound through a multiplier. A subproblem
-is closed when its bound is above zero or its splits contradict each other; the point where the bound is
-attained is tried on the real network each time. Questions come in three kinds, told apart by their input set: over
-`Free` and `Freed` words the margin must stay above zero; over `Restored` words it must stay below.
+makes its relu linear on both sides, and brings lines closer to a smooth curve; the split itself enters the bound
+through a multiplier. A subproblem is closed when its bound is above zero or its splits contradict each other; the
+point where the bound is attained is tried on the real network each time. Questions come in three kinds, told apart by
+their input set: over `Free` and `Freed` words the margin must stay above zero; over `Restored` words it must stay
+below.
 """
 
 from __future__ import annotations
@@ -171,8 +172,14 @@ class Branching:
             worst = min(node.bound for node in question.open)
             return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}")
         if question.stuck:
-            return Unknown("the margin is too close to zero to be decided")
+            return Unknown(self._why_stuck)
         return Proved(tuple(_tree(root) for root in question.roots))
+
+    @property
+    def _why_stuck(self) -> str:
+        if self.form.curved is not None:
+            return "bounds of smooth activations leave it open, and no complete answer exists for them"
+        return "the margin is too close to zero to be decided"
 
     def _hardest(self) -> list[_Node]:
         """The subproblems to split next: the lowest bounds of every undecided question within its budget."""
@@ -206,8 +213,8 @@ class Branching:
         found, dual = optimise(self.form, inputs, bounds, rows, _inherited(nodes, bounds), signs, STEPS)
         self._try(nodes, inputs, inputs.minimiser(found.inputs))
         loss = slack(self.form, inputs, bounds, found, dual, signs).loss
-        chord = np.abs(np.minimum(found.over, 0.0)) * bounds.shift
-        score = np.where(bounds.loose, chord + 0.1 * loss + 1e-12, 0.0)
+        chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
+        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, 0.0)
         empty = bounds.contradicted
         for i, node in enumerate(nodes):
             self.questions[node.question].spent += 1
@@ -223,7 +230,7 @@ class Branching:
             return None
         fresh = [i for i, node in enumerate(nodes) if node.first is None]
         if fresh:
-            lower, upper = step_bounds(self.form, inputs.take(np.array(fresh)), Hidden.blank(0, 0), 0)
+            lower, upper = step_bounds(self.form, inputs.take(np.array(fresh)), Hidden.blank(0, self.form), 0)
             for row, i in enumerate(fresh):
                 nodes[i].first = lower[row : row + 1], upper[row : row + 1]
         known = [node.first for node in nodes if node.first is not None]
@@ -260,7 +267,7 @@ class Branching:
         elif not self._finish(node, bounds) and question.answer is None:
             question.stuck += 1
             if question.stuck == STUCK:
-                question.answer = Unknown("the margin is too close to zero to be decided")
+                question.answer = Unknown(self._why_stuck)
 
     def _split(self, node: _Node, depth: int) -> list[_Node]:
         """Children of a node, on one word or on up to `depth` relus at once."""
@@ -280,8 +287,8 @@ class Branching:
         """All relus are linear here: better multipliers, or a flip, settle it. False when neither does."""
         if isinstance(node.inputs, Freed):
             return self._finish_freed(node)
-        if not isinstance(node.inputs, Free) or not node.inputs.free.any():
-            return False  # a single point that the rounding error leaves open stays open
+        if not isinstance(node.inputs, Free) or not node.inputs.free.any() or self.form.curved is not None:
+            return False  # a single point that the rounding error leaves open stays open, as do smooth curves
         solved = leaf_program(self.form, node.inputs, bounds, node.signs, node.rival)
         if solved is None:
             return False

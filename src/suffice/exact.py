@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from suffice.curves import CURVES, FUZZ, Curve
 from suffice.network import Bools, Floats, Network
 from suffice.perturb import Hull
 from suffice.verdict import Problem, Witness
@@ -26,12 +27,21 @@ def scores_with_error(network: Network, points: Floats, input_error: float = 0.0
         magnitude = step.magnitude()
         size = (magnitude @ np.abs(values).T).T + np.abs(step.bias)
         error = (magnitude @ error.T).T * (1 + gamma) + gamma * size + UNDERFLOW
-        values = step.activate(step.apply(values))
+        z = step.apply(values)
+        values = step.activate(z)
+        for name, units in step.curves:
+            error[:, units] = _curve_error(CURVES[name], z[:, units], values[:, units], error[:, units])
     return values, error
 
 
+def _curve_error(curve: Curve, z: Floats, values: Floats, error: Floats) -> Floats:
+    return error * curve.steep(z - error, z + error) * (1 + ROUND) + FUZZ * (1 + np.abs(z) + np.abs(values))
+
+
 def exact_scores(network: Network, point: Floats) -> list[Fraction]:
-    """Scores of one input in exact rational arithmetic (integers scaled by powers of two)."""
+    """Scores of one input in exact rational arithmetic (integers scaled by powers of two); none for smooth curves."""
+    if network.curved:
+        raise ValueError("a network with smooth curves has no exact scores")
     values, scale = _integers(point.ravel())
     for step in network.steps:
         weight, weight_scale = _integers(step.dense())
@@ -49,7 +59,7 @@ def predicted(network: Network, point: Floats) -> int:
     scores, error = scores_with_error(network, point[None])
     best = int(scores[0].argmax())
     close = scores[0] + error[0] >= scores[0, best] - error[0, best]
-    if not np.isfinite(scores).all() or close.sum() == 1:
+    if not np.isfinite(scores).all() or close.sum() == 1 or network.curved:
         return best
     exact = exact_scores(network, point)
     return exact.index(max(exact))
@@ -67,8 +77,9 @@ def _integers(array: Floats) -> tuple[np.typing.NDArray[np.object_], int]:
 def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None = None) -> list[Witness | None]:
     """For each point a Witness, if it changes free words only, lies in the region and does not keep the label.
 
-    Floats decide where the error bound lets them, exact arithmetic where it does not; a tie does not keep the
-    label. `shares` give points of a hull as mixtures of corners, which then need not be representable.
+    Floats decide where the error bound lets them, exact arithmetic where it does not (there is none for smooth
+    curves); a tie does not keep the label. `shares` give points of a hull as mixtures of corners, which then need
+    not be representable.
     """
     if not len(points):
         return []
@@ -85,7 +96,7 @@ def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None
     for i in np.flatnonzero(sound & (margins - slack <= 0).any(-1)):
         sure = margins[i] + slack[i] <= 0
         winner = int(np.where(sure, margins[i], np.inf).argmin()) if sure.any() else None
-        if winner is None and not mixed:
+        if winner is None and not mixed and not problem.network.curved:
             winner = _exact_rival(problem, points[i])
         if winner is not None:
             positions = tuple(int(j) for j in np.flatnonzero(changed[i]))

@@ -57,6 +57,8 @@ class MarabouOracle:
         region = self.problem.region
         if isinstance(region, Choice) or (isinstance(region, Ball) and region.p == 2):
             return Unknown(f"{type(region).__name__} regions of this kind are not supported by marabou", NAME)
+        if self.form.curved is not None:
+            return Unknown("smooth activations are not given to Marabou", NAME)
         if not self.form.finite:
             return Unknown("the network can overflow over this region", NAME)
         if not free.any():

@@ -48,6 +48,8 @@ class MilpOracle:
         region = self.problem.region
         if isinstance(region, Ball) and region.p == 2:
             return Unknown("2-norm balls are beyond a linear program", NAME)
+        if self.form.curved is not None:
+            return Unknown("smooth activations are beyond a linear program", NAME)
         if not self.form.finite:
             return Unknown("the network can overflow over this region", NAME)
         try:

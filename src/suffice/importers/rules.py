@@ -26,9 +26,17 @@ KNOWN = (
 )
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
 SPREAD = "it divides by a spread that depends on the text, which is not bounded here"
-WHY = {"lstm": RECURRENT, "gru": RECURRENT, "layer_norm": SPREAD, "layernorm": SPREAD,
-       "group_norm": SPREAD, "instance_norm": SPREAD, "rms_norm": SPREAD, "instancenormalization": SPREAD,
-       "scaled_dot_product_attention": PRODUCT}
+WHY = {
+    "lstm": RECURRENT,
+    "gru": RECURRENT,
+    "layer_norm": SPREAD,
+    "layernorm": SPREAD,
+    "group_norm": SPREAD,
+    "instance_norm": SPREAD,
+    "rms_norm": SPREAD,
+    "instancenormalization": SPREAD,
+    "scaled_dot_product_attention": PRODUCT,
+}
 
 
 def unknown(operator: str) -> str:
@@ -214,7 +222,11 @@ def matmul(a: Value, b: Value) -> Tensor:
     swapped = [*range(len(b.shape) - 2), len(b.shape) - 1, len(b.shape) - 2]
     found = permute(b, swapped).matmul(matrix.T)
     found = permute(found, swapped)
-    return found if len(found.shape) >= np.ndim(a) else reshape(found, [1] * (np.ndim(a) - len(found.shape)) + list(found.shape))
+    return (
+        found
+        if len(found.shape) >= np.ndim(a)
+        else reshape(found, [1] * (np.ndim(a) - len(found.shape)) + list(found.shape))
+    )
 
 
 def _by_matrix(x: Tensor, matrix: Floats) -> Tensor:

@@ -84,7 +84,9 @@ def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module]:
         return "the exported program", given.module()
     if not isinstance(given, torch.nn.Module):
         holds = f"A {type(given).__name__} is no torch.nn.Module"
-        raise ModelError(f"{holds}: it {STATE}." if isinstance(given, Mapping) else f"{holds}: give one, or a .pt2 file.")
+        raise ModelError(
+            f"{holds}: it {STATE}." if isinstance(given, Mapping) else f"{holds}: give one, or a .pt2 file."
+        )
     if any(part.dtype in (torch.float16, torch.bfloat16) for part in given.parameters()):
         raise ModelError("The module computes in half precision, too coarse to compare with: use module.float() first.")
     return f"the {type(given).__name__} module", copy.deepcopy(given).cpu().eval()
@@ -173,7 +175,11 @@ def _quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -196,7 +202,13 @@ def _fed(row: Ints, given: Given) -> Any:
 
 
 def _only(answer: Any) -> Any:
-    return next(iter(answer.values())) if isinstance(answer, Mapping) else answer[0] if isinstance(answer, tuple | list) else answer
+    return (
+        next(iter(answer.values()))
+        if isinstance(answer, Mapping)
+        else answer[0]
+        if isinstance(answer, tuple | list)
+        else answer
+    )
 
 
 # --- its operators ---
@@ -288,8 +300,11 @@ def _place(node: Any) -> str:
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     path, kind = stack[-1] if stack else ("", "module")
     kind = kind if isinstance(kind, str) else kind.__name__
-    own = [match for match in re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
-           if f"{Path('torch', 'nn')}" not in match[0]]
+    own = [
+        match
+        for match in re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
+        if f"{Path('torch', 'nn')}" not in match[0]
+    ]
     line = f", {Path(own[-1][0]).name} line {own[-1][1]}" if own else ""
     return f"{path or 'the top'} ({kind.rpartition('.')[2]}{line})"
 
@@ -399,7 +414,8 @@ def _convolution(a: Arguments) -> Value:
 def _max_pool(axes: int) -> Rule:
     def rule(a: Arguments) -> Value:
         size, stride, padding, dilation = (
-            rules.per_axis(part, axes) if part != [] else None for part in (a.kernel_size, a.stride, a.padding, a.dilation)
+            rules.per_axis(part, axes) if part != [] else None
+            for part in (a.kernel_size, a.stride, a.padding, a.dilation)
         )
         return rules.spatial(a.self, axes, lambda x: x.max_pool(size, stride, padding, dilation, a.ceil_mode))
 
@@ -667,10 +683,31 @@ TAKES_WORDS = ARRANGING | {"embedding", "split", "split_with_sizes", "chunk", "u
 ELEMENTWISE = {
     *("relu", "sigmoid", "tanh", "exp", "log", "log1p", "expm1", "erf", "pow", "sqrt", "reciprocal", "abs", "neg"),
     *("add", "sub", "rsub", "mul", "div", "where", "gt", "ge", "lt", "le", "eq", "ne", "logical_not", "logical_and"),
-    *("logical_or", "bitwise_not", "bitwise_and", "bitwise_or", "minimum", "maximum", "clamp", "clamp_min", "clamp_max"),
+    *(
+        "logical_or",
+        "bitwise_not",
+        "bitwise_and",
+        "bitwise_or",
+        "minimum",
+        "maximum",
+        "clamp",
+        "clamp_min",
+        "clamp_max",
+    ),
     *("masked_fill", "to", "_to_copy", "clone", "softplus", "silu", "elu", "leaky_relu", "remainder", "square"),
 }
-SHAPES = ("view", "_unsafe_view", "reshape", "flatten", "squeeze", "unsqueeze", "clone", "contiguous", "alias", "detach")
+SHAPES = (
+    "view",
+    "_unsafe_view",
+    "reshape",
+    "flatten",
+    "squeeze",
+    "unsqueeze",
+    "clone",
+    "contiguous",
+    "alias",
+    "detach",
+)
 ENDINGS = {
     **{"softmax": "softmax", "_softmax": "softmax", "log_softmax": "log_softmax", "_log_softmax": "log_softmax"},
     **{"sigmoid": "sigmoid", "log_sigmoid": "log_sigmoid"},

@@ -213,9 +213,7 @@ def _folded(node: Node, inputs: Values) -> Value | None:
 # --- curves that the framework wrote out in small operators ---
 
 
-def _recognised(
-    node: Node, values: Values, by_name: Mapping[str, Node], entrance: Entrance
-) -> Tensor | Refusal | None:
+def _recognised(node: Node, values: Values, by_name: Mapping[str, Node], entrance: Entrance) -> Tensor | Refusal | None:
     """A multiple of a known curve, such as x * sigmoid(x), of a value a few elementwise operators back."""
     chain = _chain(node, values, by_name)
     sources = {name for link in chain.values() for name in link.uses if not is_constant(values[name])}
