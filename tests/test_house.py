@@ -53,6 +53,7 @@ PUBLIC = {
     "contrast",
     "explain",
     "explain_all",
+    "from_keras",
     "from_sklearn",
     "from_onnx",
     "from_torch",

@@ -10,6 +10,7 @@ from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate
 from suffice.explanation import Explanation
 from suffice.flip import Contrast
 from suffice.growth import profile
+from suffice.importers.keras import from_keras
 from suffice.importers.onnx import from_onnx
 from suffice.importers.sklearn import from_sklearn
 from suffice.importers.torch import from_torch
@@ -59,6 +60,7 @@ __all__ = [
     "contrast",
     "explain",
     "explain_all",
+    "from_keras",
     "from_onnx",
     "from_sklearn",
     "from_torch",

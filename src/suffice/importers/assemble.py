@@ -14,7 +14,7 @@ from suffice import graph
 from suffice.classifier import Classifier
 from suffice.errors import ModelError
 from suffice.graph import Tensor
-from suffice.importers.compare import compared, random_rows
+from suffice.importers.compare import FAINT, compared, odds, random_rows
 from suffice.importers.walk import Walked
 from suffice.network import Floats, Ints, Network
 
@@ -68,6 +68,7 @@ def assemble(
     original: Callable[[Ints], ArrayLike],
     source: str,
     packages: Sequence[str],
+    note: str = "",
 ) -> Classifier:
     """The classifier of a walked network; `original` answers index rows (n, length) with (n, outputs)."""
     single = walked.scores.size == 1
@@ -86,13 +87,21 @@ def assemble(
         unknown=given.unknown,
         **reading,
     )
+    ending = walked.endings[-1] if walked.endings else ""
+
+    def seen(answers: Floats) -> Floats:
+        """An answer as scores, as far as it tells them."""
+        return odds(answers, ending) if ending else answers
+
     return compared(
         classifier,
-        original,
+        lambda rows: seen(np.asarray(original(rows), dtype=np.float64)),
         random_rows(classifier),
         source=source,
         packages=packages,
-        view=lambda found: _seen(found[:, 1:] if single else found, walked.endings),
+        view=lambda found: seen(_ended(found[:, 1:] if single else found, walked.endings)),
+        floor=FAINT if ending else 0.0,
+        note=note,
     )
 
 
@@ -102,7 +111,7 @@ def two_scores(logit: Tensor) -> Tensor:
     return graph.concatenate([flat.scale(0.0), flat], 0)
 
 
-def _seen(scores: Floats, endings: Sequence[str]) -> Floats:
+def _ended(scores: Floats, endings: Sequence[str]) -> Floats:
     """Our scores through what was left away at the end, to compare them with the original's answer."""
     for ending in endings:
         match ending:

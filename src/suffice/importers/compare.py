@@ -18,6 +18,9 @@ from suffice.network import Floats, Ints
 
 TOLERANCE = 1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
 LEAST = 50  # inputs
+# Float32 probabilities say their log-odds to about 1e-6 only: scores smaller than this are compared to that.
+FAINT = 0.01
+LOW, HIGH = -60.0, 6.9  # log-odds beyond these are lost in float32
 
 
 def compared(
@@ -28,13 +31,14 @@ def compared(
     source: str,
     packages: Sequence[str] = (),
     view: Callable[[Floats], Floats] | None = None,
+    floor: float = 0.0,
     note: str = "",
 ) -> Classifier:
     """The classifier with what was compared in meta["import"]; a ModelError where it and the original disagree.
 
     `inputs` are texts, or index rows (n, length) into the vocabulary. `original` gives the original's answers to all
-    of them, one row per input; `view` turns our scores (n, labels) into what the original gives, say probabilities.
-    `source` and `packages` say what was compared, for people; `note` adds a sentence.
+    of them, one row per input; `view` turns our scores (n, labels) into what it gives. A difference is measured against
+    the usual size of an answer, or `floor` if that is larger. `source` and `packages` say what was compared, for people; `note` adds a sentence.
     """
     if len(inputs) < LEAST:
         raise ModelError(f"An import is compared on at least {LEAST} inputs, not on {len(inputs)}.")
@@ -42,7 +46,7 @@ def compared(
     with np.errstate(all="ignore"):
         ours = np.asarray(scores if view is None else view(scores), dtype=np.float64)
         theirs = np.asarray(original(inputs), dtype=np.float64)
-    gap = difference(ours, theirs, source)
+    gap = difference(ours, theirs, source, floor)
     if not gap <= TOLERANCE:
         raise ModelError(_refusal(classifier, inputs, ours, theirs, gap, source))
     wins = Counter(classifier.labels[i] for i in scores.argmax(1))
@@ -64,7 +68,7 @@ def scores_of(classifier: Classifier, inputs: Sequence[Any] | Ints) -> Floats:
     return classifier.network.forward(np.stack([classifier.embed(classifier.read(text)) for text in inputs]))
 
 
-def difference(ours: Floats, theirs: Floats, source: str) -> float:
+def difference(ours: Floats, theirs: Floats, source: str, floor: float = 0.0) -> float:
     """The largest difference, in units of the usual size of an answer; infinite where either is not a number."""
     if ours.shape != theirs.shape:
         raise ModelError(f"{source} gives answers of shape {theirs.shape}, the import gives {ours.shape}.")
@@ -72,7 +76,25 @@ def difference(ours: Floats, theirs: Floats, source: str) -> float:
         return float("inf")
     sizes = np.abs(theirs).max(1)
     usual = float(np.median(sizes)) or float(sizes.max()) or 1.0  # one large answer must not hide the others
-    return float(np.abs(ours - theirs).max() / usual)
+    return float(np.abs(ours - theirs).max() / max(usual, floor))
+
+
+def odds(answers: ArrayLike, ending: str) -> Floats:
+    """What probabilities (or their logarithms) say of the scores before a softmax or sigmoid.
+
+    Probabilities themselves would be a blunt measure: near a half, and near 0 and 1, scores may differ by much and
+    the probabilities by next to nothing.
+    """
+    given = np.asarray(answers, dtype=np.float64)
+    match ending:
+        case "softmax" | "log_softmax":
+            logs = np.maximum(np.log(given) if ending == "softmax" else given, LOW)
+            return np.asarray(logs - logs.mean(1, keepdims=True))
+        case "sigmoid" | "log_sigmoid":
+            logs = np.log(given) if ending == "sigmoid" else given
+            return np.clip(logs - np.log(-np.expm1(logs)), LOW, HIGH)
+        case _:
+            raise AssertionError(ending)
 
 
 def random_rows(classifier: Classifier, count: int = 64, seed: int = 0) -> Ints:
