@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -107,8 +109,6 @@ def test_vectors_bring_their_words(place, capsys):
 
 def test_a_file_of_torch(place, capsys):
     torch = pytest.importorskip("torch")
-    import warnings
-
     torch.manual_seed(0)
     layers = torch.nn.Sequential(torch.nn.Embedding(6, 2), torch.nn.Flatten(), torch.nn.Linear(8, 2)).eval()
     with warnings.catch_warnings():
@@ -135,8 +135,6 @@ def test_a_file_of_torch(place, capsys):
     ],
 )
 def test_other_files_are_refused_in_one_line(place, capsys, name, reason):
-    import re
-
     assert re.search(reason, refused(capsys, name, "--vocabulary", "words.txt", *ASKED))
     assert not (place / "folder").exists()
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from suffice.classifier import Classifier
 from suffice.errors import InputError, ModelError
+from suffice.importers.keras import from_keras
 from suffice.importers.onnx import from_onnx
 from suffice.importers.torch import PICKLE, STATE, from_torch
 from suffice.importers.vectors import read_vectors
@@ -86,8 +87,6 @@ def _importer(path: Path) -> Importer:
         case ".pt2":
             return from_torch
         case ".keras" | ".h5" | ".hdf5":
-            from suffice.importers.keras import from_keras
-
             return from_keras
         case _:
             raise ModelError(f"{path.name} is of no known kind: give an .onnx, .pt2, .keras or .h5 file.")
