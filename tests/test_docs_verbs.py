@@ -89,6 +89,7 @@ def workplace(folder: str | Path) -> Iterator[None]:
         os.environ.update(before)
 
 
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # torch.export about its own insides
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_examples_print_what_the_page_says(page, tmp_path):
     for package in NEEDS.get(page.stem, ()):

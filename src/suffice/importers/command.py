@@ -131,10 +131,11 @@ def summary(classifier: Classifier, folder: str) -> str:
     facts = classifier.meta["import"]
     versions = " and ".join(f"{name} {version}" for name, version in facts["versions"].items())
     seen = ", ".join(f"{label} {count}" for label, count in facts["labels seen"].items())
+    smooth = sum(len(units) for step in classifier.network.steps for _, units in step.curves)
     lines = [
         f"Imported {facts['from']}: {', '.join(classifier.labels)}; {classifier.length} words × "
         f"{classifier.dimension} dimensions, {len(classifier.vocabulary)} in the vocabulary, "
-        f"{classifier.network.relus} relus.",
+        f"{classifier.network.relus} relus{f', {smooth} smooth units' if smooth else ''}.",
         f"Compared with the original on {facts['compared']}{f' ({versions})' if versions else ''}: largest difference "
         f"{facts['largest difference']:.1e}, {facts['allowed difference']:.0e} allowed. Labels seen: {seen}.",
         f"Saved in {folder}. Look whether texts of yours get the labels they should, then try",
