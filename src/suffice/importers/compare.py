@@ -37,8 +37,9 @@ def compared(
     """The classifier with what was compared in meta["import"]; a ModelError where it and the original disagree.
 
     `inputs` are texts, or index rows (n, length) into the vocabulary. `original` gives the original's answers to all
-    of them, one row per input; `view` turns our scores (n, labels) into what it gives. A difference is measured against
-    the usual size of an answer, or `floor` if that is larger. `source` and `packages` say what was compared, for people; `note` adds a sentence.
+    of them, one row per input; `view` turns our scores (n, labels) into what it gives. A difference is measured
+    against the usual size of an answer, or `floor` if that is larger. `source` and `packages` say what was compared,
+    for people; `note` adds a sentence.
     """
     if len(inputs) < LEAST:
         raise ModelError(f"An import is compared on at least {LEAST} inputs, not on {len(inputs)}.")

@@ -227,6 +227,11 @@ def _pooling(kind: str) -> Rule:
             margins = _margins(x.shape[1:], window, steps, config["padding"])
             if kind == "max":
                 return x.max_pool(window, steps, margins)
+            if any(before != after for before, after in margins):
+                raise ValueError(
+                    "its padding 'same' is longer at the end, where Keras on TensorFlow and JAX averages the words "
+                    "that are there and Keras on PyTorch repeats the last one: use padding='valid'"
+                )
             return x.average_pool(window, steps, margins, count_padding=False)
 
         return _spatial(inputs[0], config, change)
@@ -335,7 +340,8 @@ def _activation(layer: Layer, inputs: Sequence[Any]) -> Tensor:
     if name in ACTIVATIONS:
         return ACTIVATIONS[name](inputs[0])  # type: ignore[no-any-return]
     if isinstance(given, Mapping) and name in INNER:
-        return RULES[name](Layer(layer.path, name, given["config"], ()), inputs)  # type: ignore[no-any-return]
+        inner = Layer(layer.path, name, given["config"], ())
+        return RULES[name](inner, inputs)
     raise ValueError(f"the activation {name!r} is not known here; known are {', '.join(ACTIVATIONS)}")
 
 
