@@ -25,8 +25,13 @@ KNOWN = (
     "SiLU, ELU, softplus, softmax, sums and differences, products with constants, concatenation and any reshaping."
 )
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
+MAX_NORM = (
+    "max_norm shortens long vectors whenever they are looked up: shorten the rows of the table once, in Python, and "
+    "set max_norm to None"
+)
 SPREAD = "it divides by a spread that depends on the text, which is not bounded here"
 WHY = {
+    "embedding_renorm": MAX_NORM,
     "lstm": RECURRENT,
     "gru": RECURRENT,
     "layer_norm": SPREAD,
