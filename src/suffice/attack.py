@@ -34,7 +34,7 @@ def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, F
     for step in problem.network.steps:
         z = step.apply(values)
         slopes.append(step.slopes(z))
-        values = step.activate(z)
+        values = step.activate(z) if step.curves else z * slopes[-1]
     index, others = np.arange(len(points)), np.asarray(problem.rivals)[rivals]
     back = np.zeros_like(values)
     back[:, problem.label] = 1.0

@@ -380,7 +380,7 @@ def slack(form: Form, inputs: Inputs, bounds: Hidden, found: Pass, dual: Dual, s
     point = inputs.minimiser(found.inputs)
     values = point.reshape(len(point), -1)
     low = np.where(bounds.loose, dual.alpha, bounds.low)
-    z, relaxed, real = np.empty_like(low), np.empty_like(low), np.empty_like(low)
+    z, relaxed = np.empty_like(low), np.empty_like(low)
     for step, part in zip(form.steps, form.slices, strict=True):
         z[:, part] = step.apply(values)
         lower_line, upper_line = (
@@ -390,8 +390,12 @@ def slack(form: Form, inputs: Inputs, bounds: Hidden, found: Pass, dual: Dual, s
         if bounds.floor is not None:
             lower_line = lower_line + bounds.floor[:, part]
         values = np.where(found.over[:, part] > 0, lower_line, upper_line)
-        relaxed[:, part], real[:, part] = values, step.activate(z[:, part])
+        relaxed[:, part] = values
     rise = np.where(bounds.loose & (found.over > 0), found.over * z, 0.0)
+    real = np.maximum(z, 0.0)
+    for step, part in zip(form.steps, form.slices, strict=True):
+        if step.curves:
+            real[:, part] = step.activate(z[:, part])
     loss = np.where(bounds.crossing(form), np.abs(found.over * (relaxed - real)), 0.0)
     across = np.zeros_like(z) if signs is None else np.asarray(-signs * z, dtype=np.float64)
     return Slack(rise, across, loss)

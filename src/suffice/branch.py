@@ -273,7 +273,8 @@ class Branching:
         """Children of a node, on one word or on up to `depth` relus at once."""
         assert node.loss is not None
         word = _word(self.form, node)
-        if word is not None and (not node.loss.any() or _few_choices(node)):
+        # a split at zero does not straighten a smooth curve: deciding on words goes further there
+        if word is not None and (not node.loss.any() or _few_choices(node) or self.form.curved is not None):
             return list(_split_word(self.form, node, word))
         units = np.argsort(-node.loss, kind="stable")[: min(depth, int((node.loss > 0).sum()))]
         level = [node]

@@ -4,19 +4,21 @@ It shares no code with the prover and trusts neither the file nor floating point
 
 *Rounding.* With u = 2^-53, a sum of m products of doubles, in any order, fused or not, is off by 1.01 m u Σ|a||b| and
 underflow at most. Bounds are worked out in doubles and lowered by G·S, where S adds up how large all that goes in can
-be. Interval bounds over the whole region (every feature free), widened by G, bound the values h between steps;
-`size` = |W||h| + |b| bounds the terms of each pre-activation z = W h + b, so |z| too. A row A of doubles over a step's
-outputs counts as exact. Back through relu and step it becomes A'W, A' being A times slopes in [0, 1] less multipliers:
-the doubles for it change the form by at most (1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A·shift
-by 2.1 n_out u of the same. At the input |A'W||x| <= 1.01 (|A| + |beta|)·size again, and a support function is off by
-(5.1 n_in + 24) u times that (the worst is the knapsack: gains are differences, their order may be off by a rounding).
-Adding up takes 2 L + 4 additions of sums below 5.1 S for L steps. All that is below (5.2 n + 11 L + 52) u S, n being
-the most inputs plus outputs of a step; G = 6 (n + 2 L + 32) u. S starts at TINY (1 + all sizes): times G, more than
-underflow takes from 2^60 products. Beyond HUGE nothing is proved.
+be. Interval bounds over the whole region, widened by G, bound the values h between steps; `size` = |W||h| + |b| bounds
+the terms of z = W h + b, so |z| too. A row A of doubles over a step's outputs counts as exact. Back through relu and
+step it becomes A'W, A' being A times slopes in [0, 1] less multipliers: the doubles for it change the form by at most
+(1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A·shift by 2.1 n_out u of the same. At the input
+|A'W||x| <= 1.01 (|A| + |beta|)·size again, and a support function is off by (5.1 n_in + 24) u times that (the worst is
+the knapsack: gains are differences, their order may be off by a rounding). Adding up takes 2 L + 4 additions of sums
+below 5.1 S for L steps. All that is below (5.2 n + 11 L + 52) u S, n being the most inputs plus outputs of a step;
+G = 6 (n + 2 L + 32) u. S starts at TINY (1 + all sizes): times G, more than underflow takes from 2^60 products. Beyond
+HUGE nothing is proved.
 
 *Relaxation.* For z in [l, v], l < 0 < v: relu(z) >= a z if 0 <= a <= 1, and relu(z) <= s z + t if so at l and at v,
 relu being convex; t is rounded up until it is. A split of sign g says g z >= 0, so taking off beta g z, beta >= 0, only
-lowers the form. Bounds of a step's units use lines of earlier steps and the splits above the leaf only.
+lowers the form. Bounds of a step's units use lines of earlier steps and the splits above the leaf only. Smooth curves:
+between points h apart f(z) - s z is within h² max|f''| / 8 of its chord, so its least value on a grid, less that, holds
+everywhere; FUZZ covers 500 units in the last place of NumPy's and SciPy's functions, `size` grows with |f| and |f'|.
 
 *Cover.* A walk in preorder goes down both sides of every cut, and cuts are exhaustive: z <= 0 or z >= 0; a choice is
 listed or not; a word is restored or not, held or out. Points are compared as real numbers, balls in fractions; a margin
@@ -25,28 +27,24 @@ that intervals leave open is computed in fractions. Words are put back entirely:
 
 from __future__ import annotations
 
-import base64
-import gzip
-import io
-import json
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from suffice.certificate import numbers, read
 from suffice.classifier import Classifier
+from suffice.curves import CURVES, FUZZ, Curve
 from suffice.errors import NotACertificate, Rejected
 from suffice.network import Bools, Floats, Ints, Step
 
 ROUND, TINY, HUGE, WHOLE = 2.0**-53, 2.0**-800, 2.0**800, 2**53  # doubles hold whole numbers up to WHOLE
 CHUNK, BATCH = 400_000, 1024  # numbers and leaves worked on at a time
 EXACT = np.vectorize(Fraction, otypes=[object])  # arrays of fractions
-# What goes beyond these is not read: bytes unpacked (256 more for a line), in the header, in another line (and 100 for
-# each number that a step takes or gives); numbers in the points of a region; margins that need fractions.
-MAX_TEXT, MAX_HEADER, MAX_LINE, MAX_POINTS, MAX_EXACT = 2**29, 2**23, 2**20, 2 * 10**7, 200
+# Not read beyond: bytes in a line (and 100 per input or output of a step), numbers in points, margins in fractions
+MAX_LINE, MAX_POINTS, MAX_EXACT = 2**20, 2 * 10**7, 200
 SAID = {
     "sufficient": "these words suffice for it",
     "independent": "it does not depend on these words",
@@ -88,20 +86,6 @@ def check(certificate: Any, classifier: Classifier) -> Checked:
         raise Rejected(line, reason)
 
 
-def _lines(certificate: Any, longest: int) -> Iterator[Any]:
-    try:
-        with gzip.open(io.BytesIO(certificate) if isinstance(certificate, bytes) else certificate) as file:
-            limit, left = MAX_HEADER, MAX_TEXT
-            while line := file.readline(limit + 1):  # unpacks a little at a time: a small file cannot fill the memory
-                left -= len(line) + 256
-                if len(line) > limit or left < 0:
-                    raise ValueError("it is longer than what is read")
-                yield json.loads(line.decode(), parse_constant=int)  # int refuses NaN and the infinities
-                limit = longest
-    except (OSError, EOFError, TypeError, ValueError, RecursionError, zlib.error) as error:
-        raise NotACertificate(f"This is not a certificate: {str(error)[:200]}") from None
-
-
 def _need(condition: Any, reason: str) -> None:
     if not condition:
         raise Rejected(0, reason)
@@ -129,14 +113,6 @@ def _numbers(values: list[Any], shape: Sequence[int], what: str, least: float = 
     right = right and type(values) is list and [len(row) for row in values] == [shape[1]] * shape[0]
     _need(right, f"{what} must be {shape[0]} rows of {shape[1]} numbers between {least} and {HUGE}")
     return np.array(values, dtype=np.float64).reshape(shape)
-
-
-def _array(data: dict[str, str], count: int, what: str) -> Floats:
-    ((kind, text),) = data.items()  # the size is compared before anything is decoded
-    _need(len(text) == (count * {"f4": 4, "f8": 8}[kind] + 2) // 3 * 4, f"{what} must hold {count} numbers")
-    values = np.frombuffer(base64.b64decode(text, validate=True), "<" + kind).astype(np.float64)
-    _need(len(values) == count and np.isfinite(values).all(), f"{what} must hold {count} finite numbers")
-    return values
 
 
 class _Region:
@@ -259,7 +235,7 @@ class _Net:
         weight, bias, self.floor = steps[-1].dense(), steps[-1].bias, TINY * (1 + spread)
         self.rows, self.constants = weight[label] - weight, bias[label] - bias
         self.sizes = self.known[-1][1][label] + self.known[-1][1] + self.floor
-        self.relu = np.concatenate([step.relu for step in steps])[: -len(bias)]
+        self.bent = np.concatenate([step.bent for step in steps])[: -len(bias)]
         sizes = [len(step.bias) for step in steps[:-1]]
         self.parts = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
         self.width = max(terms, region.points[..., 0].size)
@@ -272,17 +248,21 @@ class _Net:
             plus, minus = (step.weight + big) / 2, (step.weight - big) / 2
             size = (big @ top + np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY
             least, most = plus @ low + minus @ high + step.bias, plus @ high + minus @ low + step.bias
-            found.append((top, size, least - self.gamma * size, most + self.gamma * size))
-            low, high = (np.where(step.relu, np.maximum(side, 0.0), side) for side in found[-1][2:])
+            least, most = least - self.gamma * size, most + self.gamma * size
+            low, high = (np.where(step.relu, np.maximum(side, 0.0), side) for side in (least, most))
+            for name, at in step.curves:
+                low[at], high[at] = CURVES[name].range(least[at], most[at])
+                size[at] += size[at] * CURVES[name].steep(least[at], most[at]) + 1 + np.abs([low[at], high[at]]).max(0)
+            found.append((top, size, least, most))
         return found
 
     def below(self, place: int, form: Any, inputs: Any, states: list[Any], lines: Floats, push: Any) -> Floats:
         """Lower bounds (n, r) of forms (rows over what step `place` receives, constant, size) over input sets."""
         rows, total, size = form
         for k in reversed(range(place)):
-            (low, up, shift), step = lines[:, :, None, self.parts[k]], self.steps[k]
+            (low, up, shift, floor), step = lines[:, :, None, self.parts[k]], self.steps[k]
             down = np.minimum(rows, 0.0)
-            total = total + (down * shift).sum(-1)
+            total = total + (down * shift).sum(-1) + ((rows - down) * floor).sum(-1)
             weight, rows = np.abs(rows), (rows - down) * low + down * up
             if push is not None:
                 rows, weight = rows - push[:, None, self.parts[k]], weight + np.abs(push[:, None, self.parts[k]])
@@ -292,10 +272,10 @@ class _Net:
         return np.where(np.isfinite(total) & (size <= HUGE), total - self.gamma * size, -np.inf)
 
     def units(self, k: int, inputs: Any, states: list[Any], lines: Floats) -> tuple[Floats, Floats]:
-        """Bounds (n, units) of a step's units from the lines of the steps before it; [0, inf] where no relu is."""
+        """Bounds (n, units) of a step's units from the lines of the steps before it; [0, inf] where nothing bends."""
         step, (_, size, least, most) = self.steps[k], self.known[k]
-        below = np.where(step.relu, [least, -most], [[0.0], [-np.inf]])[:, None].repeat(len(states), 1)
-        loose = np.flatnonzero(step.relu & (least < 0) & (most > 0))
+        below = np.where(step.bent, [least, -most], [[0.0], [-np.inf]])[:, None].repeat(len(states), 1)
+        loose = np.flatnonzero(step.curved | step.relu & (least < 0) & (most > 0))
         many = max(1, CHUNK // (len(states) * self.width))
         for some in np.split(loose, range(many, len(loose), many)):
             rows = step.weight[some] if isinstance(step.weight, np.ndarray) else step.weight[some].toarray()
@@ -307,7 +287,7 @@ class _Net:
     def holds(self, leaves: list[Any]) -> Bools:
         """Which leaves, all over the same inputs, have splits that contradict or a bound above zero."""
         _, (inputs, *_), (sign, *_), rivals, signs, alpha, push, states = map(list, zip(*leaves, strict=True))
-        mark, slope, lines = np.stack(signs), np.stack(alpha), np.zeros((3, len(leaves), len(self.relu)))
+        mark, slope, lines = np.stack(signs), np.stack(alpha), np.zeros((4, len(leaves), len(self.bent)))
         holds, loose = np.zeros(len(leaves), dtype=bool), np.zeros(mark.shape, dtype=bool)
         sets = {id(state): state for state in states}  # the first step's bounds do not depend on splits
         which = np.searchsorted(sorted(sets), [id(state) for state in states])
@@ -317,21 +297,40 @@ class _Net:
             lower = np.where(mark[:, part] > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(mark[:, part] < 0, np.minimum(upper, 0.0), upper)
             holds |= (lower > upper).any(-1)
-            loose[:, part], on = (lower < 0) & (upper > 0), (lower >= 0) * 1.0
+            loose[:, part], on = self.steps[k].relu & (lower < 0) & (upper > 0), (lower >= 0) * 1.0
             deep, high = np.where(loose[:, part], lower, -1.0), np.where(loose[:, part], upper, 1.0)
             up = high / (high - deep)
             shift = np.maximum(-up * deep, high * (1 - up)) * (1 + 2.0**-50) + TINY
-            lines[:, :, part] = np.where(loose[:, part], [high > -deep, up, shift], [on, on, 0 * on])
+            lines[:3, :, part] = np.where(loose[:, part], [high > -deep, up, shift], [on, on, 0 * on])
+            for name, at in self.steps[k].curves:
+                lines[:, :, part.start + at] = _around(CURVES[name], lower[:, at], upper[:, at])
         lines[0] = np.where(loose & ~np.isnan(slope), np.clip(slope, 0.0, 1.0), lines[0])
         form = sign * self.rows[rivals][:, None], sign * self.constants[rivals][:, None], self.sizes[rivals][:, None]
         return holds | (self.below(len(self.parts), form, inputs, states, lines, np.stack(push))[:, 0] > 0)
+
+
+def _around(curve: Curve, low: Floats, high: Floats) -> Floats:
+    """Lines around a smooth curve over [low, high]: slopes below and above, intercepts above and below."""
+    z = low[..., None] + (high - low)[..., None] * (np.arange(33) / 32)
+    value, far = curve.value(z), np.maximum(np.abs(low), np.abs(high))
+    cell, fuzz = (high - low) / 31.9 + FUZZ * far, FUZZ * (2 + 2 * far + 2 * np.abs(value).max(-1))
+    chord = (value[..., -1] - value[..., 0]) / np.where(high > low, high - low, 1.0)
+    slopes = np.stack([0 * low, *np.moveaxis(curve.slope(z[..., ::4]), -1, 0), chord])
+    gaps, doubt = (
+        value - slopes[..., None] * z,
+        curve.bend(low, high) * cell**2 / 8 + fuzz + 4 * FUZZ * far * abs(slopes),
+    )
+    floors, shifts = gaps.min(-1) - doubt, gaps.max(-1) + doubt
+    floors[0], shifts[0] = curve.range(low, high)
+    one, two = ((s * (slopes * (low + high) / 2 + c)).argmax(0)[None] for s, c in ((1, floors), (-1, shifts)))
+    return np.take_along_axis(np.stack([slopes, slopes, shifts, floors]), np.stack([one, two, two, one]), 1)[:, 0]
 
 
 class _Checker:
     def __init__(self, certificate: Any, classifier: Classifier) -> None:
         self.classifier, self.steps, self.labels = classifier, classifier.network.steps, list(classifier.labels)
         longest = MAX_LINE + 100 * sum(sum(step.weight.shape) for step in self.steps)
-        self.lines = iter(certificate.lines) if hasattr(certificate, "lines") else _lines(certificate, longest)
+        self.lines = iter(certificate.lines) if hasattr(certificate, "lines") else read(certificate, longest)
         self.number, self.exact, self.leaves = 0, 0, list[Any]()
 
     def run(self) -> Checked:
@@ -419,18 +418,18 @@ class _Checker:
 
     def _tree(self, rival: str, inputs: Any, sign: float, state: Any) -> None:
         """Read a proof tree; its leaves wait to be checked together."""
-        asked, signs, now = (inputs, sign, self.rivals[rival]), np.zeros(len(self.net.relu), dtype=np.int8), [state]
+        asked, signs, now = (inputs, sign, self.rivals[rival]), np.zeros(len(self.net.bent), dtype=np.int8), [state]
 
         def visit(line: Any) -> Any:
             if "split" in line:
                 u = _int(_fields(line, "split", "a split")[0], 0, len(signs), "the unit")
-                _need(self.net.relu[u] and not signs[u], "only a relu that is not split yet can be split")
+                _need(self.net.bent[u] and not signs[u], "only a relu or curve that is not split yet can be split")
                 return lambda side: signs.__setitem__(u, (-1, 1, 0)[side])
             if "pick" in line:
                 states = (*inputs.pick(line, now[0]), now[0])
                 return lambda side: now.__setitem__(0, states[side])
             alpha, beta = _fields(_fields(line, "leaf", "this line")[0], "alpha beta", "a leaf")
-            slope = np.full(len(signs), np.nan) if alpha is None else _array(alpha, len(signs), "alpha")
+            slope = np.full(len(signs), np.nan) if alpha is None else numbers(alpha, len(signs))
             push, units = np.zeros(len(signs)), [_int(int(u), 0, len(signs), "a unit of beta") for u in beta]
             push[units] = _numbers([list(beta.values())], (1, len(beta)), "beta", 0.0)[0] * signs[units]
             self.leaves.append((self.number, *asked, signs.copy(), slope, push, now[0]))
@@ -475,7 +474,7 @@ class _Checker:
         changed, given, *_ = _fields(data, f"changed {kind} {more}", "a point")
         point, places = self.region.center.astype(object), np.flatnonzero(_mask(changed, allowed, "changed")).tolist()
         if kind == "vectors":
-            point[places] = vectors = _array(given, point[places].size, kind).reshape(-1, point.shape[1])
+            point[places] = vectors = numbers(given, point[places].size).reshape(-1, point.shape[1])
             _need(all(map(self.region.holds, places, vectors)), "a vector is not in its word's set")
             return point
         _need(self.region.kind == "knn-hull", "only points of a hull can be given by shares")
@@ -490,6 +489,7 @@ class _Checker:
         least, most = self.net.intervals(low, high)[-1][2:]
         if least[self.label] > most[rival] or most[self.label] < least[rival]:
             return 1 if least[self.label] > most[rival] else -1
+        _need(not self.classifier.network.curved, "the margin at this point is too close to zero for smooth curves")
         self.exact += 1
         _need(self.exact <= MAX_EXACT, f"more than {MAX_EXACT} margins would need exact arithmetic")
         values = EXACT(point.ravel())

@@ -44,9 +44,12 @@ class Step:
             values[..., units] = CURVES[name].value(z[..., units])
         return values
 
-    def slopes(self, z: Floats) -> Floats:
-        """The derivative of each unit's activation at z."""
-        slopes = np.where(self.relu & (z <= 0), 0.0, 1.0)
+    def slopes(self, z: Floats) -> Floats | Bools:
+        """The derivative of each unit's activation at z; where there are only relus, 0 and 1 as booleans."""
+        on = ~(self.relu & (z <= 0))
+        if not self.curves:
+            return on
+        slopes = on.astype(np.float64)
         for name, units in self.curves:
             slopes[..., units] = CURVES[name].slope(z[..., units])
         return slopes
