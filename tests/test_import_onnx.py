@@ -282,7 +282,7 @@ def test_a_network_of_vectors_takes_an_embedding():
     nodes = [op("ReduceMax", "words axis", "most", keepdims=0), op("MatMul", "most weight", "scores")]
     constants = {"axis": ints([1]), "weight": array(3, 2)}
     model = written(nodes, constants, kind=TensorProto.DOUBLE, shape=("batch", LENGTH, 3))
-    with pytest.raises(ModelError, match="has 3 axes.*Give embedding="):
+    with pytest.raises(ModelError, match=r"has 3 axes.*Give embedding="):
         imported(model)
     table = array(len(WORDS), 3)
     classifier = imported(model, embedding=table)
@@ -331,7 +331,7 @@ def test_a_last_sigmoid_over_one_output():
 
 
 def test_a_vocabulary_that_does_not_fit_is_refused():
-    with pytest.raises(ModelError, match="Gather at the gather .*has 16 rows but the vocabulary has 15 words"):
+    with pytest.raises(ModelError, match=r"Gather at the gather .*has 16 rows but the vocabulary has 15 words"):
         imported(written(SUM, HELD), vocabulary=WORDS[:-1])
 
 
@@ -390,7 +390,7 @@ def test_a_wrong_import_is_refused_with_the_largest_difference(monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"not a network at all"])
 def test_a_damaged_file_is_refused(tmp_path, content):
     (tmp_path / "model.onnx").write_bytes(content)
-    with pytest.raises(ModelError, match="model.onnx is not an ONNX file, or damaged"):
+    with pytest.raises(ModelError, match=r"model.onnx is not an ONNX file, or damaged"):
         imported(tmp_path / "model.onnx")
     with pytest.raises(ModelError, match="There is no file"):
         imported(tmp_path / "none.onnx")

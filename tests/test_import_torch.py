@@ -1,4 +1,4 @@
-"""from_torch: each layer alone and together gives the module's own scores; what cannot be bounded is refused by name."""
+"""from_torch: layers alone and together give the module's own scores; what cannot be bounded is refused by name."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ nn, F = torch.nn, torch.nn.functional
 LENGTH, WIDTH = 10, 6
 WORDS = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(22))]
 LABELS = ["no", "yes"]
+MANY = len(WORDS)
 
 
 class Body(nn.Module):
@@ -213,7 +214,7 @@ def test_random_networks_give_the_scores_of_the_module(seed):
 class Kim(nn.Module):
     """The convolutional sentence classifier of Kim (2014): filters of several widths, the maximum of each."""
 
-    def __init__(self, dimension=5, filters=3, widths=(2, 3, 4), words=len(WORDS)):
+    def __init__(self, dimension=5, filters=3, widths=(2, 3, 4), words=MANY):
         super().__init__()
         self.embedding = nn.Embedding(words, dimension, padding_idx=0)
         self.convolutions = nn.ModuleList(nn.Conv1d(dimension, filters, width) for width in widths)
@@ -270,7 +271,7 @@ def test_a_trained_text_cnn_from_import_to_certificate(tmp_path):
 class Summed(nn.Module):
     """A bag of words, with whatever a function makes of the vectors."""
 
-    def __init__(self, function, rows=len(WORDS)):
+    def __init__(self, function, rows=MANY):
         super().__init__()
         self.first = nn.Embedding(rows, 4)
         self.second = nn.Embedding(rows, 3)
@@ -524,13 +525,13 @@ def test_a_module_that_answers_at_random_is_refused():
         def forward(self, words):
             return super().forward(words) + torch.rand(1, 2)
 
-    with pytest.raises(ModelError, match="rand.* at the top .Noisy.*it is random"):
+    with pytest.raises(ModelError, match=r"rand.* at the top .Noisy.*it is random"):
         imported(Noisy("sum"))
 
 
 @pytest.mark.parametrize("given", [{"weight": 1}, 3])
 def test_what_is_no_module_is_refused(given):
-    with pytest.raises(ModelError, match="is no torch.nn.Module"):
+    with pytest.raises(ModelError, match=r"is no torch.nn.Module"):
         imported(given)
 
 
@@ -580,10 +581,10 @@ def export(module, words, **more):
 def test_weights_alone_and_pickles_are_refused_and_not_loaded(tmp_path):
     module = seeded(lambda: Bag("sum"))
     torch.save(module.state_dict(), tmp_path / "weights.pt")
-    with pytest.raises(ModelError, match="weights.pt holds weights only.*load_state_dict"):
+    with pytest.raises(ModelError, match=r"weights.pt holds weights only.*load_state_dict"):
         imported(tmp_path / "weights.pt")
     torch.save(Trap(tmp_path / "sprung"), tmp_path / "whole.pth")
-    with pytest.raises(ModelError, match="whole.pth is a pickle.*torch.export.save"):
+    with pytest.raises(ModelError, match=r"whole.pth is a pickle.*torch.export.save"):
         imported(tmp_path / "whole.pth")
     assert not (tmp_path / "sprung").exists()
 
@@ -603,7 +604,7 @@ def test_a_trap_in_an_exported_file_is_not_sprung(tmp_path):
     with zipfile.ZipFile(tmp_path / "good.pt2") as good, zipfile.ZipFile(tmp_path / "bad.pt2", "w") as bad:
         for name in good.namelist():
             bad.writestr(name, pickle.dumps(Trap(tmp_path / "sprung")) if name.endswith(".pt") else good.read(name))
-    with pytest.raises(ModelError, match="bad.pt2 .*pickled objects, which may run code"):
+    with pytest.raises(ModelError, match=r"bad.pt2 .*pickled objects, which may run code"):
         imported(tmp_path / "bad.pt2")
     assert not (tmp_path / "sprung").exists()
 

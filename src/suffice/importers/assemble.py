@@ -35,7 +35,7 @@ class Given:
 def given(
     vocabulary: Sequence[str] | Mapping[str, int],
     labels: Sequence[str],
-    length: int,
+    length: int | None,
     pad: str,
     unknown: str,
     tokenizer: Any,

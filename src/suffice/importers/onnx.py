@@ -586,6 +586,8 @@ ELEMENTWISE = {
     *("Equal", "Not", "And", "Or", "Cast", "Identity", "Elu", "Clip", "Mod"),
 }
 ENDINGS = {
-    **{"Softmax": "softmax", "LogSoftmax": "log_softmax", "Sigmoid": "sigmoid"},
+    "Softmax": "softmax",
+    "LogSoftmax": "log_softmax",
+    "Sigmoid": "sigmoid",
     **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Cast", "Dropout"), "shape"),
 }

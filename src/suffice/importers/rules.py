@@ -220,13 +220,8 @@ def matmul(a: Value, b: Value) -> Tensor:
         raise ValueError("a product of a constant with a vector on its right is not known here")
     matrix = _plain(floats(a))
     swapped = [*range(len(b.shape) - 2), len(b.shape) - 1, len(b.shape) - 2]
-    found = permute(b, swapped).matmul(matrix.T)
-    found = permute(found, swapped)
-    return (
-        found
-        if len(found.shape) >= np.ndim(a)
-        else reshape(found, [1] * (np.ndim(a) - len(found.shape)) + list(found.shape))
-    )
+    found: Tensor = permute(permute(b, swapped).matmul(matrix.T), swapped)
+    return found.reshape((1,) * (np.ndim(a) - len(found.shape)) + found.shape)
 
 
 def _by_matrix(x: Tensor, matrix: Floats) -> Tensor:
@@ -293,7 +288,8 @@ def bags(x: Tensor, starts: Sequence[int], kind: str) -> Tensor:
     ends = [*starts[1:], x.shape[0]]
     if any(a >= b for a, b in zip(starts, ends, strict=True)):
         raise ValueError("a bag is empty")
-    return stack([reduce(cut(x, 0, a, b), kind, (0,), False) for a, b in zip(starts, ends, strict=True)], 0)
+    found: Tensor = stack([reduce(cut(x, 0, a, b), kind, (0,), False) for a, b in zip(starts, ends, strict=True)], 0)
+    return found
 
 
 # --- windows ---

@@ -45,7 +45,7 @@ def from_torch(
     module: Module | str | Path,
     vocabulary: Sequence[str] | Mapping[str, int],
     labels: Sequence[str],
-    length: int,
+    length: int | None = None,
     pad: str = "<PAD>",
     unknown: str = "<UNK>",
     tokenizer: Any = None,
@@ -54,12 +54,13 @@ def from_torch(
     """A classifier that computes what the module computes in eval mode, compared with it on random texts.
 
     The module takes a LongTensor (1, length) of word numbers, places in `vocabulary`; or, where `embedding` (V, d) is
-    given, vectors (1, length, d). It may be an ExportedProgram or the name of a .pt2 file. A last softmax is left
-    away, as it keeps the order of the scores; a single output z becomes the scores [0, z].
+    given, vectors (1, length, d). It may be an ExportedProgram or the name of a .pt2 file, which say the length
+    themselves. A last softmax is left away, as it keeps the order of the scores; a single output z becomes the scores
+    [0, z].
     """
     torch = _torch()
-    known = given_by(vocabulary, labels, length, pad, unknown, tokenizer, embedding)
-    source, ready = _ready(torch, module)
+    source, ready, said = _ready(torch, module)
+    known = given_by(vocabulary, labels, said if length is None else length, pad, unknown, tokenizer, embedding)
     example = _example(torch, ready, known)
     walked = _walked(torch, _exported(torch, ready, example, source), known)
     return assemble(walked, known, _original(torch, ready, example.dtype, known), source, ["torch"])
@@ -76,12 +77,13 @@ def _torch() -> Any:
 # --- what is given ---
 
 
-def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module]:
-    """What to call it, and a module of our own in eval mode on the CPU; the caller's stays as it is."""
+def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module, int | None]:
+    """What to call it, a module of our own in eval mode on the CPU, and the length if it says one."""
     if isinstance(given, str | Path):
-        return Path(given).name, _read(torch, Path(given)).module()
+        program = _read(torch, Path(given))
+        return Path(given).name, program.module(), _said(program)
     if isinstance(given, torch.export.ExportedProgram):
-        return "the exported program", given.module()
+        return "the exported program", given.module(), _said(given)
     if not isinstance(given, torch.nn.Module):
         holds = f"A {type(given).__name__} is no torch.nn.Module"
         raise ModelError(
@@ -89,7 +91,15 @@ def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module]:
         )
     if any(part.dtype in (torch.float16, torch.bfloat16) for part in given.parameters()):
         raise ModelError("The module computes in half precision, too coarse to compare with: use module.float() first.")
-    return f"the {type(given).__name__} module", copy.deepcopy(given).cpu().eval()
+    return f"the {type(given).__name__} module", copy.deepcopy(given).cpu().eval(), None
+
+
+def _said(program: Any) -> int | None:
+    """The length that a program was exported for, unless it is free."""
+    names = program.graph_signature.user_inputs
+    shapes = [tuple(node.meta["val"].shape) for node in program.graph.nodes if node.name in names]
+    length = shapes[0][1] if shapes and len(shapes[0]) > 1 else None
+    return length if isinstance(length, int) else None
 
 
 def _read(torch: Any, path: Path) -> Any:
@@ -217,9 +227,10 @@ def _only(answer: Any) -> Any:
 def _walked(torch: Any, exported: Any, given: Given) -> Walked:
     """Operators as the module has them; where one is unknown it may be made of others that are known."""
     first: ModelError | None = None
-    for table in ({}, None):
+    decompose: list[Any]
+    for decompose in ([{}], []):
         with _quiet():
-            program = _program(torch, exported.run_decompositions(table))
+            program = _program(torch, exported.run_decompositions(*decompose))
         try:
             return walk(program, given.length, len(given.vocabulary), given.embedding)
         except ModelError as error:
@@ -413,11 +424,9 @@ def _convolution(a: Arguments) -> Value:
 
 def _max_pool(axes: int) -> Rule:
     def rule(a: Arguments) -> Value:
-        size, stride, padding, dilation = (
-            rules.per_axis(part, axes) if part != [] else None
-            for part in (a.kernel_size, a.stride, a.padding, a.dilation)
-        )
-        return rules.spatial(a.self, axes, lambda x: x.max_pool(size, stride, padding, dilation, a.ceil_mode))
+        size, padding, gaps = (rules.per_axis(part, axes) for part in (a.kernel_size, a.padding, a.dilation))
+        stride = rules.per_axis(a.stride, axes) if a.stride else size
+        return rules.spatial(a.self, axes, lambda x: x.max_pool(size, stride, padding, gaps, a.ceil_mode))
 
     return rule
 
@@ -426,9 +435,8 @@ def _average_pool(axes: int) -> Rule:
     def rule(a: Arguments) -> Value:
         if getattr(a, "divisor_override", None) is not None:
             raise ValueError("an average with a divisor of its own is not known here")
-        size, stride, padding = (
-            rules.per_axis(part, axes) if part != [] else None for part in (a.kernel_size, a.stride, a.padding)
-        )
+        size, padding = (rules.per_axis(part, axes) for part in (a.kernel_size, a.padding))
+        stride = rules.per_axis(a.stride, axes) if a.stride else size
         return rules.spatial(
             a.self, axes, lambda x: x.average_pool(size, stride, padding, a.ceil_mode, a.count_include_pad)
         )
@@ -465,8 +473,8 @@ def _reduced(kind: str) -> Rule:
 
 
 def _clamp(a: Arguments) -> Value:
-    low, high = (getattr(a, name, None) for name in ("min", "max"))
-    if any(np.size(bound) > 1 for bound in (low, high)):
+    low, high = getattr(a, "min", None), getattr(a, "max", None)
+    if any(bound is not None and np.size(bound) > 1 for bound in (low, high)):
         raise ValueError("it clamps to more than one pair of bounds")
     return a.self.clip(None if low is None else float(low), None if high is None else float(high))
 
@@ -487,7 +495,7 @@ def _divide(a: Arguments) -> Value:
 
 def _split(a: Arguments) -> Value:
     whole = a.self.shape[a.dim]
-    given = getattr(a, "split_size", None) or getattr(a, "split_sizes", None)
+    given = a.split_size if hasattr(a, "split_size") else a.split_sizes
     sizes = given if isinstance(given, list) else [min(given, whole - i) for i in range(0, whole, given)]
     return rules.pieces(a.self, a.dim, sizes)
 
@@ -709,7 +717,11 @@ SHAPES = (
     "detach",
 )
 ENDINGS = {
-    **{"softmax": "softmax", "_softmax": "softmax", "log_softmax": "log_softmax", "_log_softmax": "log_softmax"},
-    **{"sigmoid": "sigmoid", "log_sigmoid": "log_sigmoid"},
+    "softmax": "softmax",
+    "_softmax": "softmax",
+    "log_softmax": "log_softmax",
+    "_log_softmax": "log_softmax",
+    "sigmoid": "sigmoid",
+    "log_sigmoid": "log_sigmoid",
     **dict.fromkeys(SHAPES, "shape"),
 }

@@ -1,4 +1,4 @@
-"""Walk: a foreign network operator by operator, from the numbers of the words to the scores, whatever framework wrote it."""
+"""Walk: a foreign network operator by operator, from word numbers to scores, whatever framework wrote it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Node:
     """One operator of the foreign network.
 
     `lower` works on values that depend on the text, `compute` on arrays. `ending` is what the operator does to an
-    answer that it ends: "softmax", "log_softmax", "sigmoid" keep the order of the scores, "shape" the scores themselves.
+    answer that it ends: "softmax", "log_softmax", "sigmoid" keep the order of the scores, "shape" their values too.
     """
 
     name: str
