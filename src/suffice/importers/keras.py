@@ -338,10 +338,10 @@ def _activation(layer: Layer, inputs: Sequence[Any]) -> Tensor:
     given = layer.config["activation"]
     name = _name_of(given)
     if name in ACTIVATIONS:
-        return ACTIVATIONS[name](inputs[0])  # type: ignore[no-any-return]
+        return ACTIVATIONS[name](inputs[0])
     if isinstance(given, Mapping) and name in INNER:
         inner = Layer(layer.path, name, given["config"], ())
-        return RULES[name](inner, inputs)
+        return RULES[name](inner, inputs)  # type: ignore[no-any-return]
     raise ValueError(f"the activation {name!r} is not known here; known are {', '.join(ACTIVATIONS)}")
 
 
