@@ -135,6 +135,7 @@ LAYERS = {
     "silu": lambda: nn.SiLU(),
     "elu": lambda: nn.ELU(),
     "elu with alpha": lambda: nn.ELU(0.5),
+    "celu": lambda: nn.CELU(0.6),
     "selu": lambda: nn.SELU(),
     "softplus": lambda: nn.Softplus(),
     "softplus with beta": lambda: nn.Softplus(beta=2),
@@ -503,6 +504,9 @@ REFUSED = {
     "rounding": (lambda: Step(lambda x: x.to(torch.int32) * 1.0), "rounds"),
     "dropout that is on": (lambda: Step(lambda x: F.dropout(x, 0.5)), "this dropout is on in eval mode too"),
     "mish": (lambda: nn.Mish(), "mish.*not among the operators that are known"),
+    "almost silu": (lambda: Step(lambda x: x * torch.sigmoid(1.1 * x)), r"mul.*middle \(Step.*both depend"),
+    "almost gelu": (lambda: Step(lambda x: 0.5 * x * (1 + torch.erf(x))), r"erf.*middle \(Step.*not among"),
+    "silu up to 7": (lambda: Step(lambda x: x * torch.sigmoid(x.clamp(-7, 7))), r"mul.*middle \(Step.*both depend"),
     "statistics of a batch": (lambda: Step(lambda x: F.batch_norm(x, None, None, training=True)), "cannot be imported"),
 }
 
