@@ -25,14 +25,20 @@ FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
 PAGES = [*VERBS, *(page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README")]
 # what a page about imports needs beyond suffice itself
-NEEDS = {"torch": ["torch"], "onnx": ["torch", "onnx", "onnxruntime", "onnxscript"]}
+NEEDS = {
+    "torch": ["torch"],
+    "onnx": ["torch", "onnx", "onnxruntime", "onnxscript"],
+    "sklearn": ["sklearn"],
+    "keras": ["h5py", "keras"],
+    "tokenizers": ["tokenizers"],
+}
 BLOCK = re.compile(r"^```(pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # how long it took and how large a certificate came out is not part of what a page promises
 VARIES = [
     (r"\b\d+\.\d+ s\b", "0.00 s"),
     (r"\d+ lines, \d+(\.\d+)? KB", "0 lines, 0 KB"),
     (r"\d\.\de-\d\d\b", "0.0e-07"),  # a difference by rounding
-    (r"\b(torch|onnx|onnxruntime) \d[\w.+]*", r"\1 0.0"),  # versions
+    (r"\b(torch|onnx|onnxruntime|keras|h5py) \d[\w.+]*", r"\1 0.0"),  # versions
     (r"\s+$", ""),
 ]
 
@@ -89,6 +95,7 @@ def workplace(folder: str | Path) -> Iterator[None]:
         os.environ.update(before)
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")  # inside Keras
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # torch.export about its own insides
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_examples_print_what_the_page_says(page, tmp_path):

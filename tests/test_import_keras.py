@@ -18,8 +18,10 @@ import pytest
 from keras import layers as L
 
 import suffice as sf
+from suffice.cli import main
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers import compare, keras_file, keras_forward
+from suffice.importers import keras as keras_importer
 
 # of Keras about NumPy, inside Keras
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
@@ -167,12 +169,14 @@ def test_a_file_says_the_same_with_keras_and_without(make, ending, tmp_path, mon
     live, file = imported(model, labels=2), imported(path, labels=2)
     assert file.digest == live.digest
     assert file.meta["import"]["versions"] == {"keras": keras.__version__, "h5py": h5py.__version__}
+    assert file.meta["import"]["compared with"] == "the original"
     assert "note" not in file.meta["import"]
     monkeypatch.setitem(sys.modules, "keras", None)
     alone = imported(str(path), labels=2)
     assert alone.digest == live.digest
     assert alone.meta["import"]["versions"] == {"h5py": h5py.__version__}
     assert "Keras could not be loaded" in alone.meta["import"]["note"]
+    assert alone.meta["import"]["compared with"] == "plain NumPy versions of its layers"
     assert alone.meta["import"]["largest difference"] < 1e-9
 
 
@@ -202,6 +206,9 @@ def test_a_trained_model_is_saved_and_explained(tmp_path):
     model.compile("adam", "binary_crossentropy")
     model.fit(texts, labels.astype(float), epochs=15, verbose=0)
     classifier = sf.from_keras(saved(model, tmp_path / "m.keras"), WORDS, ["no", "yes"])
+    for name in ("m.keras", "m.h5"):  # how a model was trained is in its file, and is no reason not to run it
+        facts = sf.from_keras(saved(model, tmp_path / name), WORDS, ["no", "yes"]).meta["import"]
+        assert facts["compared with"] == "the original"
     classifier.save(tmp_path / "folder")
     assert sf.load(tmp_path / "folder").digest == classifier.digest
     result = sf.explain(classifier, "word0 word1 word4 word0 word5", perturbation=sf.Deletion())
@@ -279,6 +286,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no model": (lambda: 3, "takes a Keras model or the name of"),
     "no file": (lambda: "nowhere.keras", r"no file 'nowhere\.keras'"),
     "half": (lambda: row(L.Dense(3, dtype="float16")), "half precision"),
+    "mixed": (lambda: row(L.Dense(3, dtype="mixed_bfloat16")), "half precision"),
 }
 
 
@@ -286,6 +294,15 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 def test_what_cannot_be_matched_is_refused_by_name_and_place(make, message):
     with pytest.raises(ModelError, match=message):
         imported(make())
+
+
+def test_a_policy_is_told_by_its_name_not_by_numbers_beside_it():
+    """Keras writes addresses of objects into a config, and any digits may be in them."""
+    beside = {"module": "keras", "class_name": "DTypePolicy", "registered_name": None, "shared_object_id": 1401616816}
+    assert keras_importer._precision({**beside, "config": {"name": "float32"}}) == "float32"
+    assert keras_importer._precision({**beside, "config": {"name": "mixed_float16"}}) == "mixed_float16"
+    assert keras_importer._precision("float64") == "float64"
+    assert keras_importer._precision(None) == ""
 
 
 def test_a_mask_that_nothing_uses_does_no_harm():
@@ -372,7 +389,8 @@ def test_keras_is_not_asked_to_open_a_file_that_names_code_of_others(tmp_path, m
 
     monkeypatch.setattr(keras.saving, "load_model", never)
     facts = imported(rewritten(path, poison)).meta["import"]
-    assert "names code of others; compared with plain NumPy" in facts["note"]
+    assert facts["note"].endswith("as it names code of others")
+    assert facts["compared with"] == "plain NumPy versions of its layers"
     assert "keras" not in facts["versions"]
 
 
@@ -381,6 +399,19 @@ def test_without_h5py_the_command_that_installs_it_is_named(tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(MissingExtra, match=r"suffice\[keras\]"):
         imported(path)
+
+
+def test_the_command_says_what_an_import_was_compared_with(tmp_path, monkeypatch, capsys):
+    path = saved(row(), tmp_path / "m.keras")
+    (tmp_path / "words.txt").write_text("\n".join(WORDS), encoding="utf-8")
+    given = ["import", str(path), "--vocabulary", str(tmp_path / "words.txt"), "--labels", "a,b,c"]
+    assert main([*given, "--out", str(tmp_path / "one")]) == 0
+    assert "Compared with the original on 64" in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "keras", None)
+    assert main([*given, "--out", str(tmp_path / "other")]) == 0
+    shown = capsys.readouterr().out
+    assert "Compared with plain NumPy versions of its layers on 64" in shown
+    assert "The original could not be run: Keras could not be loaded" in shown
 
 
 # --- a wrong import ---

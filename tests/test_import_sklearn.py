@@ -241,6 +241,15 @@ def test_a_swap_that_would_count_a_word_twice_is_refused():
         sf.explain(classifier, "warm soup cold", perturbation=sf.WordSwap(SWAPS))
 
 
+def test_a_substitute_is_read_as_the_vectorizer_reads_it():
+    same = sf.from_sklearn(fitted(CountVectorizer(), LogisticRegression()), length=8)
+    exact = sf.from_sklearn(fitted(CountVectorizer(lowercase=False), LogisticRegression()), length=8)
+    assert same.index_of("COLD") == same.lookup["cold"]
+    assert exact.index_of("COLD") == exact.lookup["<UNK>"]  # the vectorizer would not know it either
+    with pytest.raises(InputError, match="'ice cold' is read as 2 words"):
+        sf.explain(same, "warm soup", perturbation=sf.WordSwap({"warm": ["ice cold"]}))
+
+
 # --- refusals ---
 
 REFUSED: dict[str, tuple[Any, str]] = {

@@ -22,7 +22,7 @@ from suffice import text as texts
 from suffice.errors import InputError, ModelError
 from suffice.network import Floats, Network, Step, compact, validated
 from suffice.text import Text
-from suffice.tokenizers import FILE, HuggingFace, Tokenizer, as_tokenizer, from_header, own_function
+from suffice.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
 
 FORMAT = 1
 BUNDLED = Path(__file__).parent / "models"
@@ -127,6 +127,16 @@ class Classifier:
         margin = scores[best] - np.delete(scores, best).max()
         shares = odds / odds.sum()
         return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
+
+    def index_of(self, word: str) -> int:
+        """The row of a word that a substitute names, as the classifier would read it in a text."""
+        unknown = self.lookup[self.unknown]
+        if word in self.lookup or not isinstance(self.reader, Pattern):
+            return self.lookup.get(word, self.lookup.get(word.lower(), unknown))
+        tokens = [token for token, _, _ in self.reader(word)]
+        if len(tokens) > 1:
+            raise InputError(f"The substitute {word!r} is read as {len(tokens)} words, but takes the place of one.")
+        return self.lookup.get(tokens[0], unknown) if tokens else unknown
 
     def each_once(self, rows: list[list[int]]) -> list[list[int]]:
         """The words that may stand at each position, refused where one that counts once could stand at two.

@@ -338,10 +338,9 @@ def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]
     names = tuple(
         (word, *dict.fromkeys(o for o in extra if o != word)) for word, extra in zip(text.tokens, options, strict=True)
     )
-    unknown = classifier.lookup[classifier.unknown]
     most = max(map(len, names))
     rows = [
-        [own, *(classifier.lookup.get(n, classifier.lookup.get(n.lower(), unknown)) for n in group[1:])]
+        [own, *(classifier.index_of(name) for name in group[1:])]
         for own, group in zip(text.indices, names, strict=True)
     ]
     padded = np.array([row + row[:1] * (most - len(row)) for row in classifier.each_once(rows)], dtype=np.int64)

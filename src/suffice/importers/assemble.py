@@ -68,6 +68,7 @@ def assemble(
     original: Callable[[Ints], ArrayLike],
     source: str,
     packages: Sequence[str],
+    against: str = "the original",
     note: str = "",
 ) -> Classifier:
     """The classifier of a walked network; `original` answers index rows (n, length) with (n, outputs)."""
@@ -103,6 +104,7 @@ def assemble(
         packages=packages,
         view=lambda found: seen(_ended(found[:, 1:] if single else found, walked.endings)),
         floor=FAINT if ending else 0.0,
+        against=against,
         note=note,
     )
 

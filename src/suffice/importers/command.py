@@ -136,8 +136,10 @@ def summary(classifier: Classifier, folder: str) -> str:
         f"Imported {facts['from']}: {', '.join(classifier.labels)}; {classifier.length} words × "
         f"{classifier.dimension} dimensions, {len(classifier.vocabulary)} in the vocabulary, "
         f"{classifier.network.relus} relus{f', {smooth} smooth units' if smooth else ''}.",
-        f"Compared with the original on {facts['compared']}{f' ({versions})' if versions else ''}: largest difference "
-        f"{facts['largest difference']:.1e}, {facts['allowed difference']:.0e} allowed. Labels seen: {seen}.",
+        f"Compared with {facts['compared with']} on {facts['compared']}{f' ({versions})' if versions else ''}: "
+        f"largest difference {facts['largest difference']:.1e}, {facts['allowed difference']:.0e} allowed. "
+        f"Labels seen: {seen}.",
+        *([] if facts["compared with"] == "the original" else [f"The original could not be run: {facts['note']}."]),
         f"Saved in {folder}. Look whether texts of yours get the labels they should, then try",
         f"  suffice explain TEXT --model {shlex.quote(folder)}",
     ]

@@ -32,6 +32,7 @@ def compared(
     packages: Sequence[str] = (),
     view: Callable[[Floats], Floats] | None = None,
     floor: float = 0.0,
+    against: str = "the original",
     note: str = "",
 ) -> Classifier:
     """The classifier with what was compared in meta["import"]; a ModelError where it and the original disagree.
@@ -39,7 +40,7 @@ def compared(
     `inputs` are texts, or index rows (n, length) into the vocabulary. `original` gives the original's answers to all
     of them, one row per input; `view` turns our scores (n, labels) into what it gives. A difference is measured
     against the usual size of an answer, or `floor` if that is larger. `source` and `packages` say what was compared,
-    for people; `note` adds a sentence.
+    for people; `against` says so where it was not the original itself, and `note` why.
     """
     if len(inputs) < LEAST:
         raise ModelError(f"An import is compared on at least {LEAST} inputs, not on {len(inputs)}.")
@@ -53,6 +54,7 @@ def compared(
     wins = Counter(classifier.labels[i] for i in scores.argmax(1))
     facts = {
         "from": source,
+        "compared with": against,
         "compared": f"{len(inputs)} {'index rows' if isinstance(inputs, np.ndarray) else 'texts'}",
         "largest difference": gap,
         "allowed difference": TOLERANCE,

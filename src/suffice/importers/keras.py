@@ -6,8 +6,8 @@ plain NumPy versions of the layers (`keras_forward`), and meta["import"] says wh
 
 from __future__ import annotations
 
-import json
 import math
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -61,7 +61,8 @@ def from_keras(
     source = "the Keras model" if path is None else path.name
     original = _own(read, known) if keras is None else _predicted(keras, known)
     packages = [*(["keras"] if keras is not None else []), *(["h5py"] if path is not None else [])]
-    return assemble(walked, known, original, source, packages, note)
+    against = "plain NumPy versions of its layers" if keras is None else "the original"
+    return assemble(walked, known, original, source, packages, against, note)
 
 
 def _length(model: Model, length: int | None, embedding: ArrayLike | None) -> Any:
@@ -83,7 +84,7 @@ def _refuse(model: Model) -> None:
                 f"The layer {masking[0]} has mask_zero=True, so that {where} divides by a number that depends on the "
                 "text, which is not bounded here: train with mask_zero=False."
             )
-        if "16" in json.dumps(layer.config.get("dtype")) or layer.config.get("quantization_config"):
+        if not re.fullmatch("|float32|float64|u?int32|u?int64", _precision(layer.config.get("dtype"))):
             raise ModelError(f"{where} computes in half precision or less, too coarse to compare with: use float32.")
         if _name_of(layer.config.get("activation")) == "hard_sigmoid" and model.version.startswith("2."):
             raise ModelError(
@@ -91,24 +92,33 @@ def _refuse(model: Model) -> None:
             )
 
 
+def _precision(dtype: Any) -> str:
+    """The name of a dtype or of Keras' policy for it; "" where a layer does not say."""
+    match dtype:
+        case {"config": {"name": str(name)}} | {"config": {"mode": str(name)}} | str(name):
+            return name
+        case _:
+            return ""
+
+
 # --- the original ---
 
 
 def _opened(path: Path, model: Model) -> tuple[Any, str]:
     """The file as Keras opens it, or None and why not."""
-    instead = "compared with plain NumPy versions of the layers"
-    if not _harmless(model.config):
-        return None, f"Keras was not asked to open the file, as it names code of others; {instead}"
+    # how it was trained (compile_config) is not opened
+    if not _harmless({name: part for name, part in model.config.items() if name != "compile_config"}):
+        return None, "Keras was not asked to open the file, as it names code of others"
     try:
         import keras
     except Exception as error:  # Keras may be there without what it runs on
-        return None, f"Keras could not be loaded ({type(error).__name__}); {instead}"
+        return None, f"Keras could not be loaded ({type(error).__name__})"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return keras.saving.load_model(path, compile=False, safe_mode=True), ""
         except Exception as error:
-            return None, f"Keras {keras.__version__} could not open the file ({type(error).__name__}); {instead}"
+            return None, f"Keras {keras.__version__} could not open the file ({type(error).__name__})"
 
 
 def _harmless(config: Any) -> bool:
