@@ -183,6 +183,7 @@ OPERATORS = {
     "expand": ([op("ReduceMax", "x a", "r"), op("Expand", "r s")], {"a": ints([2]), "s": ints([1, WIDTH, 3])}),
     "tile": ([op("Tile", "x t")], {"t": ints([1, 2, 1])}),
     "gather of a value": ([op("Gather", "x i", axis=2)], {"i": ints([3, -1, 0])}),
+    "gather of entries": ([op("GatherND", "x i")], {"i": ints([[[0, 1], [0, -1]], [[0, 5], [0, 1]]])}),
     "shapes computed": (
         [
             op("Shape", "x", "s"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 import zipfile
 
@@ -551,6 +552,19 @@ def test_a_module_that_answers_at_random_is_refused():
 def test_what_is_no_module_is_refused(given):
     with pytest.raises(ModelError, match=r"is no torch.nn.Module"):
         imported(given)
+
+
+def test_without_torch_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(sf.MissingExtra, match=r"suffice\[torch\]"):
+        imported(None)
+
+
+def test_a_module_that_cannot_be_copied_is_refused():
+    module = Bag("sum")
+    module.part = module.bag.weight * 2
+    with pytest.raises(ModelError, match="cannot be copied"):
+        imported(module)
 
 
 def test_half_precision_is_refused():

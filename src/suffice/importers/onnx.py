@@ -289,6 +289,14 @@ def _gather(a: Call) -> Value:
     return rules.take(a[0], axis, a[1])
 
 
+def _gather_nd(a: Call) -> Value:
+    """Entries or slices at constant places, as PyTorch writes adaptive pooling."""
+    if a.get("batch_dims", 0) or not is_constant(a[1]):
+        raise ValueError("it picks by values that depend on the text, or from each text of a batch on its own")
+    index = tuple(np.moveaxis(np.asarray(a[1]), -1, 0))
+    return rules.arrange(a[0], lambda places: places[index])
+
+
 def _conv(a: Call) -> Value:
     if not (is_constant(a[1]) and (a[2] is None or is_constant(a[2]))):
         raise ValueError(rules.PRODUCT)
@@ -503,6 +511,7 @@ def _identity(a: Call) -> Value:
 RULES: dict[str, Rule] = {
     # looking up
     "Gather": _gather,
+    "GatherND": _gather_nd,
     # affine layers
     "MatMul": lambda a: rules.matmul(a[0], a[1]),
     "Gemm": _gemm,

@@ -91,7 +91,14 @@ def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module, int | N
         )
     if any(part.dtype in (torch.float16, torch.bfloat16) for part in given.parameters()):
         raise ModelError("The module computes in half precision, too coarse to compare with: use module.float() first.")
-    return f"the {type(given).__name__} module", copy.deepcopy(given).cpu().eval(), None
+    return f"the {type(given).__name__} module", _copied(given), None
+
+
+def _copied(module: Module) -> Module:
+    try:
+        return copy.deepcopy(module).cpu().eval()
+    except Exception as error:  # of a module that holds a part of a computation, a lock, a file
+        raise ModelError(f"The module cannot be copied, which is done to leave yours alone: {error}") from error
 
 
 def _said(program: Any) -> int | None:
