@@ -76,6 +76,11 @@ class Classifier:
         """The embedding as an array of float64."""
         return self.embedding  # type: ignore[return-value]
 
+    @cached_property
+    def columns(self) -> Floats:
+        """The embedding's coordinates one after the other (d, V), for distances to all words at once."""
+        return np.ascontiguousarray(self.table.T)
+
     @property
     def dimension(self) -> int:
         return int(self.table.shape[1])

@@ -316,16 +316,16 @@ def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Name
     special = [lookup[classifier.pad], lookup[classifier.unknown]]
     if k > len(table) - 3:
         raise InputError(f"k = {k} is more than the {max(len(table) - 3, 0)} other words of the vocabulary.")
-    nearest = {index: _nearest(table, index, special, k) for index in set(text.indices)}
+    nearest = {index: _nearest(classifier.columns, index, special, k) for index in set(text.indices)}
     rows = np.array([[index, *nearest[index]] for index in text.indices], dtype=np.int64)
     return table[rows], tuple(tuple(classifier.vocabulary[j] for j in row[1:]) for row in rows)
 
 
-def _nearest(table: Floats, index: int, special: list[int], k: int) -> list[int]:
+def _nearest(columns: Floats, index: int, special: list[int], k: int) -> list[int]:
     """Squared distances are summed coordinate by coordinate, ties go to the lower index: the same anywhere."""
-    distance = np.zeros(len(table))
-    for axis in range(table.shape[1]):
-        distance += (table[:, axis] - table[index, axis]) ** 2
+    distance = np.zeros(columns.shape[1])
+    for column in columns:
+        distance += (column - column[index]) ** 2
     distance[[index, *special]] = np.inf
     if k == 0:
         return []
