@@ -121,6 +121,15 @@ def test_a_file_of_torch(place, capsys):
     assert sf.load("folder").length == 4
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras about NumPy
+def test_a_file_of_keras(place, capsys):
+    keras = pytest.importorskip("keras")
+    made = [keras.Input((4,), dtype="int32"), keras.layers.Embedding(6, 2), keras.layers.Flatten()]
+    keras.Sequential([*made, keras.layers.Dense(2)]).save("model.keras")
+    assert run(capsys, "model.keras", "--vocabulary", "words.txt", *ASKED)[::2] == (0, "")
+    assert sf.load("folder").length == 4
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

@@ -135,6 +135,7 @@ LAYERS = {
     "silu": lambda: nn.SiLU(),
     "elu": lambda: nn.ELU(),
     "elu with alpha": lambda: nn.ELU(0.5),
+    "celu": lambda: nn.CELU(0.6),
     "selu": lambda: nn.SELU(),
     "softplus": lambda: nn.Softplus(),
     "softplus with beta": lambda: nn.Softplus(beta=2),
@@ -373,6 +374,13 @@ def test_a_module_of_vectors_takes_an_embedding():
     assert np.abs(scores_of(classifier, rows) - theirs).max() < 1e-9
 
 
+def test_vectors_that_are_shortened_when_looked_up_are_refused():
+    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1)))
+    module.first.max_norm = 1.0
+    with pytest.raises(ModelError, match=r"at first .Embedding.*max_norm shortens"):
+        imported(module)
+
+
 @pytest.mark.parametrize("words", [WORDS[:-1], [*WORDS, "one more"]])
 def test_a_vocabulary_that_does_not_fit_the_table_is_refused(words):
     module = seeded(lambda: Bag("sum"))
@@ -411,7 +419,7 @@ def test_a_last_softmax_is_left_away(end):
     assert not classifier.network.curved
 
 
-@pytest.mark.parametrize("end", [lambda z: z, torch.sigmoid, lambda z: torch.sigmoid(z).squeeze(1), lambda z: z[:, 0]])
+@pytest.mark.parametrize("end", [lambda z: z, torch.sigmoid, lambda z: z.sigmoid()[:, 0], lambda z: z[:, 0]])
 def test_a_single_output_is_the_score_of_the_second_label(end):
     module = seeded(lambda: Ended(1, end)).double()
     classifier = imported(module)
@@ -423,8 +431,15 @@ def test_a_single_output_is_the_score_of_the_second_label(end):
 
 def test_a_softmax_over_one_output_is_no_order_of_labels():
     """It is 1 whatever the text, and so says nothing; to leave it away would invent an answer."""
-    classifier = imported(seeded(lambda: Ended(1, lambda z: z.softmax(1))))
-    assert np.array_equal(scores_of(classifier, random_rows(classifier)), [[0.0, 1.0]] * 64)
+    with pytest.raises(ModelError, match="lies between 0 and 1 on all texts"):
+        imported(seeded(lambda: Ended(1, lambda z: z.softmax(1))))
+
+
+@pytest.mark.parametrize("end", [lambda z: torch.sigmoid(z).clamp(0.01, 0.99), F.hardsigmoid])
+def test_a_probability_that_no_sigmoid_ends_is_refused(end):
+    """It turns at 1/2, a score turns at 0: taken as a score every text would get the second label."""
+    with pytest.raises(ModelError, match="lies between 0 and 1 on all texts"):
+        imported(seeded(lambda: Ended(1, end)))
 
 
 def test_a_softmax_over_the_wrong_axis_is_kept():
@@ -489,6 +504,9 @@ REFUSED = {
     "rounding": (lambda: Step(lambda x: x.to(torch.int32) * 1.0), "rounds"),
     "dropout that is on": (lambda: Step(lambda x: F.dropout(x, 0.5)), "this dropout is on in eval mode too"),
     "mish": (lambda: nn.Mish(), "mish.*not among the operators that are known"),
+    "almost silu": (lambda: Step(lambda x: x * torch.sigmoid(1.1 * x)), r"mul.*middle \(Step.*both depend"),
+    "almost gelu": (lambda: Step(lambda x: 0.5 * x * (1 + torch.erf(x))), r"erf.*middle \(Step.*not among"),
+    "silu up to 7": (lambda: Step(lambda x: x * torch.sigmoid(x.clamp(-7, 7))), r"mul.*middle \(Step.*both depend"),
     "statistics of a batch": (lambda: Step(lambda x: F.batch_norm(x, None, None, training=True)), "cannot be imported"),
 }
 

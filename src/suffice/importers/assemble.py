@@ -14,7 +14,7 @@ from suffice import graph
 from suffice.classifier import Classifier
 from suffice.errors import ModelError
 from suffice.graph import Tensor
-from suffice.importers.compare import FAINT, compared, odds, random_rows
+from suffice.importers.compare import FAINT, compared, odds, random_rows, scores_of
 from suffice.importers.walk import Walked
 from suffice.network import Floats, Ints, Network
 
@@ -89,6 +89,8 @@ def assemble(
         **reading,
     )
     ending = walked.endings[-1] if walked.endings else ""
+    if single and not ending:
+        _refuse_share(classifier, source)
 
     def seen(answers: Floats) -> Floats:
         """An answer as scores, as far as it tells them."""
@@ -105,6 +107,17 @@ def assemble(
         against=against,
         note=note,
     )
+
+
+def _refuse_share(classifier: Classifier, source: str) -> None:
+    """A single output is taken as a score that turns at 0; one that seems a probability turns at 1/2."""
+    found = scores_of(classifier, random_rows(classifier))[:, 1]
+    if (found >= 0).all() and (found <= 1).all():
+        raise ModelError(
+            f"The one output of {source} lies between 0 and 1 on all texts that were tried, as a probability does, but "
+            "no sigmoid makes it, so it is not known where the label turns: let the network give the score before it "
+            "becomes a probability, or one output for each label."
+        )
 
 
 def two_scores(logit: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from suffice.network import Floats, Ints
 
 Model: TypeAlias = Any  # onnx.ModelProto
 Proto: TypeAlias = Any  # onnx.NodeProto
+FLOATING = (1, 10, 11, 16)  # the numbers of float, float16, double and bfloat16
 
 
 def from_onnx(
@@ -239,7 +240,7 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
         compute=compute,
         elementwise=operator in ELEMENTWISE,
         takes_words=operator in TAKES_WORDS,
-        ending=ENDINGS.get(operator, ""),
+        ending="" if attributes.get("to", 1) not in FLOATING else ENDINGS.get(operator, ""),
         axis=int(attributes.get("axis", -1 if opset >= 13 else 1)) if "Softmax" in operator else -1,
     )
 
@@ -433,7 +434,7 @@ def _softmax(a: Call) -> Value:
 
 
 def _cast(a: Call) -> Value:
-    if a.get("to") not in (1, 10, 11, 16):  # float, float16, double, bfloat16
+    if a.get("to") not in FLOATING:
         raise ValueError("it turns values into another kind than floating point, which rounds them")
     return a[0]
 

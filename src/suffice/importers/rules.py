@@ -25,8 +25,13 @@ KNOWN = (
     "SiLU, ELU, softplus, softmax, sums and differences, products with constants, concatenation and any reshaping."
 )
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
+MAX_NORM = (
+    "max_norm shortens long vectors whenever they are looked up: shorten the rows of the table once, in Python, and "
+    "set max_norm to None"
+)
 SPREAD = "it divides by a spread that depends on the text, which is not bounded here"
 WHY = {
+    "embedding_renorm": MAX_NORM,
     "lstm": RECURRENT,
     "gru": RECURRENT,
     "layer_norm": SPREAD,
@@ -183,10 +188,9 @@ def absolute(x: Tensor) -> Tensor:
 
 def elu(x: Tensor, alpha: float = 1.0, scale: float = 1.0, inner: float = 1.0) -> Tensor:
     """scale * x above zero, scale * alpha * (exp(inner * x) - 1) below."""
-    if inner != 1.0:
-        raise ValueError(f"its input scale is {inner:g}, and only 1 is known here")
-    smooth = x.curve("elu").scale(scale * alpha)
-    return smooth if alpha == 1.0 else graph.add(smooth, x.relu().scale(scale * (1 - alpha)))
+    smooth = (x if inner == 1.0 else x.scale(inner)).curve("elu").scale(scale * alpha)
+    above = scale * (1 - alpha * inner)
+    return graph.add(smooth, x.relu().scale(above)) if above else smooth
 
 
 def softplus(x: Tensor, beta: float = 1.0) -> Tensor:
@@ -266,6 +270,8 @@ def reduce(x: Tensor, kind: str, axes: Sequence[int] | None, keep: bool) -> Tens
 
 
 def look_up(table: ArrayLike, words: Words) -> Lookup:
+    if not (is_constant(table) and isinstance(words, Words)):
+        raise ValueError("it looks up something else than the word at each position, in a fixed table")
     rows = floats(table)
     codes = np.asarray(words.codes)
     if rows.ndim != 2 or codes.dtype.kind not in "iu":

@@ -632,6 +632,7 @@ RULES: dict[str, Rule] = {
     "exp": _curve("exp"),
     "gelu": _gelu,
     "elu": _elu,
+    "celu": lambda a: rules.elu(a.self, float(a.alpha), 1.0, 1 / float(a.alpha)),
     "selu": lambda a: rules.elu(a.self, *SELU),
     "softplus": lambda a: rules.softplus(a.self, float(a.beta)),
     "softmax": lambda a: rules.softmax(a.self, a.dim),

@@ -269,15 +269,15 @@ def _ended(program: Program, values: Values, embedding: Floats) -> Walked:
     """Leave away what only keeps the order of the scores, then take them."""
     by_name = {node.name: node for node in program.nodes}
     name, taken, endings = program.answer, program.answer, []
-    while name in by_name and by_name[name].ending:
-        node = by_name[name]
+    while (node := by_name.get(name)) is not None and node.uses:
         before = values[node.uses[0]]
-        if node.ending == "shape" or _keeps_order(node, before):
-            name = node.uses[0]
-            if node.ending != "shape":
-                endings.append(node.ending)
-                taken = name
-        else:
+        name = node.uses[0]
+        if node.ending not in ("", "shape") and _keeps_order(node, before):
+            endings.append(node.ending)
+            taken = name
+            if before.size == 1:  # it says where the answer turns, and what comes before it does not
+                break
+        elif node.ending != "shape" and not _moves_one(node, before, values[node.name]):
             break
     scores = values[taken]
     _refuse(scores)
@@ -289,8 +289,13 @@ def _ended(program: Program, values: Values, embedding: Floats) -> Walked:
 def _keeps_order(node: Node, before: Value) -> bool:
     if not isinstance(before, Tensor):
         return False
-    size = int(np.prod(before.shape))
-    return (size == before.shape[node.axis] > 1) if "softmax" in node.ending else True
+    return (before.size == before.shape[node.axis] > 1) if "softmax" in node.ending else True
+
+
+def _moves_one(node: Node, before: Value, after: Value) -> bool:
+    """Whether a node only moves a single number to another place."""
+    both = isinstance(before, Tensor) and isinstance(after, Tensor)
+    return both and node.takes_words and before.size == after.size == 1
 
 
 def _refuse(value: Value) -> None:
