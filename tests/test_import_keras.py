@@ -327,6 +327,38 @@ def test_an_operation_is_refused_unless_it_is_a_sum():
         imported(filled(keras.Model(words, L.Dense(3)(flat * other))))
 
 
+def in_the_style_of_keras_2(path: Path) -> Path:
+    """A Functional .h5 file rewritten as Keras 2 writes it: nodes as lists, batch_input_shape, names as bytes."""
+    with h5py.File(path, "r+") as file:
+        config = json.loads(file.attrs["model_config"])
+        config["class_name"] = "Model"
+        for layer in config["config"]["layers"]:
+            layer.pop("module", None), layer.pop("registered_name", None), layer.pop("build_config", None)
+            if "batch_shape" in layer["config"]:
+                layer["config"]["batch_input_shape"] = layer["config"].pop("batch_shape")
+            layer["inbound_nodes"] = [
+                [[*source, {}] for source in keras_file._sources(node, "")] for node in layer["inbound_nodes"]
+            ]
+        for end in ("input_layers", "output_layers"):
+            config["config"][end] = [config["config"][end]]
+        file.attrs["model_config"] = json.dumps(config)
+        file.attrs["keras_version"] = np.bytes_("2.15.0")
+        for group in file["model_weights"].values():
+            group.attrs["weight_names"] = [str(name).encode() for name in group.attrs["weight_names"]]
+    return path
+
+
+def test_nodes_names_and_shapes_as_keras_2_writes_them_are_read(tmp_path, monkeypatch):
+    words = L.Input((LENGTH,))
+    vectors = L.Embedding(len(WORDS), WIDTH)(words)
+    both = L.Concatenate()([L.Conv1D(3, 2, activation="relu")(vectors), L.Conv1D(2, 2)(vectors)])
+    model = filled(keras.Model(words, L.Dense(2, activation="softmax")(L.GlobalMaxPooling1D()(both))))
+    path = in_the_style_of_keras_2(saved(model, tmp_path / "old.h5"))
+    monkeypatch.setitem(sys.modules, "keras", None)
+    assert keras_file.read_model(path).version == "2.15.0"
+    assert imported(path, labels=2).digest == imported(model, labels=2).digest
+
+
 # --- files that are not what they seem ---
 
 

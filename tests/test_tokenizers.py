@@ -8,11 +8,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from helpers import make_classifier
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from serving import serving
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 import suffice as sf
@@ -211,6 +213,21 @@ def test_the_command_line_reads_subwords(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert code in (0, 3)
     assert "ness" in shown
+
+
+def test_the_page_shows_every_character_of_a_text_of_subwords_once(tmp_path):
+    folder = tmp_path / "subwords"
+    subwords(3).save(folder)
+    source = "Goodness, very bad"
+    question = {"text": source, "perturbation": {"kind": "deletion"}}
+    with serving("--model", str(folder), "--workers", "1") as address:
+        answer = httpx.post(f"{address.rstrip('/')}/api/explain", json=question, timeout=60, trust_env=False)
+    assert answer.status_code == 200
+    said = answer.json()
+    assert said["positions"] == list(sf.explain(subwords(3), source, perturbation=sf.Deletion()).positions)
+    assert all(source[word["start"] : word["end"]] == word["text"] for word in said["words"])
+    shown = phrases.pieces(subwords(3).read(source), tuple(said["positions"]))
+    assert "".join(piece.text for piece in shown) == source
 
 
 # --- any function ---
