@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from helpers import make_classifier
 from hypothesis import HealthCheck, settings
 
 from suffice.classifier import Classifier
+
+os.environ.setdefault("KERAS_BACKEND", "torch")  # before any test imports Keras
 
 settings.register_profile(
     "house",

@@ -10,6 +10,11 @@ from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate
 from suffice.explanation import Explanation
 from suffice.flip import Contrast
 from suffice.growth import profile
+from suffice.importers.keras import from_keras
+from suffice.importers.onnx import from_onnx
+from suffice.importers.sklearn import from_sklearn
+from suffice.importers.torch import from_torch
+from suffice.importers.vectors import read_vectors
 from suffice.mistake import Mistake
 from suffice.network import Network
 from suffice.perturb import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
@@ -55,8 +60,13 @@ __all__ = [
     "contrast",
     "explain",
     "explain_all",
+    "from_keras",
+    "from_onnx",
+    "from_sklearn",
+    "from_torch",
     "is_robust",
     "load",
     "profile",
+    "read_vectors",
     "repair",
 ]

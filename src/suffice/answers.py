@@ -378,6 +378,6 @@ def rewritten(text: Text, witness: Witness) -> str:
     """The text with the words that the witness changes replaced by what they became (or by the nearest real word)."""
     new, pieces, last = dict(zip(witness.positions, witness.words, strict=True)), [], 0
     for word in text.words:
-        pieces += [text.source[last : word.start], new.get(word.position, word.text)]
+        pieces += [text.source[last : word.start], new.get(word.position, text.source[word.start : word.end])]
         last = word.end
     return "".join([*pieces, text.source[last:]])

@@ -151,8 +151,8 @@ class _Region:
         swaps = {t: [pad] for t in tokens} if self.kind == "deletion" else _fields(data, "kind swaps", "the set")[1]
         _need(all(type(v) is list and {*map(type, v)} <= {str} for v in swaps.values()), "swaps must be lists of words")
         listed = [dict.fromkeys(w for w in swaps.get(t, swaps.get(t.lower(), [])) if w != t) for t in tokens]
-        places = [[lookup.get(w, lookup.get(w.lower(), unknown)) for w in words] for words in listed]
-        return [[i, *others] for i, others in zip(own, places, strict=True)]
+        places = [[classifier.index_of(w) for w in words] for words in listed]
+        return classifier.each_once([[i, *others] for i, others in zip(own, places, strict=True)])
 
     def _nearest(self, axes: Floats, special: list[int], k: int) -> list[int]:
         """The k words nearest to the first of the special ones, without these, by the rule of the format."""

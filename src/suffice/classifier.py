@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from suffice import text as texts
 from suffice.errors import InputError, ModelError
 from suffice.network import Floats, Network, Step, compact, validated
 from suffice.text import Text
+from suffice.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
 
 FORMAT = 1
 BUNDLED = Path(__file__).parent / "models"
@@ -41,7 +43,8 @@ class Classifier:
     """A text classifier: words are looked up, embedded and sent through the network.
 
     `embedding` is (V, d) for the V words of `vocabulary`; texts are cut or padded to `length`. `meta` is for
-    people (data, accuracy, origin) and does not affect a prediction, so it is not part of the digest.
+    people (data, accuracy, origin) and does not affect a prediction, so it is not part of the digest. `tokenizer` makes
+    words of a string: "words" (the default), a function of the string, or a Hugging Face `tokenizers.Tokenizer`.
     """
 
     network: Network
@@ -52,11 +55,13 @@ class Classifier:
     pad: str = "<PAD>"
     unknown: str = "<UNK>"
     meta: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Any = "words"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "embedding", np.array(self.embedding, dtype=np.float64))
         object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
         object.__setattr__(self, "labels", tuple(self.labels))
+        object.__setattr__(self, "tokenizer", as_tokenizer(self.tokenizer))
         _validate(self)
 
     def __repr__(self) -> str:
@@ -80,6 +85,11 @@ class Classifier:
     def dimension(self) -> int:
         return int(self.table.shape[1])
 
+    @property
+    def reader(self) -> Tokenizer:
+        """The tokenizer as one of the kinds that suffice knows."""
+        return self.tokenizer  # type: ignore[no-any-return]
+
     @cached_property
     def lookup(self) -> dict[str, int]:
         return {word: index for index, word in enumerate(self.vocabulary)}
@@ -99,7 +109,8 @@ class Classifier:
         """The text as this classifier sees it."""
         if isinstance(given, Text):
             return given
-        return texts.read(given, self.lookup, self.length, self.pad, self.unknown)
+        how = self.reader
+        return texts.read(given, self.lookup, self.length, self.pad, self.unknown, how, how.once)
 
     def embed(self, text: Text) -> Floats:
         """The (length, dimension) input of a text."""
@@ -117,42 +128,84 @@ class Classifier:
         shares = odds / odds.sum()
         return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
 
+    def index_of(self, word: str) -> int:
+        """The row of a word that a substitute names, as the classifier would read it in a text."""
+        unknown = self.lookup[self.unknown]
+        if word in self.lookup or not isinstance(self.reader, Pattern):
+            return self.lookup.get(word, self.lookup.get(word.lower(), unknown))
+        tokens = [token for token, _, _ in self.reader(word)]
+        if len(tokens) > 1:
+            raise InputError(f"The substitute {word!r} is read as {len(tokens)} words, but takes the place of one.")
+        return self.lookup.get(tokens[0], unknown) if tokens else unknown
+
+    def each_once(self, rows: list[list[int]]) -> list[list[int]]:
+        """The words that may stand at each position, refused where one that counts once could stand at two.
+
+        A model of sets of words counts a word once, however often it occurs; the network, which adds up positions,
+        would count it twice.
+        """
+        silent = {self.lookup[self.pad], self.lookup[self.unknown]}
+        seen: dict[int, int] = {}
+        for position, row in enumerate(rows if self.reader.once else ()):
+            for index in set(row) - silent:
+                if seen.setdefault(index, position) != position:
+                    raise InputError(
+                        "For this classifier a word counts once, however often it occurs, but "
+                        f"{self.vocabulary[index]!r} could stand at positions {seen[index]} and {position}: "
+                        "leave it out of one's substitutes."
+                    )
+        return rows
+
     def label_index(self, label: str) -> int:
         if label not in self.labels:
             raise InputError(f"The label {label!r} is unknown: this classifier has {', '.join(self.labels)}.")
         return list(self.labels).index(label)
 
     def save(self, folder: str | Path) -> None:
-        """Write classifier.json, vocabulary.txt and weights.safetensors into `folder`."""
+        """Write classifier.json, vocabulary.txt, weights.safetensors (and a tokenizer.json) into `folder`."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         header = {**_header(self), "digest": self.digest, "meta": dict(self.meta)}
         (path / "classifier.json").write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (path / "vocabulary.txt").write_text("\n".join(self.vocabulary) + "\n", encoding="utf-8", newline="\n")
+        if isinstance(self.reader, HuggingFace):
+            (path / FILE).write_text(self.reader.json, encoding="utf-8", newline="\n")
         tensors = {"embedding": self.table}
         for place, step in enumerate(self.network.steps):
             tensors |= _step_tensors(place, step)
         save_file({name: _narrow(array) for name, array in tensors.items()}, path / "weights.safetensors")
 
 
-def load(name: str | Path) -> Classifier:
-    """A bundled model by name, or a saved folder."""
+def load(name: str | Path, tokenizer: Any = None) -> Classifier:
+    """A bundled model by name, or a saved folder; `tokenizer` where the model reads texts with your own function."""
     folder = BUNDLED / name if str(name) in bundled() else Path(name)
     if not os.path.isfile(folder / "classifier.json"):
         raise ModelError(
             f"There is no model {str(name)!r}: give a folder with a classifier.json, or one of {', '.join(bundled())}."
         )
-    try:
+    with _damage(name):
         header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
+        named = header["tokenizer"]
+    brought = own_function(named, tokenizer)
+    with _damage(name):
         words = (folder / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
         tensors = load_file(folder / "weights.safetensors")
-        classifier = _assemble(header, words, tensors)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
-        what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}."
-        raise ModelError(f"The model in {str(name)!r} is damaged: {what}") from error
+        file = folder / FILE
+        saved = file.read_text(encoding="utf-8") if os.path.isfile(file) else None
+        classifier = _assemble(header, words, tensors, from_header(named, saved, brought))
     if header.get("digest") != classifier.digest:
         raise ModelError(f"The model in {str(name)!r} is damaged: its digest does not match its files.")
     return classifier
+
+
+@contextmanager
+def _damage(name: str | Path) -> Iterator[None]:
+    """Whatever goes wrong while a folder is read means that it is damaged."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
+        what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}."
+        raise ModelError(f"The model in {str(name)!r} is damaged: {what}") from error
 
 
 def bundled() -> tuple[str, ...]:
@@ -167,7 +220,7 @@ def _header(classifier: Classifier) -> dict[str, Any]:
         "length": classifier.length,
         "pad": classifier.pad,
         "unknown": classifier.unknown,
-        "tokenizer": "words",
+        "tokenizer": classifier.reader.header(),
         "relu": [np.flatnonzero(step.relu).tolist() for step in classifier.network.steps],
     }
     curves = [{name: units.tolist() for name, units in step.curves} for step in classifier.network.steps]
@@ -178,7 +231,7 @@ def _arrays(network: Network) -> list[Floats]:
     return [array for step in network.steps for array in (step.dense(), step.bias)]
 
 
-def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats]) -> Classifier:
+def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats], how: Tokenizer) -> Classifier:
     if header["format"] != FORMAT:
         raise ModelError(f"The model has format {header['format']!r}; this version reads format {FORMAT}.")
     curves = header.get("curves", [{}] * len(header["relu"]))
@@ -193,6 +246,7 @@ def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Float
         pad=header["pad"],
         unknown=header["unknown"],
         meta=header.get("meta", {}),
+        tokenizer=how,
     )
 
 

@@ -340,6 +340,12 @@ def run_train(args: argparse.Namespace) -> int:
     return train(args)
 
 
+def run_import(args: argparse.Namespace) -> int:
+    from suffice.importers.command import run_import as bring_in
+
+    return bring_in(args)
+
+
 # --- reading what was given ---
 
 
@@ -436,6 +442,7 @@ def build_parser() -> argparse.ArgumentParser:
     listing.set_defaults(run=run_models)
     _add_serve(commands.add_parser("serve", help="the page, on this machine (extra: web)"))
     _add_train(commands.add_parser("train", help="train a small classifier on a CSV file (extra: train)"))
+    _add_import(commands.add_parser("import", help="bring your own network: .onnx, .pt2, .keras or .h5"))
     return parser
 
 
@@ -549,6 +556,13 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
     add_train_arguments(parser)
     parser.set_defaults(run=run_train)
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    from suffice.importers.command import add_import_arguments
+
+    add_import_arguments(parser)
+    parser.set_defaults(run=run_import)
 
 
 if __name__ == "__main__":

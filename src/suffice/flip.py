@@ -61,7 +61,7 @@ class Contrast:
         new, source = dict(zip(self.flip.positions, self.flip.words, strict=True)), self.text.source
         pieces, last = [], 0
         for word in self.text.words:
-            pieces += [source[last : word.start], new.get(word.position, word.text)]
+            pieces += [source[last : word.start], new.get(word.position, source[word.start : word.end])]
             last = word.end
         return "".join([*pieces, source[last:]])
 

@@ -307,6 +307,11 @@ def from_dict(data: Mapping[str, Any]) -> Perturbation:
 
 def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Names]:
     """At each position the word's own point and its k nearest words: points (length, k + 1, d) and names."""
+    if classifier.reader.once:
+        raise InputError(
+            "For this classifier a word counts once, however often it occurs: nearest words may be words of the text. "
+            "Use WordSwap or Deletion, or EpsilonBall for vectors that need not be words."
+        )
     table, lookup = classifier.table, classifier.lookup
     special = [lookup[classifier.pad], lookup[classifier.unknown]]
     if k > len(table) - 3:
@@ -333,13 +338,12 @@ def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]
     names = tuple(
         (word, *dict.fromkeys(o for o in extra if o != word)) for word, extra in zip(text.tokens, options, strict=True)
     )
-    unknown = classifier.lookup[classifier.unknown]
     most = max(map(len, names))
     rows = [
-        [own, *(classifier.lookup.get(n, classifier.lookup.get(n.lower(), unknown)) for n in group[1:])]
+        [own, *(classifier.index_of(name) for name in group[1:])]
         for own, group in zip(text.indices, names, strict=True)
     ]
-    padded = np.array([row + row[:1] * (most - len(row)) for row in rows], dtype=np.int64)
+    padded = np.array([row + row[:1] * (most - len(row)) for row in classifier.each_once(rows)], dtype=np.int64)
     return Choice(classifier.embed(text), classifier.table[padded], names)
 
 

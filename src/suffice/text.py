@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from typing import TypeAlias
 
 from suffice.errors import InputError
+
+Piece: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its start and end in the string
 
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
 
@@ -75,14 +78,14 @@ class Text:
         return self.words[position].text if position < len(self.words) else self.tokens[position]
 
 
-def split(source: str) -> list[tuple[str, int, int]]:
+def split(source: str) -> list[Piece]:
     """Lower-cased words and punctuation marks, each with its start and end in `source`."""
     return [(m.group().lower(), m.start(), m.end()) for m in TOKEN.finditer(source)]
 
 
-def split_list(words: Sequence[str]) -> tuple[str, list[tuple[str, int, int]]]:
+def split_list(words: Sequence[str]) -> tuple[str, list[Piece]]:
     """A list of words taken as it is, and the string it makes when joined by single spaces."""
-    pieces: list[tuple[str, int, int]] = []
+    pieces: list[Piece] = []
     start = 0
     for word in words:
         if not isinstance(word, str) or not word:
@@ -92,20 +95,56 @@ def split_list(words: Sequence[str]) -> tuple[str, list[tuple[str, int, int]]]:
     return " ".join(words), pieces
 
 
-def read(given: str | Sequence[str], lookup: dict[str, int], length: int, pad: str, unknown: str) -> Text:
-    """Make a Text for a classifier: tokenise, cut or pad to `length`, look every word up."""
-    source, pieces = (given, split(given)) if isinstance(given, str) else split_list(list(given))
-    if not pieces:
-        raise InputError("The text has no words: give at least one word.")
+def read(
+    given: str | Sequence[str],
+    lookup: dict[str, int],
+    length: int,
+    pad: str,
+    unknown: str,
+    tokenize: Callable[[str], list[Piece]] = split,
+    once: bool = False,
+) -> Text:
+    """Make a Text for a classifier: tokenise, cut or pad to `length`, look every word up.
+
+    With `once` only the first occurrence of each word is read, as by a model of sets of words.
+    """
+    listed = None if isinstance(given, str) else split_list(list(given))
+    source = str(given) if listed is None else listed[0]
     if any("\ud800" <= char <= "\udfff" for char in source):
         raise InputError("The text holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
+    pieces = fitted(source, tokenize(source)) if listed is None else listed[1]
+    if not pieces:
+        raise InputError("The text has no words: give at least one word.")
+    if once:
+        pieces = _first_of_each(pieces)
     kept, beyond = pieces[:length], pieces[length:]
     tokens = tuple(token for token, _, _ in kept) + (pad,) * (length - len(kept))
     return Text(
         source=source,
         tokens=tokens,
         indices=tuple(lookup.get(token, lookup[unknown]) for token in tokens),
-        words=tuple(Word(i, source[a:b], a, b) for i, (_, a, b) in enumerate(kept)),
-        unknown=tuple(i for i, (token, _, _) in enumerate(kept) if token not in lookup),
-        cut=tuple(source[a:b] for _, a, b in beyond),
+        words=tuple(Word(i, source[a:b] or token, a, b) for i, (token, a, b) in enumerate(kept)),
+        unknown=tuple(i for i, (token, _, _) in enumerate(kept) if token not in lookup or token == unknown),
+        cut=tuple(source[a:b] or token for token, a, b in beyond),
     )
+
+
+def fitted(source: str, pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces in order, without overlap and without the spaces around them, so that every character shows once."""
+    found, last = [], 0
+    for token, start, end in pieces:
+        start = max(start, last)
+        end = max(end, start)
+        inner = source[start:end]
+        start += len(inner) - len(inner.lstrip())
+        end = max(start, end - (len(inner) - len(inner.rstrip())))
+        found.append((token, start, end))
+        last = end
+    return found
+
+
+def _first_of_each(pieces: Sequence[Piece]) -> list[Piece]:
+    found: dict[str, Piece] = {}
+    for piece in pieces:
+        found.setdefault(piece[0], piece)
+    return list(found.values())

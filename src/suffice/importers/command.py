@@ -1,0 +1,146 @@
+"""suffice import: a file of another framework becomes a saved classifier."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from suffice.classifier import Classifier
+from suffice.errors import InputError, ModelError
+from suffice.importers.keras import from_keras
+from suffice.importers.onnx import from_onnx
+from suffice.importers.torch import PICKLE, STATE, from_torch
+from suffice.importers.vectors import read_vectors
+from suffice.tokenizers import HuggingFace
+
+Importer: TypeAlias = Callable[..., Classifier]
+PIPELINE = (
+    "is a pickle, and loading a pickle runs whatever code is in it: load it yourself, if you trust it, and give the "
+    "pipeline to sf.from_sklearn in Python"
+)
+REFUSED = {
+    ".pkl": PIPELINE,
+    ".pickle": PIPELINE,
+    ".joblib": PIPELINE,
+    ".pt": PICKLE,
+    ".pth": PICKLE,
+    ".safetensors": STATE,
+}
+
+
+def add_import_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `suffice import`."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a network: .onnx, .pt2 (torch.export.save), .keras or .h5")
+    add("--out", required=True, metavar="FOLDER", help="where the classifier is saved")
+    add("--labels", required=True, metavar="A,B", help="names of the outputs in order; of one output: no,yes")
+    add("--vocabulary", metavar="FILE", help="one word per line in the order of their numbers, or .json")
+    add("--length", type=int, metavar="N", help="words of a text (default: as the file says)")
+    add("--pad", default="<PAD>", metavar="WORD", help="the vocabulary's word for padding (default: %(default)s)")
+    add("--unknown", default="<UNK>", metavar="WORD", help="its word for unknown ones (default: %(default)s)")
+    add(
+        "--tokenizer",
+        metavar="FILE",
+        help="Hugging Face's tokenizer.json; its tokens are the vocabulary if none is given",
+    )
+    add(
+        "--embedding",
+        metavar="FILE",
+        help="GloVe or word2vec vectors, where the network takes vectors; holds the words",
+    )
+
+
+def run_import(args: argparse.Namespace) -> int:
+    """`suffice import`: read, compare, save, say what was done."""
+    path = Path(args.file)
+    importer = _importer(path)
+    if not path.is_file():
+        raise ModelError(f"There is no file {args.file!r}.")
+    tokenizer = HuggingFace(_text(args.tokenizer)) if args.tokenizer else None
+    words, table = _words(args, tokenizer)
+    classifier = importer(
+        path,
+        vocabulary=words,
+        labels=[label.strip() for label in args.labels.split(",")],
+        length=args.length,
+        pad=args.pad,
+        unknown=args.unknown,
+        tokenizer=tokenizer,
+        embedding=table,
+    )
+    classifier.save(args.out)
+    print(summary(classifier, args.out))
+    return 0
+
+
+def _importer(path: Path) -> Importer:
+    kind = path.suffix.lower()
+    if kind in REFUSED:
+        raise ModelError(f"{path.name} {REFUSED[kind]}.")
+    match kind:
+        case ".onnx":
+            return from_onnx
+        case ".pt2":
+            return from_torch
+        case ".keras" | ".h5" | ".hdf5":
+            return from_keras
+        case _:
+            raise ModelError(f"{path.name} is of no known kind: give an .onnx, .pt2, .keras or .h5 file.")
+
+
+def _words(args: argparse.Namespace, tokenizer: HuggingFace | None) -> tuple[Sequence[str] | Mapping[str, int], Any]:
+    """The vocabulary and, where the network takes vectors, their table."""
+    if args.embedding and args.vocabulary:
+        raise InputError("The words come from --embedding, in the order of its vectors: leave --vocabulary out.")
+    if args.embedding:
+        return read_vectors(args.embedding, pad=args.pad, unknown=args.unknown)
+    if args.vocabulary:
+        return read_vocabulary(args.vocabulary), None
+    if tokenizer is not None:
+        return tokenizer.vocabulary(), None
+    raise InputError("Say which words the network knows, in the order of their numbers: --vocabulary FILE.")
+
+
+def read_vocabulary(file: str | Path) -> Sequence[str] | Mapping[str, int]:
+    """One word per line, or JSON: a list of words, or an object that gives each word its number."""
+    text = _text(file)
+    if Path(file).suffix != ".json":
+        return text.removesuffix("\n").split("\n")
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{Path(file).name} is not JSON: {error}.") from error
+    if not isinstance(found, list | dict):
+        raise InputError(f"{Path(file).name} must hold a list of words, or an object that gives each its number.")
+    return found
+
+
+def _text(file: str | Path) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{Path(file).name} is not UTF-8 text: {error}.") from error
+
+
+def summary(classifier: Classifier, folder: str) -> str:
+    """What came in, what it was compared with, and what to try next."""
+    facts = classifier.meta["import"]
+    versions = " and ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    seen = ", ".join(f"{label} {count}" for label, count in facts["labels seen"].items())
+    smooth = sum(len(units) for step in classifier.network.steps for _, units in step.curves)
+    lines = [
+        f"Imported {facts['from']}: {', '.join(classifier.labels)}; {classifier.length} words × "
+        f"{classifier.dimension} dimensions, {len(classifier.vocabulary)} in the vocabulary, "
+        f"{classifier.network.relus} relus{f', {smooth} smooth units' if smooth else ''}.",
+        f"Compared with {facts['compared with']} on {facts['compared']}{f' ({versions})' if versions else ''}: "
+        f"largest difference {facts['largest difference']:.1e}, {facts['allowed difference']:.0e} allowed. "
+        f"Labels seen: {seen}.",
+        *([] if facts["compared with"] == "the original" else [f"The original could not be run: {facts['note']}."]),
+        f"Saved in {folder}. Look whether texts of yours get the labels they should, then try",
+        f"  suffice explain TEXT --model {shlex.quote(folder)}",
+    ]
+    return "\n".join(lines)

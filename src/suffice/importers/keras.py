@@ -1,0 +1,487 @@
+"""from_keras: a Sequential or Functional model, in memory or in a file, as a classifier.
+
+A file needs h5py only. Where Keras is installed too, the import is compared with Keras' own answers, otherwise with
+plain NumPy versions of the layers (`keras_forward`), and meta["import"] says which.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from suffice import graph
+from suffice.classifier import Classifier
+from suffice.errors import ModelError
+from suffice.graph import Tensor
+from suffice.importers import rules
+from suffice.importers.assemble import Given, assemble
+from suffice.importers.assemble import given as given_by
+from suffice.importers.keras_file import Call, Config, Layer, Model, live_model, read_model
+from suffice.importers.keras_forward import forward
+from suffice.importers.walk import Node, Program, Value, Values, walk
+from suffice.network import Floats, Ints
+
+Rule: TypeAlias = Callable[[Layer, Sequence[Any]], Any]
+# Kinds of configuration that Keras may be asked to build when it opens a file for the comparison.
+BUILT = ("keras", "keras.layers", "keras.models", "keras.initializers", "keras.regularizers", "keras.constraints")
+MASKED = ("GlobalAveragePooling1D", "Softmax")  # these work otherwise where a mask reaches them
+
+
+def from_keras(
+    model: Any,
+    vocabulary: Sequence[str] | Mapping[str, int],
+    labels: Sequence[str],
+    length: int | None = None,
+    pad: str = "<PAD>",
+    unknown: str = "<UNK>",
+    tokenizer: Any = None,
+    embedding: ArrayLike | None = None,
+) -> Classifier:
+    """A classifier that computes what a Keras model (live, or a .keras or .h5 file) computes, compared with it.
+
+    The model takes (n, length) word numbers, places in `vocabulary`; or, where `embedding` (V, d) is given, vectors
+    (n, length, d). `length` may be left out where the model says it. A last softmax or sigmoid is left away, as it
+    keeps the order of the scores; a single output z becomes the scores [0, z].
+    """
+    path = Path(model) if isinstance(model, str | Path) else None
+    if path is None and not hasattr(model, "to_json"):
+        raise ModelError(f"from_keras takes a Keras model or the name of a .keras or .h5 file, not {model!r}.")
+    read = live_model(model) if path is None else read_model(path)
+    known = given_by(vocabulary, labels, _length(read, length, embedding), pad, unknown, tokenizer, embedding)
+    _refuse(read)
+    walked = walk(_program(read), known.length, len(known.vocabulary), known.embedding)
+    keras, note = (model, "") if path is None else _opened(path, read)
+    source = "the Keras model" if path is None else path.name
+    original = _own(read, known) if keras is None else _predicted(keras, known)
+    packages = [*(["keras"] if keras is not None else []), *(["h5py"] if path is not None else [])]
+    against = "plain NumPy versions of its layers" if keras is None else "the original"
+    return assemble(walked, known, original, source, packages, against, note)
+
+
+def _length(model: Model, length: int | None, embedding: ArrayLike | None) -> Any:
+    own = model.shape[0] if len(model.shape) == (1 if embedding is None else 2) else None
+    if length is not None and own is not None and length != own:
+        raise ModelError(f"The model takes texts of {own} words, but length={length} was given: leave it out.")
+    if length is None and own is None:
+        raise ModelError("The model takes texts of any length: say with length= how many words a text has.")
+    return own if length is None else length
+
+
+def _refuse(model: Model) -> None:
+    """What looks like a layer that is known but computes something else."""
+    masking = [call.layer.place for call in model.calls if call.layer.config.get("mask_zero")]
+    for layer in (call.layer for call in model.calls):
+        where = f"{layer.kind} (the layer {layer.place})"
+        if masking and layer.kind in MASKED:
+            raise ModelError(
+                f"The layer {masking[0]} has mask_zero=True, so that {where} divides by a number that depends on the "
+                "text, which is not bounded here: train with mask_zero=False."
+            )
+        if not re.fullmatch("|float32|float64|u?int32|u?int64", _precision(layer.config.get("dtype"))):
+            raise ModelError(f"{where} computes in half precision or less, too coarse to compare with: use float32.")
+        if _name_of(layer.config.get("activation")) == "hard_sigmoid" and model.version.startswith("2."):
+            raise ModelError(
+                f"{where} has Keras 2's hard_sigmoid, which Keras 3 draws otherwise: save it with Keras 3."
+            )
+
+
+def _precision(dtype: Any) -> str:
+    """The name of a dtype or of Keras' policy for it; "" where a layer does not say."""
+    match dtype:
+        case {"config": {"name": str(name)}} | {"config": {"mode": str(name)}} | str(name):
+            return name
+        case _:
+            return ""
+
+
+# --- the original ---
+
+
+def _opened(path: Path, model: Model) -> tuple[Any, str]:
+    """The file as Keras opens it, or None and why not."""
+    # how it was trained (compile_config) is not opened
+    if not _harmless({name: part for name, part in model.config.items() if name != "compile_config"}):
+        return None, "Keras was not asked to open the file, as it names code of others"
+    try:
+        import keras
+    except Exception as error:  # Keras may be there without what it runs on
+        return None, f"Keras could not be loaded ({type(error).__name__})"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return keras.saving.load_model(path, compile=False, safe_mode=True), ""
+        except Exception as error:
+            return None, f"Keras {keras.__version__} could not open the file ({type(error).__name__})"
+
+
+def _harmless(config: Any) -> bool:
+    """Whether everything the config names is a part of Keras that holds no code of others."""
+    if isinstance(config, list | tuple):
+        return all(_harmless(part) for part in config)
+    if not isinstance(config, Mapping):
+        return True
+    module, registered = config.get("module"), config.get("registered_name")
+    plain = module in (None, "builtins", *BUILT) or str(module).startswith("keras.src.models.")
+    named = registered in (None, "Functional", "Sequential", config.get("class_name"))
+    return plain and named and "lambda" not in str(config.get("class_name")).lower() and _all_harmless(config)
+
+
+def _all_harmless(config: Mapping[str, Any]) -> bool:
+    return all(_harmless(part) for part in config.values())
+
+
+def _predicted(model: Any, given: Given) -> Callable[[Ints], Floats]:
+    def answers(rows: Ints) -> Floats:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = np.asarray(model.predict_on_batch(_fed(rows, given)))
+        return found.reshape(len(rows), -1)
+
+    return answers
+
+
+def _own(model: Model, given: Given) -> Callable[[Ints], Floats]:
+    return lambda rows: forward(model, _fed(rows, given))
+
+
+def _fed(rows: Ints, given: Given) -> Any:
+    return rows if given.embedding is None else given.embedding[rows].astype(np.float32)
+
+
+# --- the layers as operators; a batch axis of size 1 comes first ---
+
+
+def _program(model: Model) -> Program:
+    return Program([node for call in model.calls for node in _nodes(call)], {}, model.given, model.answer)
+
+
+def _nodes(call: Call) -> list[Node]:
+    """A layer, and its activation as an operator of its own, so that the last one can be left away."""
+    layer, activation = call.layer, call.layer.config.get("activation")
+    if activation is None or layer.kind == "Activation":
+        ending = _name_of(activation) if layer.kind == "Activation" else layer.kind
+        return [_node(call.name, layer, layer.kind, call.inputs, _rule(layer), ending)]
+    before = f"{call.name} before its activation"
+    return [
+        _node(before, layer, layer.kind, call.inputs, _rule(layer), ""),
+        _node(call.name, layer, f"the activation of {layer.kind}", (before,), _activation, _name_of(activation)),
+    ]
+
+
+def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Rule, ending: str) -> Node:
+    def lower(values: Values) -> Value:
+        return rule(layer, [values[use] for use in uses])
+
+    return Node(
+        name=name,
+        operator=what,
+        place=f"the layer {layer.place}",
+        uses=tuple(dict.fromkeys(uses)),
+        lower=lower,
+        compute=lower,  # never called: every value depends on the text
+        takes_words=layer.kind == "Embedding",
+        ending=ENDINGS.get(ending, ""),
+        axis=int(layer.config.get("axis", -1)) if layer.kind == "Softmax" else -1,
+    )
+
+
+def _rule(layer: Layer) -> Rule:
+    if layer.is_operation and layer.kind not in OPERATIONS:
+        return _unknown
+    return RULES.get(layer.kind, _unknown)
+
+
+def _unknown(layer: Layer, inputs: Sequence[Any]) -> Any:
+    known = ", ".join(sorted(RULES))
+    why = WHY.get(layer.kind.lower(), "it is not among the layers that are known here")
+    raise ValueError(f"{why}. Can be imported: {known}; and the activations {', '.join(ACTIVATIONS)}")
+
+
+def _embedding(layer: Layer, inputs: Sequence[Any]) -> Value:
+    return rules.look_up(_weights(layer, 1)[0], inputs[0])
+
+
+def _dense(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    kernel, bias = _kernel(layer)
+    return rules.linear(inputs[0], kernel.T, bias)
+
+
+def _convolution(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    kernel, bias = _kernel(layer)
+    config, count = layer.config, kernel.ndim - 2
+    steps, holes = (_numbers(config.get(name, 1), count) for name in ("strides", "dilation_rate"))
+    reach = [(size - 1) * hole + 1 for size, hole in zip(kernel.shape, holes, strict=False)]
+    weight = kernel.transpose(count + 1, count, *range(count))  # (out, in, *kernel), as in PyTorch
+
+    def change(x: Tensor) -> Tensor:
+        margins = _margins(x.shape[1:], reach, steps, config["padding"])
+        return x.conv(weight, bias, steps, margins, holes, int(config.get("groups", 1)))
+
+    return _spatial(inputs[0], config, change)
+
+
+def _pooling(kind: str) -> Rule:
+    def rule(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+        config, count = layer.config, len(inputs[0].shape) - 2
+        window = _numbers(config["pool_size"], count)
+        steps = _numbers(config.get("strides") or window, count)
+
+        def change(x: Tensor) -> Tensor:
+            margins = _margins(x.shape[1:], window, steps, config["padding"])
+            if kind == "max":
+                return x.max_pool(window, steps, margins)
+            if any(before != after for before, after in margins):
+                raise ValueError(
+                    "its padding 'same' is longer at the end, where Keras on TensorFlow and JAX averages the words "
+                    "that are there and Keras on PyTorch repeats the last one: use padding='valid'"
+                )
+            return x.average_pool(window, steps, margins, count_padding=False)
+
+        return _spatial(inputs[0], config, change)
+
+    return rule
+
+
+def _global(kind: str) -> Rule:
+    def rule(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+        x = inputs[0]
+        first = layer.config.get("data_format") == "channels_first"
+        axes = range(2, len(x.shape)) if first else range(1, len(x.shape) - 1)
+        return rules.reduce(x, kind, list(axes), bool(layer.config.get("keepdims")))
+
+    return rule
+
+
+def _batch_norm(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    config, x = layer.config, inputs[0]
+    axis = config.get("axis", -1)
+    axis = axis[0] if isinstance(axis, list) else axis
+    scaled, centred = bool(config.get("scale", True)), bool(config.get("center", True))
+    found = list(_weights(layer, 2 + scaled + centred))
+    gamma = found.pop(0) if scaled else np.ones(x.shape[axis])
+    beta = found.pop(0) if centred else np.zeros(x.shape[axis])
+    factor = gamma / np.sqrt(found[1] + float(config["epsilon"]))
+    return x.per_channel(factor, beta - found[0] * factor, axis % len(x.shape))  # type: ignore[no-any-return]
+
+
+def _flatten(layer: Layer, inputs: Sequence[Any]) -> Value:
+    if layer.config.get("data_format") == "channels_first" and len(inputs[0].shape) > 2:
+        raise ValueError("it flattens channels_first, and only channels_last is known here")
+    return rules.reshape(inputs[0], (1, math.prod(inputs[0].shape)))
+
+
+def _reshape(layer: Layer, inputs: Sequence[Any]) -> Value:
+    return rules.reshape(inputs[0], (1, *layer.config["target_shape"]))
+
+
+def _permute(layer: Layer, inputs: Sequence[Any]) -> Value:
+    return rules.permute(inputs[0], (0, *layer.config["dims"]))
+
+
+def _zero_padding(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    before, after = np.broadcast_to(layer.config["padding"], 2)
+    return rules.pad(inputs[0], [(0, 0), (int(before), int(after)), (0, 0)])
+
+
+def _same(layer: Layer, inputs: Sequence[Any]) -> Value:
+    return inputs[0]
+
+
+def _folded(pair: Callable[[Any, Any], Tensor]) -> Rule:
+    def rule(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+        found = inputs[0]
+        for other in inputs[1:]:
+            found = pair(found, other)
+        return found  # type: ignore[no-any-return]
+
+    return rule
+
+
+def _average(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    return _folded(rules.add)(layer, inputs).scale(1 / len(inputs))  # type: ignore[no-any-return]
+
+
+def _concatenate(layer: Layer, inputs: Sequence[Any]) -> Value:
+    return rules.concatenate(inputs, int(layer.config.get("axis", -1)))
+
+
+def _relu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    x, config = inputs[0], layer.config
+    slope, top = float(config.get("negative_slope") or 0.0), config.get("max_value")
+    if float(config.get("threshold") or 0.0):
+        raise ValueError("its threshold is not 0, and it jumps there")
+    if top is None:
+        return x.leaky_relu(slope) if slope else x.relu()  # type: ignore[no-any-return]
+    return graph.add(x.clip(0.0, float(top)), x.clip(None, 0.0).scale(slope)) if slope else x.clip(0.0, float(top))
+
+
+def _leaky_relu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    slope = layer.config.get("negative_slope", layer.config.get("alpha", 0.3))  # Keras 2 called it alpha
+    return inputs[0].leaky_relu(float(slope))  # type: ignore[no-any-return]
+
+
+def _prelu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    return rules.prelu(inputs[0], _weights(layer, 1)[0])
+
+
+def _elu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    return rules.elu(inputs[0], float(layer.config.get("alpha", 1.0)))
+
+
+def _softmax(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    return rules.softmax(inputs[0], int(layer.config.get("axis", -1)))
+
+
+def _rescaling(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    return inputs[0].scale(layer.config["scale"]).shift(layer.config["offset"])  # type: ignore[no-any-return]
+
+
+def _activation(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    """The activation that a layer names, or that stands in it as a layer of its own."""
+    given = layer.config["activation"]
+    name = _name_of(given)
+    if name in ACTIVATIONS:
+        return ACTIVATIONS[name](inputs[0])
+    if isinstance(given, Mapping) and name in INNER:
+        inner = Layer(layer.path, name, given["config"], ())
+        return RULES[name](inner, inputs)  # type: ignore[no-any-return]
+    raise ValueError(f"the activation {name!r} is not known here; known are {', '.join(ACTIVATIONS)}")
+
+
+def _name_of(activation: Any) -> str:
+    """relu, however Keras writes it: as a name, a function, or a layer."""
+    match activation:
+        case {"class_name": "function", "config": name}:
+            return str(name)
+        case {"class_name": name}:
+            return str(name)
+        case _:
+            return "linear" if activation is None else str(activation)
+
+
+# --- small things ---
+
+
+def _weights(layer: Layer, wanted: int) -> tuple[Floats, ...]:
+    if len(layer.weights) != wanted:
+        raise ValueError(f"it should have {wanted} weights, but has {len(layer.weights)}")
+    return layer.weights
+
+
+def _kernel(layer: Layer) -> tuple[Floats, Floats | None]:
+    if layer.config.get("use_bias", True):
+        kernel, bias = _weights(layer, 2)
+        return kernel, bias
+    return _weights(layer, 1)[0], None
+
+
+def _numbers(value: Any, count: int) -> list[int]:
+    return [int(value)] * count if isinstance(value, int) else [int(one) for one in value]
+
+
+def _margins(sizes: Sequence[int], reach: Sequence[int], steps: Sequence[int], how: str) -> list[tuple[int, int]]:
+    """Cells around the input: "same" gives ceil(size / step) windows, the odd cell at the end."""
+    match how:
+        case "valid":
+            return [(0, 0)] * len(sizes)
+        case "causal":
+            return [(window - 1, 0) for window in reach]
+        case "same":
+            wanted = [(-(-size // step) - 1) * step for size, step in zip(sizes, steps, strict=True)]
+            spare = [max(last + window - size, 0) for last, window, size in zip(wanted, reach, sizes, strict=True)]
+            return [(cells // 2, cells - cells // 2) for cells in spare]
+        case _:
+            raise ValueError(f"its padding {how!r} is not known here")
+
+
+def _spatial(x: Tensor, config: Config, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """Do something to (channels, *places), wherever Keras has the channels."""
+    inner = x.reshape(x.shape[1:])
+    if config.get("data_format") == "channels_first":
+        found = change(inner)
+    else:
+        last = len(inner.shape) - 1
+        found = change(inner.permute((last, *range(last))))
+        found = found.permute((*range(1, last + 1), 0))
+    return found.reshape((1, *found.shape))
+
+
+RULES: dict[str, Rule] = {
+    "Activation": _activation,
+    "ActivityRegularization": _same,
+    "Add": _folded(rules.add),
+    "AlphaDropout": _same,
+    "Average": _average,
+    "AveragePooling1D": _pooling("average"),
+    "AveragePooling2D": _pooling("average"),
+    "BatchNormalization": _batch_norm,
+    "Concatenate": _concatenate,
+    "Conv1D": _convolution,
+    "Conv2D": _convolution,
+    "Dense": _dense,
+    "Dropout": _same,
+    "ELU": _elu,
+    "Embedding": _embedding,
+    "Flatten": _flatten,
+    "GaussianDropout": _same,
+    "GaussianNoise": _same,
+    "GlobalAveragePooling1D": _global("mean"),
+    "GlobalAveragePooling2D": _global("mean"),
+    "GlobalMaxPooling1D": _global("max"),
+    "GlobalMaxPooling2D": _global("max"),
+    "LeakyReLU": _leaky_relu,
+    "MaxPooling1D": _pooling("max"),
+    "MaxPooling2D": _pooling("max"),
+    "Maximum": _folded(rules.maximum),
+    "Minimum": _folded(rules.minimum),
+    "PReLU": _prelu,
+    "Permute": _permute,
+    "ReLU": _relu,
+    "Rescaling": _rescaling,
+    "Reshape": _reshape,
+    "Softmax": _softmax,
+    "SpatialDropout1D": _same,
+    "SpatialDropout2D": _same,
+    "Subtract": _folded(rules.subtract),
+    "ZeroPadding1D": _zero_padding,
+}
+OPERATIONS = ("Add", "Maximum", "Minimum", "Subtract")  # these mean the same as a layer and as an operation
+INNER = ("ELU", "LeakyReLU", "ReLU", "Softmax")
+ENDINGS = {
+    "softmax": "softmax",
+    "Softmax": "softmax",
+    "log_softmax": "log_softmax",
+    "sigmoid": "sigmoid",
+    **dict.fromkeys(("Flatten", "Reshape", "Dropout", "linear"), "shape"),
+}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "linear": lambda x: x,
+    "relu": lambda x: x.relu(),
+    "relu6": lambda x: x.clip(0.0, 6.0),
+    "leaky_relu": lambda x: x.leaky_relu(0.2),
+    "elu": lambda x: x.curve("elu"),
+    "selu": lambda x: rules.elu(x, 1.6732632423543772, 1.0507009873554805),
+    "gelu": lambda x: x.curve("gelu"),
+    "silu": lambda x: x.curve("silu"),
+    "swish": lambda x: x.curve("silu"),
+    "softplus": lambda x: x.curve("softplus"),
+    "tanh": lambda x: x.curve("tanh"),
+    "sigmoid": lambda x: x.curve("sigmoid"),
+    "hard_sigmoid": lambda x: rules.hard_sigmoid(x, 1 / 6, 0.5),
+    "exponential": lambda x: x.curve("exp"),
+    "softmax": lambda x: x.softmax(len(x.shape) - 1),
+}
+WHY = {
+    **dict.fromkeys(("lstm", "gru", "simplernn", "bidirectional"), rules.RECURRENT),
+    **dict.fromkeys(("layernormalization", "groupnormalization", "unitnormalization"), rules.SPREAD),
+    **dict.fromkeys(("multiply", "dot", "attention", "multiheadattention", "additiveattention"), rules.PRODUCT),
+    "lambda": "it is code of your own, which a file may hide anything in",
+    "textvectorization": "it reads strings; take it out of the model and give its vocabulary and a tokenizer",
+}

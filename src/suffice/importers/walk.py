@@ -1,0 +1,303 @@
+"""Walk: a foreign network operator by operator, from word numbers to scores, whatever framework wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice import graph
+from suffice.curves import CURVES
+from suffice.errors import ModelError
+from suffice.graph import Tensor
+from suffice.network import Floats, Ints
+
+Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Words, Lookup or Refusal
+Values: TypeAlias = Mapping[str, Value]
+GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.linspace(7, 100, 32)])
+SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
+LONGEST = 24  # operators that a curve may be made of
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a value cannot be had; it is only said if the scores need the value."""
+
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A number for each position that depends on its word alone, such as its index: codes[w] for the word w."""
+
+    places: Ints  # which position stands where
+    codes: NDArray[Any]  # (V,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.places.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """A row of `table` for each position: places.shape + (d,)."""
+
+    places: Ints
+    table: Floats  # (V, d)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (*self.places.shape, self.table.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One operator of the foreign network.
+
+    `lower` works on values that depend on the text, `compute` on arrays. `ending` is what the operator does to an
+    answer that it ends: "softmax", "log_softmax", "sigmoid" keep the order of the scores, "shape" their values too.
+    """
+
+    name: str
+    operator: str
+    place: str
+    uses: tuple[str, ...]
+    lower: Callable[[Values], Value]
+    compute: Callable[[Values], Value]
+    elementwise: bool = False
+    takes_words: bool = False
+    ending: str = ""
+    axis: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The operators in order, the constants they start from, and the names of what goes in and comes out."""
+
+    nodes: Sequence[Node]
+    constants: Values
+    given: str
+    answer: str
+
+
+@dataclass(eq=False)
+class Entrance:
+    """Where vectors of words enter the network: every table that is looked up, side by side."""
+
+    tables: list[Floats] = field(default_factory=list)
+    start: Tensor | None = None
+
+    def enter(self, lookup: Lookup) -> Tensor | Refusal:
+        """The looked-up vectors as columns of the embedded text; too early while the columns are still counted."""
+        number = next((i for i, table in enumerate(self.tables) if np.array_equal(table, lookup.table)), None)
+        if number is None:
+            self.tables.append(lookup.table)
+        if self.start is None or number is None:
+            return Refusal("")
+        before, width = sum(table.shape[1] for table in self.tables[:number]), lookup.table.shape[1]
+        columns = np.arange(before, before + width)
+        return self.start.pick(lookup.places[..., None] * self.start.shape[1] + columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """The scores before anything that only keeps their order, the embedding, and the names of what was left away."""
+
+    scores: Tensor
+    embedding: Floats
+    endings: tuple[str, ...]
+
+
+def walk(program: Program, length: int, words: int, embedding: Floats | None = None) -> Walked:
+    """The scores as a function of the embedded text; a ModelError names the first operator that is in the way."""
+    if embedding is not None:
+        start = graph.start((length, embedding.shape[1]))
+        return _ended(program, _values(program, start.reshape((1, *start.shape)), Entrance()), embedding)
+    given = Words(np.arange(length)[None], np.arange(words))
+    counted = Entrance()
+    early = _values(program, given, counted)
+    if not counted.tables:
+        _refuse(early[program.answer])
+        raise ModelError("The network looks no word up: give the vectors it takes as embedding=.")
+    tables = np.hstack(counted.tables)
+    entrance = Entrance(counted.tables, graph.start((length, tables.shape[1])))
+    return _ended(program, _values(program, given, entrance), tables)
+
+
+def _values(program: Program, given: Value, entrance: Entrance) -> dict[str, Value]:
+    values = {**program.constants, program.given: given}
+    by_name = {node.name: node for node in _needed(program)}
+    for node in by_name.values():
+        values[node.name] = _value(node, values, by_name, entrance)
+    return values
+
+
+def _needed(program: Program) -> list[Node]:
+    """The nodes that the answer depends on, in order."""
+    wanted, found = {program.answer}, []
+    for node in reversed(program.nodes):
+        if node.name in wanted:
+            wanted.update(node.uses)
+            found.append(node)
+    return found[::-1]
+
+
+def _value(node: Node, values: dict[str, Value], by_name: Mapping[str, Node], entrance: Entrance) -> Value:
+    inputs = {name: values[name] for name in node.uses}
+    refused = next((value for value in inputs.values() if isinstance(value, Refusal)), None)
+    try:
+        if refused is None and all(is_constant(value) for value in inputs.values()):
+            return node.compute(inputs)
+        folded = _folded(node, inputs)
+        if folded is not None:
+            return folded
+        entered = {name: _entered(value, node, entrance) for name, value in inputs.items()}
+        refused = next((value for value in entered.values() if isinstance(value, Refusal)), None)
+        if refused is None:
+            return node.lower(entered)
+    except Exception as error:  # whatever the shapes or the foreign package do not like
+        refused = Refusal(f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}")
+    curve = _recognised(node, values, by_name, entrance)
+    return refused if curve is None else curve
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
+def is_constant(value: Value) -> bool:
+    if isinstance(value, tuple | list):
+        return all(is_constant(part) for part in value)
+    return not isinstance(value, Tensor | Words | Lookup | Refusal)
+
+
+def _entered(value: Value, node: Node, entrance: Entrance) -> Value:
+    if isinstance(value, Lookup):
+        return entrance.enter(value)
+    if isinstance(value, Words) and not node.takes_words:
+        column = np.asarray(value.codes, dtype=np.float64)[:, None]
+        found = entrance.enter(Lookup(value.places, column))
+        return found if isinstance(found, Refusal) else found.reshape(value.shape)
+    return value
+
+
+def _folded(node: Node, inputs: Values) -> Value | None:
+    """A function of each word alone, such as a mask or a masked vector, is a new code or table."""
+    moving = [value for value in inputs.values() if not is_constant(value)]
+    words = [value for value in moving if isinstance(value, Words)]
+    rows = [value for value in moving if isinstance(value, Lookup)]
+    still = {name: value for name, value in inputs.items() if is_constant(value)}
+    if not (node.elementwise and words and len(words) + len(rows) == len(moving)):
+        return None
+    if any(np.size(value) != 1 for value in still.values()):
+        return None
+    places = rows[0].places if rows else words[0].places
+    fits = [*(word.places for word in words)], places[..., None] if rows else places
+    if not all(np.array_equal(place, fits[1]) for place in fits[0]):
+        return None
+    if not all(np.array_equal(row.places, places) for row in rows):
+        return None
+    plain = {name: np.reshape(value, ()) for name, value in still.items()}
+    for name, value in inputs.items():
+        if isinstance(value, Words):
+            plain[name] = value.codes[:, None] if rows else value.codes
+        elif isinstance(value, Lookup):
+            plain[name] = value.table
+    found = np.asarray(node.compute(plain))
+    return Lookup(places, found.astype(np.float64)) if rows else Words(places, found)
+
+
+# --- curves that the framework wrote out in small operators ---
+
+
+def _recognised(node: Node, values: Values, by_name: Mapping[str, Node], entrance: Entrance) -> Tensor | Refusal | None:
+    """A multiple of a known curve, such as x * sigmoid(x), of a value a few elementwise operators back."""
+    chain = _chain(node, values, by_name)
+    sources = {name for link in chain.values() for name in link.uses if not is_constant(values[name])}
+    for source in sorted(sources, key=list(values).index, reverse=True):
+        if isinstance(values[source], Tensor | Lookup):
+            made = _curve(node.name, source, chain, values)
+            if made is not None:
+                found = _entered(values[source], node, entrance)
+                return found if isinstance(found, Refusal) else found.curve(made[0]).scale(made[1])
+    return None
+
+
+def _chain(node: Node, values: Values, by_name: Mapping[str, Node]) -> dict[str, Node]:
+    """The elementwise operators that lead to this one, at most so many; in the order of the program."""
+    found: dict[str, Node] = {}
+    ahead = [node.name]
+    while ahead and len(found) < LONGEST:
+        link = by_name.get(ahead.pop(0))
+        if link is not None and link.elementwise and link.name not in found:
+            found[link.name] = link
+            ahead += [name for name in link.uses if not is_constant(values[name])]
+    return {name: link for name, link in by_name.items() if name in found}
+
+
+def _curve(answer: str, source: str, chain: Mapping[str, Node], values: Values) -> tuple[str, float] | None:
+    """The name of the curve that leads from `source` to `answer`, and its factor, if it is one we know."""
+    on_grid: dict[str, Any] = {source: GRID}
+    with np.errstate(all="ignore"):
+        for name, link in chain.items():
+            if name != source and all(use in on_grid or _is_number(values[use]) for use in link.uses):
+                uses = {use: on_grid[use] if use in on_grid else np.reshape(values[use], ()) for use in link.uses}
+                on_grid[name] = link.compute(uses)
+    drawn = np.asarray(on_grid.get(answer, np.nan), dtype=np.float64)
+    if drawn.shape != GRID.shape or not np.isfinite(drawn).all() or answer == source:
+        return None
+    for name in SMOOTH:
+        shape = CURVES[name].value(GRID)
+        factor = float(drawn[-1] / shape[-1])
+        factor = round(factor * 2) / 2 if abs(factor * 2 - round(factor * 2)) < 1e-6 else factor
+        if factor and (np.abs(drawn - factor * shape) <= 1e-5 * abs(factor) * np.maximum(1, np.abs(shape))).all():
+            return name, factor
+    return None
+
+
+def _is_number(value: Value) -> bool:
+    return is_constant(value) and np.size(value) == 1
+
+
+# --- the end ---
+
+
+def _ended(program: Program, values: Values, embedding: Floats) -> Walked:
+    """Leave away what only keeps the order of the scores, then take them."""
+    by_name = {node.name: node for node in program.nodes}
+    name, taken, endings = program.answer, program.answer, []
+    while (node := by_name.get(name)) is not None and node.uses:
+        before = values[node.uses[0]]
+        name = node.uses[0]
+        if node.ending not in ("", "shape") and _keeps_order(node, before):
+            endings.append(node.ending)
+            taken = name
+            if before.size == 1:  # it says where the answer turns, and what comes before it does not
+                break
+        elif node.ending != "shape" and not _moves_one(node, before, values[node.name]):
+            break
+    scores = values[taken]
+    _refuse(scores)
+    if isinstance(scores, Tensor):
+        return Walked(scores, embedding, tuple(reversed(endings)))
+    raise ModelError("The scores of the network are not computed from the vectors of the words.")
+
+
+def _keeps_order(node: Node, before: Value) -> bool:
+    if not isinstance(before, Tensor):
+        return False
+    return (before.size == before.shape[node.axis] > 1) if "softmax" in node.ending else True
+
+
+def _moves_one(node: Node, before: Value, after: Value) -> bool:
+    """Whether a node only moves a single number to another place."""
+    both = isinstance(before, Tensor) and isinstance(after, Tensor)
+    return both and node.takes_words and before.size == after.size == 1
+
+
+def _refuse(value: Value) -> None:
+    if isinstance(value, Refusal) and value.reason:
+        raise ModelError(value.reason)

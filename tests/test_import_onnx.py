@@ -1,0 +1,499 @@
+"""from_onnx: each operator gives the scores of onnx itself; exporters' files come in; the rest is refused by name."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.errors import ModelError
+from suffice.importers import rules
+from suffice.importers.compare import random_rows, scores_of
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+LENGTH, WIDTH = 10, 6
+WORDS = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(14))]
+LABELS = ["no", "yes"]
+IR = 10
+
+
+def array(*shape, seed=0, kind=np.float64):
+    return np.random.default_rng(seed + sum(shape)).normal(size=shape).astype(kind)
+
+
+def op(kind, inputs, output="y", **attributes):
+    return helper.make_node(kind, inputs.split(), output.split(), name=f"the {kind.lower()}", **attributes)
+
+
+def written(nodes, constants, opset=18, kind=TensorProto.INT64, shape=("batch", LENGTH), answer="scores"):
+    """A file's content: the input `words`, the operators, and one output."""
+    given = helper.make_tensor_value_info("words", kind, shape)
+    output = helper.make_tensor_value_info(answer, TensorProto.DOUBLE, None)
+    held = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "network", [given], [output], held)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR)
+
+
+def around(nodes, constants=None, opset=18, kind=np.float64, size=None):
+    """An embedding before the operators, which take x (1, WIDTH, LENGTH) to y, and a flat linear layer after them."""
+    table = array(len(WORDS), WIDTH, kind=kind)
+    start = [op("Gather", "table words", "rows"), op("Transpose", "rows", "x", perm=[0, 2, 1])]
+    probe = helper.make_graph(
+        [*start, *nodes],
+        "probe",
+        [helper.make_tensor_value_info("words", TensorProto.INT64, None)],
+        [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)],
+        [numpy_helper.from_array(np.asarray(v), n) for n, v in {"table": table, **(constants or {})}.items()],
+    )
+    probe = helper.make_model(probe, opset_imports=[helper.make_opsetid("", opset)], ir_version=IR)
+    size = size or ReferenceEvaluator(probe).run(None, {"words": np.zeros((1, LENGTH), dtype=np.int64)})[0].size
+    end = [op("Flatten", "y", "flat"), op("MatMul", "flat weight", "product"), op("Add", "product bias", "scores")]
+    end = [op("Reshape", "y one_row", "flat"), *end[1:]]
+    held = {
+        "table": table,
+        "weight": array(size, 2, kind=kind),
+        "bias": array(2, kind=kind),
+        "one_row": np.array([1, -1]),
+    }
+    model = written([*start, *nodes, *end], {**held, **(constants or {})}, opset)
+    model.graph.output[0].type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    return model
+
+
+def imported(model, **more):
+    return sf.from_onnx(model, **{"vocabulary": WORDS, "labels": LABELS, "length": LENGTH, **more})
+
+
+def assert_same(model, tolerance=1e-6):
+    classifier = imported(model)
+    rows = random_rows(classifier, 50, seed=5)
+    evaluator = ReferenceEvaluator(model)
+    theirs = np.stack([evaluator.run(None, {"words": row[None]})[0].reshape(-1) for row in rows])
+    assert np.abs(scores_of(classifier, rows) - theirs).max() < tolerance
+    return classifier
+
+
+ints = np.array
+OPERATORS = {
+    "identity": ([op("Identity", "x")], {}),
+    "matmul": ([op("MatMul", "x w")], {"w": array(LENGTH, 3)}),
+    "constant on the left": ([op("MatMul", "w x")], {"w": array(3, WIDTH)}),
+    "gemm": (
+        [op("Reshape", "x s", "r"), op("Gemm", "r w b", transB=1, alpha=0.5, beta=2.0)],
+        {"s": ints([WIDTH, LENGTH]), "w": array(3, LENGTH), "b": array(3)},
+    ),
+    "gemm turned": ([op("Squeeze", "x a", "r"), op("Gemm", "r w", transA=1)], {"a": ints([0]), "w": array(WIDTH, 4)}),
+    "conv": ([op("Conv", "x w b", pads=[1, 2], strides=[2], dilations=[2])], {"w": array(4, WIDTH, 3), "b": array(4)}),
+    "conv groups": ([op("Conv", "x w", group=3)], {"w": array(6, 2, 2)}),
+    "conv same upper": ([op("Conv", "x w", auto_pad="SAME_UPPER", strides=[2])], {"w": array(4, WIDTH, 4)}),
+    "conv same lower": ([op("Conv", "x w", auto_pad="SAME_LOWER")], {"w": array(4, WIDTH, 4)}),
+    "conv valid": ([op("Conv", "x w", auto_pad="VALID")], {"w": array(4, WIDTH, 4)}),
+    "conv 2d": (
+        [op("Unsqueeze", "x a", "r"), op("Conv", "r w", pads=[0, 1, 0, 1])],
+        {"a": ints([1]), "w": array(3, 1, WIDTH, 3)},
+    ),
+    "max pool": ([op("MaxPool", "x", kernel_shape=[3], strides=[2], pads=[1, 0], ceil_mode=1)], {}),
+    "average pool": ([op("AveragePool", "x", kernel_shape=[3], strides=[2], pads=[1, 1])], {}),
+    "average pool counted": ([op("AveragePool", "x", kernel_shape=[2], pads=[1, 0], count_include_pad=1)], {}),
+    "global average": ([op("GlobalAveragePool", "x")], {}),
+    "reduce mean": ([op("ReduceMean", "x a", keepdims=0)], {"a": ints([2])}),
+    "reduce max": ([op("ReduceMax", "x a")], {"a": ints([-1])}),
+    "reduce min": ([op("ReduceMin", "x a")], {"a": ints([1])}),
+    "reduce sum": ([op("ReduceSum", "x a", keepdims=0)], {"a": ints([1])}),
+    "reduce all": ([op("ReduceSum", "x", keepdims=1)], {}),
+    "batch norm": (
+        [op("BatchNormalization", "x s b m v", epsilon=0.01)],
+        {"s": array(WIDTH), "b": array(WIDTH, seed=1), "m": array(WIDTH, seed=2), "v": np.linspace(0.5, 2, WIDTH)},
+    ),
+    "dropout": ([op("Dropout", "x", "y mask")], {}),
+    "relu": ([op("Relu", "x")], {}),
+    "leaky relu": ([op("LeakyRelu", "x", alpha=0.3)], {}),
+    "prelu": ([op("PRelu", "x s")], {"s": np.abs(array(WIDTH, 1))}),
+    "clip": ([op("Clip", "x low high")], {"low": np.array(-0.3), "high": np.array(0.6)}),
+    "clip above": ([helper.make_node("Clip", ["x", "", "high"], ["y"])], {"high": np.array(0.6)}),
+    "hard sigmoid": ([op("HardSigmoid", "x", alpha=0.25, beta=0.4)], {}),
+    "tanh": ([op("Tanh", "x")], {}),
+    "sigmoid": ([op("Sigmoid", "x")], {}),
+    "softplus": ([op("Softplus", "x")], {}),
+    "exp": ([op("Exp", "x")], {}),
+    "elu": ([op("Elu", "x", alpha=0.5)], {}),
+    "selu": ([op("Selu", "x")], {}),
+    "celu": ([op("Celu", "x", alpha=0.5)], {}),
+    "softmax inside": ([op("Softmax", "x", axis=1)], {}),
+    "abs": ([op("Abs", "x")], {}),
+    "silu": ([op("Sigmoid", "x", "s"), op("Mul", "x s")], {}),
+    "gelu by erf": (
+        [
+            op("Div", "x root", "d"),
+            op("Erf", "d", "e"),
+            op("Add", "e one", "a"),
+            op("Mul", "x a", "m"),
+            op("Mul", "m half"),
+        ],
+        {"root": np.array(2**0.5), "one": np.array(1.0), "half": np.array(0.5)},
+    ),
+    "gelu by tanh": (
+        [
+            op("Pow", "x three", "p"),
+            op("Mul", "p c", "q"),
+            op("Add", "x q", "r"),
+            op("Mul", "r root", "s"),
+            op("Tanh", "s", "t"),
+            op("Add", "t one", "u"),
+            op("Mul", "x half", "v"),
+            op("Mul", "v u"),
+        ],
+        {
+            "three": np.array(3.0),
+            "c": np.array(0.044715),
+            "root": np.array((2 / np.pi) ** 0.5),
+            "one": np.array(1.0),
+            "half": np.array(0.5),
+        },
+    ),
+    "sums": ([op("Relu", "x", "r"), op("Sum", "x r b x", "s"), op("Sub", "s r")], {"b": array(WIDTH, 1)}),
+    "differences": ([op("Sub", "c x", "s"), op("Neg", "s", "n"), op("Div", "n c")], {"c": np.array(4.0)}),
+    "products": ([op("Mul", "c x")], {"c": array(LENGTH)}),
+    "maxima": ([op("Neg", "x", "n"), op("Max", "x n c", "m"), op("Min", "m c")], {"c": array(LENGTH)}),
+    "where": ([op("Where", "mask x c")], {"mask": np.arange(LENGTH) % 2 == 0, "c": np.array(0.5)}),
+    "reshape with zero": ([op("Reshape", "x s")], {"s": ints([0, 3, -1])}),
+    "flatten": ([op("Flatten", "x", axis=2)], {}),
+    "transpose backwards": ([op("Transpose", "x")], {}),
+    "squeeze all": ([op("Squeeze", "x")], {}),
+    "slice": (
+        [op("Slice", "x starts ends axes steps")],
+        {"starts": ints([8, 1]), "ends": ints([-(2**63), 2**63 - 1]), "axes": ints([2, 1]), "steps": ints([-2, 3])},
+    ),
+    "split": ([op("Split", "x sizes", "a b", axis=2), op("ReduceMax", "b d", "m"), op("Sub", "a m")],
+              {"sizes": ints([3, 7]), "d": ints([2])}),
+    "concat": ([op("Relu", "x", "r"), op("Concat", "x r c", axis=2)], {"c": array(1, WIDTH, 2)}),
+    "pad": ([op("Pad", "x p v")], {"p": ints([0, 0, 1, 0, 1, 2]), "v": np.array(0.5)}),
+    "expand": ([op("ReduceMax", "x a", "r"), op("Expand", "r s")], {"a": ints([2]), "s": ints([1, WIDTH, 3])}),
+    "tile": ([op("Tile", "x t")], {"t": ints([1, 2, 1])}),
+    "gather of a value": ([op("Gather", "x i", axis=2)], {"i": ints([3, -1, 0])}),
+    "shapes computed": (
+        [
+            op("Shape", "x", "s"),
+            op("Gather", "s zero", "batch", axis=0),
+            op("Unsqueeze", "batch zeros", "lead"),
+            op("Concat", "lead rest", "shape", axis=0),
+            op("Reshape", "x shape"),
+        ],
+        {"zero": ints(0), "zeros": ints([0]), "rest": ints([-1, 2])},
+    ),
+    "cast": ([op("Cast", "x", to=TensorProto.DOUBLE)], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_an_operator_gives_the_scores_of_the_file(name):
+    assert_same(around(*OPERATORS[name]))
+
+
+def assert_compared_with_onnxruntime(model):
+    """For what onnx's own evaluator gets wrong: the import itself compared with onnxruntime, in single precision."""
+    facts = imported(model).meta["import"]
+    assert "onnxruntime" in facts["versions"]
+    assert facts["largest difference"] < 1e-5
+
+
+def test_the_global_maximum():
+    assert_compared_with_onnxruntime(around([op("GlobalMaxPool", "x")], kind=np.float32, size=WIDTH))
+
+
+@pytest.mark.parametrize("opset", [9, 11, 13, 18, 21])
+def test_axes_are_read_in_every_opset(opset):
+    """As attributes in older opsets, as inputs in newer ones; softmax over the rest of the axes before 13."""
+    if opset < 13:
+        nodes = [op("Unsqueeze", "x", "u", axes=[1]), op("ReduceSum", "u", "s", axes=[3], keepdims=0)]
+        nodes += [op("Softmax", "s", "p", axis=1), op("Squeeze", "p", "y", axes=[1])]
+        if opset < 10:
+            nodes[-1] = op("Squeeze", "p", "q", axes=[1])
+            nodes += [op("Slice", "q", "r", starts=[1], ends=[5], axes=[1]), op("Clip", "r", "y", min=0.1, max=0.4)]
+        assert_compared_with_onnxruntime(around(nodes, opset=opset, kind=np.float32))
+        return
+    nodes = [op("Unsqueeze", "x a", "u"), op("ReduceSum", "u b", "s", keepdims=0)]
+    nodes += [op("Softmax", "s", "p", axis=2), op("Squeeze", "p a")]
+    assert_same(around(nodes, {"a": ints([1]), "b": ints([3])}, opset=opset))
+
+
+def test_gelu_of_newer_opsets():
+    for approximate in ("none", "tanh"):
+        assert_same(around([op("Gelu", "x", approximate=approximate)], opset=20))
+
+
+def test_as_tf2onnx_writes_a_text_cnn():
+    """Words as floats, cast; convolution over a grid of one row; bias by Add; global maximum by ReduceMax."""
+    constants = {
+        "table": array(len(WORDS), 5, kind=np.float32),
+        "kernel": array(4, 5, 1, 3, kind=np.float32),
+        "bias": array(4, kind=np.float32),
+        "dense": array(4, 2, kind=np.float32),
+        "last": array(2, kind=np.float32),
+        "axis": ints([2]),
+    }
+    nodes = [
+        op("Cast", "words", "numbers", to=TensorProto.INT32),
+        op("Gather", "table numbers", "rows", axis=0),
+        op("Transpose", "rows", "turned", perm=[0, 2, 1]),
+        op("Unsqueeze", "turned axis", "grid"),
+        op("Conv", "grid kernel", "found", kernel_shape=[1, 3], auto_pad="VALID"),
+        op("Squeeze", "found axis", "flat"),
+        op("Transpose", "flat", "back", perm=[0, 2, 1]),
+        op("Add", "back bias", "shifted"),
+        op("Relu", "shifted", "active"),
+        op("ReduceMax", "active", "most", axes=[1], keepdims=0),
+        op("MatMul", "most dense", "product"),
+        op("Add", "product last", "logits"),
+        op("Softmax", "logits", "scores", axis=1),
+    ]
+    model = written(nodes, constants, opset=13, kind=TensorProto.FLOAT, answer="scores")
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    classifier = imported(model)
+    assert classifier.network.relus == 4 * 8 + 4 * 7
+    assert classifier.meta["import"]["largest difference"] < 1e-5
+
+
+def test_a_negative_number_counts_from_the_end_as_keras_writes_it():
+    nodes = [
+        op("Less", "words zero", "negative"),
+        op("Add", "words many", "moved"),
+        op("Where", "negative moved words", "numbers"),
+        op("Gather", "table numbers", "rows"),
+        op("ReduceSum", "rows axis", "scores", keepdims=0),
+    ]
+    constants = {"zero": ints(0), "many": ints(16), "table": array(16, 2), "axis": ints([1])}
+    assert_same(written(nodes, constants))
+
+
+def test_a_network_of_vectors_takes_an_embedding():
+    nodes = [op("ReduceMax", "words axis", "most", keepdims=0), op("MatMul", "most weight", "scores")]
+    constants = {"axis": ints([1]), "weight": array(3, 2)}
+    model = written(nodes, constants, kind=TensorProto.DOUBLE, shape=("batch", LENGTH, 3))
+    with pytest.raises(ModelError, match=r"has 3 axes.*Give embedding="):
+        imported(model)
+    table = array(len(WORDS), 3)
+    classifier = imported(model, embedding=table)
+    rows = random_rows(classifier, 50)
+    assert np.abs(scores_of(classifier, rows) - table[rows].max(1) @ constants["weight"]).max() < 1e-9
+
+
+# --- the length, the batch, and what goes in and out ---
+
+SUM = [op("Gather", "table words", "rows"), op("ReduceSum", "rows axis", "scores", keepdims=0)]
+HELD = {"table": array(16, 2), "axis": ints([1])}
+
+
+def test_the_file_may_say_how_long_texts_are():
+    assert imported(written(SUM, HELD, shape=(1, 7)), length=None).length == 7
+    assert imported(written(SUM, HELD, shape=("batch", "length")), length=4).length == 4
+    with pytest.raises(ModelError, match="does not say how many words"):
+        imported(written(SUM, HELD, shape=("batch", "length")), length=None)
+    with pytest.raises(ModelError, match="takes texts of 7 words, not of 10"):
+        imported(written(SUM, HELD, shape=("batch", 7)))
+    with pytest.raises(ModelError, match="takes 4 texts at once"):
+        imported(written(SUM, HELD, shape=(4, LENGTH)))
+
+
+def test_one_input_and_one_output_are_needed():
+    model = written(SUM, HELD)
+    model.graph.output.append(helper.make_tensor_value_info("rows", TensorProto.DOUBLE, None))
+    with pytest.raises(ModelError, match="the inputs words and the outputs scores, rows"):
+        imported(model)
+
+
+@pytest.mark.parametrize("last", ["Softmax", "LogSoftmax"])
+def test_a_last_softmax_is_left_away(last):
+    nodes = [SUM[0], op("ReduceSum", "rows axis", "logits", keepdims=0), op(last, "logits", "scores", axis=1)]
+    classifier = imported(written(nodes, HELD))
+    rows = random_rows(classifier, 50)
+    assert np.abs(scores_of(classifier, rows) - HELD["table"][rows].sum(1)).max() < 1e-9
+
+
+def test_a_last_sigmoid_over_one_output():
+    nodes = [SUM[0], op("ReduceSum", "rows axis", "logit", keepdims=0), op("Sigmoid", "logit", "scores")]
+    held = {"table": array(16, 1), "axis": ints([1])}
+    classifier = imported(written(nodes, held))
+    rows = random_rows(classifier, 50)
+    assert np.abs(scores_of(classifier, rows) - [0, 1] * held["table"][rows].sum(1)).max() < 1e-9
+
+
+def test_a_vocabulary_that_does_not_fit_is_refused():
+    with pytest.raises(ModelError, match=r"Gather at the gather .*has 16 rows but the vocabulary has 15 words"):
+        imported(written(SUM, HELD), vocabulary=WORDS[:-1])
+
+
+# --- refusals ---
+
+REFUSED = {
+    "LSTM": ([op("Transpose", "x", "t", perm=[2, 0, 1]), op("LSTM", "t w r", hidden_size=3)],
+             {"w": array(1, 12, WIDTH), "r": array(1, 12, 3)}, "recurrent layer"),
+    "MatMul": ([op("Transpose", "x", "t", perm=[0, 2, 1]), op("MatMul", "t x")], {}, "both depend on the text"),
+    "Mul": ([op("Relu", "x", "r"), op("Mul", "r x")], {}, "both depend on the text"),
+    "LayerNormalization": ([op("LayerNormalization", "x w")], {"w": array(LENGTH)}, "spread that depends on the text"),
+    "Mish": ([op("Mish", "x")], {}, "not among the operators"),
+    "TopK": ([op("TopK", "x k", "y i")], {"k": ints([2])}, "not among the operators"),
+    "Cast": ([op("Cast", "x", "i", to=TensorProto.INT32), op("Cast", "i", to=TensorProto.DOUBLE)], {}, "rounds"),
+    "Pad": ([op("Pad", "x p", mode="reflect")], {"p": ints([0, 0, 1, 0, 0, 1])}, "mode 'reflect'"),
+    "Pow": ([op("Pow", "x two")], {"two": np.array(2.0)}, "not among the operators"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_cannot_be_bounded_is_refused_by_name_and_place(name):
+    nodes, constants, reason = REFUSED[name]
+    with pytest.raises(ModelError, match=f"^{name} at the {name.lower()} cannot be imported: .*{reason}") as refused:
+        imported(around(nodes, constants, opset=18))
+    assert rules.KNOWN in str(refused.value) or reason != "not among the operators"
+
+
+def test_loops_and_branches_are_refused():
+    branch = helper.make_graph([op("Identity", "rows", "out")], "branch", [],
+                               [helper.make_tensor_value_info("out", TensorProto.DOUBLE, None)])  # fmt: skip
+    nodes = [SUM[0], op("If", "yes", "chosen", then_branch=branch, else_branch=branch)]
+    nodes.append(op("ReduceSum", "chosen axis", "scores", keepdims=0))
+    with pytest.raises(ModelError, match="If at the if cannot be imported: it repeats or chooses"):
+        imported(written(nodes, {**HELD, "yes": np.array(True)}))
+
+
+def test_random_numbers_are_refused():
+    nodes = [
+        *SUM[:1],
+        op("ReduceSum", "rows axis", "s", keepdims=0),
+        op("RandomNormal", "", "n", shape=[1, 2], dtype=11),
+    ]
+    nodes.append(op("Add", "s n", "scores"))
+    with pytest.raises(ModelError, match="RandomNormal at the randomnormal cannot be imported: it is random"):
+        imported(written(nodes, HELD))
+
+
+def test_a_wrong_import_is_refused_with_the_largest_difference(monkeypatch):
+    from suffice.importers import onnx as importer
+
+    monkeypatch.setitem(importer.RULES, "LeakyRelu", lambda call: call[0].relu())
+    with pytest.raises(ModelError, match=r"disagrees with the ONNX model: the largest difference is \d\.\d+"):
+        imported(around([op("LeakyRelu", "x", alpha=0.3)]))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a network at all"])
+def test_a_damaged_file_is_refused(tmp_path, content):
+    (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(ModelError, match=r"model.onnx is not an ONNX file, or damaged"):
+        imported(tmp_path / "model.onnx")
+    with pytest.raises(ModelError, match="There is no file"):
+        imported(tmp_path / "none.onnx")
+
+
+def test_without_onnxruntime_the_evaluator_of_onnx_is_asked(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    classifier = imported(written(SUM, HELD))
+    assert set(classifier.meta["import"]["versions"]) == {"onnx"}
+
+
+def test_without_onnx_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(sf.MissingExtra, match=r"suffice\[onnx\]"):
+        imported("model.onnx")
+
+
+# --- files of real exporters ---
+
+
+def exported(module, path, words, **more):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript")
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")  # the exporters' own
+        torch.onnx.export(module, (words,), path, **more)
+
+
+def networks():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(2)
+
+    class Kim(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(len(WORDS), 5, padding_idx=0)
+            self.layers = nn.ModuleList(nn.Conv1d(5, 3, width) for width in (2, 3, 4))
+            self.end = nn.Sequential(nn.Dropout(0.5), nn.Linear(9, 2))
+
+        def forward(self, words):
+            x = self.embedding(words).transpose(1, 2)
+            found = [torch.relu(layer(x)).max(dim=2).values for layer in self.layers]
+            return torch.log_softmax(self.end(torch.cat(found, 1)), dim=1)
+
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(len(WORDS), 6)
+            self.first = nn.Sequential(nn.Conv1d(6, 4, 3, padding=1), nn.BatchNorm1d(4), nn.GELU(), nn.AvgPool1d(2))
+            self.second = nn.Sequential(nn.Conv1d(4, 4, 3, padding=1), nn.SiLU(), nn.LeakyReLU(0.1), nn.ReLU6())
+            self.end = nn.Sequential(nn.AdaptiveMaxPool1d(1), nn.Flatten(), nn.Linear(4, 4), nn.ELU(), nn.Linear(4, 1))
+
+        def forward(self, words):
+            x = self.first(self.embedding(words).permute(0, 2, 1))
+            return torch.sigmoid(self.end(x + self.second(x).clamp(max=0.8))).squeeze(1)
+
+    return torch, {"kim": Kim().eval(), "mixed": Mixed().eval()}
+
+
+@pytest.mark.parametrize("name", ["kim", "mixed"])
+@pytest.mark.parametrize("dynamo", [True, False], ids=["dynamo", "legacy"])
+def test_files_of_torch_give_the_scores_of_the_module(name, dynamo, tmp_path):
+    torch, modules = networks()
+    words = torch.zeros(1, LENGTH, dtype=torch.long)
+    exported(modules[name], tmp_path / "model.onnx", words, dynamo=dynamo, **({} if dynamo else {"opset_version": 17}))
+    classifier = imported(tmp_path / "model.onnx", length=None)
+    again = sf.from_torch(modules[name], vocabulary=WORDS, labels=LABELS, length=LENGTH)
+    rows = random_rows(classifier, 50, seed=9)
+    assert np.abs(scores_of(classifier, rows) - scores_of(again, rows)).max() < 1e-6
+    if name == "kim":
+        result = sf.explain(classifier, "w1 w2 w3 w4 w5", perturbation=sf.KNNBox(k=2))
+        assert result.status == "optimal"
+        assert sf.check(result.certificate, classifier)
+
+
+KERAS = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import keras, numpy as np
+from keras import layers
+keras.utils.set_random_seed(4)
+model = keras.Sequential([
+    keras.Input((10,), dtype="int32"), layers.Embedding(16, 6),
+    layers.Conv1D(4, 3, activation="relu", padding="same"), layers.MaxPooling1D(2),
+    layers.Conv1D(4, 2, activation="gelu"), layers.GlobalMaxPooling1D(),
+    layers.Dense(4, activation="silu"), layers.Dense(2, activation="softmax"),
+])
+rows = np.random.default_rng(0).integers(16, size=(50, 10)).astype("int32")
+np.savez(sys.argv[2], rows=rows, answers=model.predict(rows, verbose=0))
+model.export(sys.argv[1], format="onnx", verbose=False)
+"""
+
+
+def test_the_file_of_keras_gives_the_answers_of_keras(tmp_path):
+    """In a process of its own, as keras chooses its backend when it is loaded."""
+    if importlib.util.find_spec("keras") is None:
+        pytest.skip("keras is not installed")
+    model, data = tmp_path / "model.onnx", tmp_path / "data.npz"
+    environment = {**os.environ, "KERAS_BACKEND": "torch", "KERAS_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", KERAS, str(model), str(data)]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    classifier = imported(model)
+    held = np.load(data)
+    odds = np.exp(scores_of(classifier, held["rows"].astype(np.int64)))
+    assert np.abs(odds / odds.sum(1, keepdims=True) - held["answers"]).max() < 1e-5

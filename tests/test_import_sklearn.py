@@ -1,0 +1,358 @@
+"""from_sklearn: what scikit-learn says of a text is what the import says, and what cannot be matched is refused."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.svm import LinearSVC
+
+import suffice as sf
+from suffice.errors import InputError, ModelError
+from suffice.importers import compare
+
+TEXTS = [
+    "The soup was warm and the bread was fresh",
+    "A kind waiter brought us fresh bread",
+    "We loved the warm soup, really loved it",
+    "Fresh, warm and kind: lovely",
+    "The soup was cold and the bread was stale",
+    "A rude waiter forgot our table",
+    "We hated the cold soup, really hated it",
+    "Stale, cold and rude: awful",
+    "The train leaves at nine",
+    "Our table stood near the train",
+    "Nine trains left from the café",
+    "A train, a table and a café",
+]
+TWO = ["good"] * 4 + ["bad"] * 4
+THREE = [*TWO, *["travel"] * 4]
+READ = [
+    *TEXTS,
+    "SOUP soup, Soup! bread-bread",
+    "unheard words only here",
+    "Le cafe café CAFÉ",
+    "rude but warm, stale but kind",
+]
+
+
+def fitted(vectorizer: Any, model: Any, three: bool = False) -> Pipeline:
+    made = make_pipeline(vectorizer, model)
+    count = 12 if three else 8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return made.fit(TEXTS[:count], (THREE if three else TWO)[:count])
+
+
+def tfidf(**more: Any) -> TfidfVectorizer:
+    return TfidfVectorizer(norm=None, **more)
+
+
+def network(**more: Any) -> MLPClassifier:
+    return MLPClassifier(**{"hidden_layer_sizes": (6, 4), "max_iter": 30, "random_state": 0, **more})
+
+
+def same_labels(pipeline: Pipeline, classifier: sf.Classifier) -> None:
+    for text in READ:
+        assert classifier.predict(text).label == str(pipeline.predict([text])[0]), text
+
+
+VECTORIZERS = {
+    "counts": CountVectorizer(),
+    "once": CountVectorizer(binary=True),
+    "tfidf": tfidf(),
+    "tfidf once": tfidf(binary=True),
+    "tfidf unsmoothed": tfidf(smooth_idf=False),
+    "tf": tfidf(use_idf=False),
+    "accents": CountVectorizer(strip_accents="unicode"),
+    "ascii accents and case": tfidf(strip_accents="ascii", lowercase=False),
+    "stop words": tfidf(stop_words="english"),
+    "own stop words": CountVectorizer(stop_words=["the", "was"]),
+    "pattern": CountVectorizer(token_pattern=r"(?u)\b\w+\b"),
+    "group": CountVectorizer(token_pattern=r"(\w+)[ ,.]"),
+    "few features": tfidf(max_features=7),
+    "frequent": CountVectorizer(min_df=2, max_df=0.9),
+    "fixed vocabulary": CountVectorizer(vocabulary=["soup", "cold", "warm", "rude"]),
+}
+MODELS = {
+    "logistic": LogisticRegression(),
+    "svc": LinearSVC(),
+    "sgd": SGDClassifier(random_state=0),
+    "no intercept": LogisticRegression(fit_intercept=False),
+    "ridge": RidgeClassifier(),
+    "perceptron": Perceptron(),
+    "naive bayes": MultinomialNB(),
+    "complement": ComplementNB(),
+    "mlp": network(),
+    "mlp identity": network(activation="identity"),
+    "mlp tanh": network(activation="tanh"),
+    "mlp logistic": network(activation="logistic"),
+    "mlp without hidden units": network(hidden_layer_sizes=()),
+}
+
+
+@pytest.mark.parametrize("vectorizer", VECTORIZERS.values(), ids=VECTORIZERS.keys())
+def test_every_vectorizer_is_matched(vectorizer):
+    pipeline = fitted(vectorizer, LogisticRegression())
+    classifier = sf.from_sklearn(pipeline, length=12, texts=TEXTS)
+    same_labels(pipeline, classifier)
+    facts = classifier.meta["import"]
+    assert facts["largest difference"] < 1e-12
+    assert facts["from"] == "scikit-learn's LogisticRegression"
+    assert facts["versions"].keys() == {"scikit-learn"}
+
+
+@pytest.mark.parametrize("three", [False, True], ids=["two labels", "three labels"])
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+def test_every_model_is_matched(model, three):
+    pipeline = fitted(tfidf(), model, three)
+    classifier = sf.from_sklearn(pipeline, length=12)
+    same_labels(pipeline, classifier)
+    assert set(classifier.meta["import"]["labels seen"]) <= {"good", "bad", "travel"}
+    assert classifier.meta["import"]["compared"] == "64 texts"
+
+
+def test_scores_are_those_of_the_decision_function():
+    pipeline = fitted(CountVectorizer(), LogisticRegression())
+    classifier = sf.from_sklearn(pipeline, length=12)
+    for text in READ:
+        zero, score = classifier.predict(text).scores
+        assert zero == 0
+        assert score == pytest.approx(pipeline.decision_function([text])[0], abs=1e-12)
+    assert classifier.predict(READ[0]).probabilities == pytest.approx(pipeline.predict_proba([READ[0]])[0])
+
+
+def test_a_transformer_between_is_folded_in():
+    pipeline = Pipeline([("v", CountVectorizer()), ("t", TfidfTransformer(norm=None)), ("n", None), ("m", LinearSVC())])
+    pipeline.fit(TEXTS, THREE)
+    same_labels(pipeline, sf.from_sklearn(pipeline, length=12))
+
+
+def test_labels_that_are_numbers_become_strings():
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS[:8], [1] * 4 + [0] * 4)
+    assert sf.from_sklearn(pipeline).labels == ("0", "1")
+
+
+def test_the_texts_that_fit_are_compared_and_the_others_counted():
+    pipeline = fitted(CountVectorizer(), LogisticRegression())
+    facts = sf.from_sklearn(pipeline, length=5, texts=TEXTS).meta["import"]
+    fitting = sum(len(CountVectorizer().build_analyzer()(text)) <= 5 for text in TEXTS)
+    assert 0 < fitting < 12
+    assert facts["compared"] == f"{64 + fitting} texts"
+    assert facts["note"] == f"{fitting} texts are the caller's; {12 - fitting} more did not fit"
+
+
+def test_a_text_that_is_too_long_says_what_was_cut():
+    classifier = sf.from_sklearn(fitted(CountVectorizer(), LogisticRegression()), length=3)
+    assert classifier.read("warm soup, fresh bread").cut == ("bread",)
+
+
+def test_it_is_saved_and_loaded_with_its_way_of_reading(tmp_path):
+    pipeline = fitted(tfidf(strip_accents="unicode", stop_words="english", binary=True), network())
+    classifier = sf.from_sklearn(pipeline, length=12)
+    classifier.save(tmp_path)
+    again = sf.load(tmp_path)
+    assert again.digest == classifier.digest
+    assert again.meta["import"]["compared"] == "64 texts"
+    same_labels(pipeline, again)
+
+
+def test_a_wide_hidden_layer_stays_sparse():
+    pipeline = fitted(tfidf(), network(hidden_layer_sizes=(200,)))
+    first = sf.from_sklearn(pipeline, length=50).network.steps[0]
+    assert not isinstance(first.weight, np.ndarray)
+    assert first.weight.nnz == 200 * 50
+
+
+# --- explanations, against every subset ---
+
+
+def masked(text: str, words: tuple[sf.Word, ...], gone: set[int]) -> str:
+    """The text without the words at these positions; repeats of a word that counts once go with it."""
+    kept = [" " if word.position in gone else text[word.start : word.end] for word in words]
+    return " ".join(kept)
+
+
+def cheapest_by_trying(pipeline: Pipeline, classifier: sf.Classifier, text: str) -> int:
+    """The least number of words that decide the label under deletion, by asking scikit-learn about every text."""
+    words = classifier.read(text).words
+    places = range(len(words))
+    subsets = [set(s) for n in range(len(words) + 1) for s in itertools.combinations(places, n)]
+    answers = pipeline.predict([masked(text, words, gone) for gone in subsets])
+    flips = [gone for gone, answer in zip(subsets, answers, strict=True) if answer != pipeline.predict([text])[0]]
+    robust = [kept for kept in subsets if not any(gone.isdisjoint(kept) for gone in flips)]
+    return min(len(kept) for kept in robust)
+
+
+@pytest.mark.parametrize(
+    "text", ["warm soup but rude and cold", "Fresh bread, stale soup, kind waiter", "cold cold warm"]
+)
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        fitted(tfidf(), LogisticRegression()),
+        fitted(CountVectorizer(), LinearSVC(), three=True),
+        fitted(CountVectorizer(), MultinomialNB(), three=True),
+        fitted(CountVectorizer(binary=True), network(max_iter=100)),
+    ],
+    ids=["tfidf+logistic", "counts+svc", "bayes", "once+mlp"],
+)
+def test_deletion_costs_what_trying_every_text_on_scikit_learn_costs(pipeline, text):
+    classifier = sf.from_sklearn(pipeline, length=8)
+    result = sf.explain(classifier, text, perturbation=sf.Deletion())
+    assert result.status == "optimal"
+    assert result.cost == cheapest_by_trying(pipeline, classifier, text)
+
+
+SWAPS = {"warm": ["cold"], "kind": ["rude", "nobody"], "fresh": ["stale"], "loved": ["hated"]}
+
+
+@pytest.mark.parametrize("vectorizer", [tfidf(), CountVectorizer(binary=True)], ids=["tfidf", "once"])
+def test_swaps_flip_in_scikit_learn_exactly_when_they_flip_here(vectorizer):
+    pipeline = fitted(vectorizer, LogisticRegression())
+    classifier = sf.from_sklearn(pipeline, length=8)
+    text = "warm soup fresh bread kind waiter"
+    choices = [[word, *SWAPS.get(word, [])] for word in text.split()]
+    texts = [" ".join(words) for words in itertools.product(*choices)]
+    same = set(pipeline.predict(texts)) == {pipeline.predict([text])[0]}
+    verdict = sf.is_robust(classifier, text, [], perturbation=sf.WordSwap(SWAPS))
+    assert isinstance(verdict, sf.Proved if same else sf.Refuted)
+    flip = sf.contrast(classifier, text, perturbation=sf.WordSwap(SWAPS))
+    assert flip.status == "optimal"
+    assert pipeline.predict([flip.flipped_text])[0] == flip.flip.label
+
+
+def test_a_swap_that_would_count_a_word_twice_is_refused():
+    classifier = sf.from_sklearn(fitted(CountVectorizer(binary=True), LogisticRegression()), length=8)
+    with pytest.raises(InputError, match="'cold' could stand at positions 0 and 2"):
+        sf.explain(classifier, "warm soup cold", perturbation=sf.WordSwap(SWAPS))
+
+
+def test_a_substitute_is_read_as_the_vectorizer_reads_it():
+    same = sf.from_sklearn(fitted(CountVectorizer(), LogisticRegression()), length=8)
+    exact = sf.from_sklearn(fitted(CountVectorizer(lowercase=False), LogisticRegression()), length=8)
+    assert same.index_of("COLD") == same.lookup["cold"]
+    assert exact.index_of("COLD") == exact.lookup["<UNK>"]  # the vectorizer would not know it either
+    with pytest.raises(InputError, match="'ice cold' is read as 2 words"):
+        sf.explain(same, "warm soup", perturbation=sf.WordSwap({"warm": ["ice cold"]}))
+
+
+# --- refusals ---
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "l2": (lambda: fitted(TfidfVectorizer(), LogisticRegression()), r"norm='l2'\) is not supported.*norm=None"),
+    "l1": (lambda: fitted(TfidfVectorizer(norm="l1"), LinearSVC()), r"norm='l1'\) is not supported"),
+    "sublinear": (lambda: fitted(tfidf(sublinear_tf=True), LinearSVC()), "sublinear_tf=False"),
+    "pairs": (lambda: fitted(tfidf(ngram_range=(1, 2)), LinearSVC()), r"ngram_range=\(1, 2\)\) is not supported"),
+    "letters": (lambda: fitted(tfidf(analyzer="char"), LinearSVC()), "analyzer='char'"),
+    "preprocessor": (lambda: fitted(tfidf(preprocessor=str.upper), LinearSVC()), "preprocessor=.*lowercase"),
+    "tokenizer": (
+        lambda: fitted(tfidf(tokenizer=str.split, token_pattern=None), LinearSVC()),
+        "tokenizer=.*token_patt",
+    ),
+    "accents": (lambda: fitted(tfidf(strip_accents=str.strip), LinearSVC()), "strip_accents=<function>"),
+    "l2 between": (
+        lambda: make_pipeline(CountVectorizer(), TfidfTransformer(), LinearSVC()).fit(TEXTS, THREE),
+        r"TfidfTransformer\(norm='l2'\)",
+    ),
+    "selection": (
+        lambda: make_pipeline(CountVectorizer(), SelectKBest(k=3), LinearSVC()).fit(TEXTS, THREE),
+        "step 'selectkbest' is a SelectKBest, which is not supported; supported: TfidfTransformer",
+    ),
+    "hashing": (lambda: fitted(HashingVectorizer(), LinearSVC()), "'hashingvectorizer' is a HashingVectorizer"),
+    "forest": (lambda: fitted(tfidf(), RandomForestClassifier(3)), "is a RandomForestClassifier.*MLPClassifier"),
+    "bernoulli": (lambda: fitted(tfidf(), BernoulliNB()), "is a BernoulliNB"),
+    "calibrated": (lambda: fitted(tfidf(), CalibratedClassifierCV(LinearSVC(), cv=2)), "is a CalibratedClassifierCV"),
+    "no pipeline": (LogisticRegression, r"not a LogisticRegression: give make_pipeline\(vectorizer, model\)"),
+    "a search": (lambda: GridSearchCV(make_pipeline(tfidf(), LinearSVC()), {}), "best_estimator_"),
+    "not fitted": (lambda: make_pipeline(tfidf(), LogisticRegression()), "not fitted: call fit"),
+    "no model": (lambda: make_pipeline(tfidf()).fit(TEXTS), "needs a vectorizer and a model"),
+    "many labels": (
+        lambda: make_pipeline(CountVectorizer(), RidgeClassifier()).fit(TEXTS, np.eye(12, 3, dtype=int)),
+        "several labels to one text",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_matched_is_refused_by_name(make, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn, about odd settings
+        pipeline = make()
+    with pytest.raises(ModelError, match=message):
+        sf.from_sklearn(pipeline)
+
+
+class Louder(CountVectorizer):
+    """A subclass that counts differently."""
+
+    def transform(self, raw_documents: Any) -> Any:
+        return super().transform(raw_documents) * 2
+
+
+def test_a_subclass_is_refused():
+    with pytest.raises(ModelError, match="is a Louder"):
+        sf.from_sklearn(fitted(Louder(), LinearSVC()))
+
+
+# --- a wrong import ---
+
+
+class Wrong(LogisticRegression):
+    """Decides otherwise than its weights say."""
+
+    def decision_function(self, X: Any) -> Any:
+        return super().decision_function(X) + 0.01
+
+
+Wrong.__module__, Wrong.__name__ = "sklearn.wrong", "LogisticRegression"
+
+
+def test_an_import_that_disagrees_is_refused_with_the_largest_difference():
+    with pytest.raises(
+        ModelError, match=r"disagrees with scikit-learn's .* largest difference is 0\.0\d+ of .* 64 inputs"
+    ):
+        sf.from_sklearn(fitted(CountVectorizer(), Wrong()))
+
+
+def test_a_weight_that_is_off_is_found(monkeypatch):
+    pipeline = fitted(CountVectorizer(), LogisticRegression())
+    real = compare.scores_of
+    monkeypatch.setattr(compare, "scores_of", lambda *given: real(*given) * (1 + 1e-3))
+    with pytest.raises(ModelError, match="Nothing was imported"):
+        sf.from_sklearn(pipeline)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_a_difference(bad, monkeypatch):
+    pipeline = fitted(CountVectorizer(), LogisticRegression())
+    real = compare.scores_of
+    monkeypatch.setattr(compare, "scores_of", lambda *given: np.where([[True, False]], bad, real(*given)))
+    with pytest.raises(ModelError, match="largest difference is inf"):
+        sf.from_sklearn(pipeline)
+
+
+def test_a_comparison_needs_enough_inputs():
+    classifier = sf.from_sklearn(fitted(CountVectorizer(), LogisticRegression()))
+    with pytest.raises(ModelError, match="at least 50 inputs, not on 3"):
+        compare.compared(classifier, lambda texts: texts, ["warm"] * 3, source="nothing")
+
+
+def test_a_large_answer_does_not_hide_small_ones():
+    theirs = np.array([[1.0, 0.0]] * 50 + [[1e6, 0.0]])
+    ours = theirs.copy()
+    ours[0, 1] = 1e-3
+    assert compare.difference(ours, theirs, "x") == pytest.approx(1e-3)

@@ -1,0 +1,636 @@
+"""from_torch: layers alone and together give the module's own scores; what cannot be bounded is refused by name."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.errors import ModelError
+from suffice.importers import rules
+from suffice.importers.compare import random_rows, scores_of
+
+torch = pytest.importorskip("torch")
+nn, F = torch.nn, torch.nn.functional
+
+LENGTH, WIDTH = 10, 6
+WORDS = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(22))]
+LABELS = ["no", "yes"]
+MANY = len(WORDS)
+
+
+class Body(nn.Module):
+    """An embedding, something in the middle on (1, length, width) or (1, width, length), and a linear end."""
+
+    def __init__(self, middle, outputs=2, channels_first=True, table=WIDTH):
+        super().__init__()
+        self.embedding = nn.Embedding(len(WORDS), table)
+        self.middle = middle
+        self.channels_first = channels_first
+        probe = middle(self._arranged(self.embedding(torch.zeros(1, LENGTH, dtype=torch.long))))
+        self.end = nn.Linear(probe.numel(), outputs)
+
+    def _arranged(self, x):
+        return x.transpose(1, 2) if self.channels_first else x
+
+    def forward(self, words):
+        return self.end(self.middle(self._arranged(self.embedding(words))).flatten(1))
+
+
+class Step(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def seeded(make):
+    torch.manual_seed(3)
+    return make()
+
+
+def imported(module, length=LENGTH, labels=LABELS, **more):
+    return sf.from_torch(module, vocabulary=WORDS, labels=labels, length=length, **more)
+
+
+def answers(module, rows, outputs=2):
+    with torch.no_grad():
+        return np.stack([module(torch.as_tensor(row[None])).numpy().reshape(outputs) for row in rows])
+
+
+def assert_same(module, **more):
+    """Our scores are those of the module in double precision, to 1e-6."""
+    module = module.double().eval()
+    classifier = imported(module, **more)
+    rows = random_rows(classifier, 60, seed=7)
+    assert np.abs(scores_of(classifier, rows) - answers(module, rows)).max() < 1e-6
+    return classifier
+
+
+def trained_norm(norm):
+    """Batch norm whose running statistics are not the ones it starts with."""
+    with torch.no_grad():
+        norm.running_mean.uniform_(-1, 1)
+        norm.running_var.uniform_(0.5, 2)
+        norm.weight.uniform_(-1, 1)
+        norm.bias.uniform_(-1, 1)
+    return norm.eval()
+
+
+LAYERS = {
+    "flatten": lambda: nn.Flatten(),
+    "linear": lambda: nn.Linear(LENGTH, 4),
+    "linear without bias": lambda: nn.Linear(LENGTH, 4, bias=False),
+    "conv1d": lambda: nn.Conv1d(WIDTH, 4, 3),
+    "conv1d strided": lambda: nn.Conv1d(WIDTH, 4, 3, stride=2, padding=2, dilation=2, bias=False),
+    "conv1d groups": lambda: nn.Conv1d(WIDTH, 4, 3, groups=2),
+    "conv1d same": lambda: nn.Conv1d(WIDTH, 4, 4, padding="same"),
+    "conv1d valid": lambda: nn.Conv1d(WIDTH, 4, 4, padding="valid"),
+    "conv2d": lambda: nn.Sequential(nn.Unflatten(1, (1, WIDTH)), nn.Conv2d(1, 3, (WIDTH, 3), padding=(0, 1))),
+    "conv2d strided": lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.Conv2d(2, 4, 2, (1, 2), 1, (2, 1), 2)),
+    "max pool": lambda: nn.MaxPool1d(2),
+    "max pool padded": lambda: nn.MaxPool1d(3, stride=2, padding=1, dilation=2, ceil_mode=True),
+    "max pool 2d": lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.MaxPool2d((2, 3), (1, 2), (1, 0))),
+    "average pool": lambda: nn.AvgPool1d(3, stride=2),
+    "average pool padded": lambda: nn.AvgPool1d(3, stride=2, padding=1, ceil_mode=True),
+    "average pool not counted": lambda: nn.AvgPool1d(3, padding=1, count_include_pad=False),
+    "average pool 2d": lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.AvgPool2d(2, 1, 1)),
+    "adaptive average that divides": lambda: nn.AdaptiveAvgPool1d(5),
+    "adaptive average that does not": lambda: nn.AdaptiveAvgPool1d(3),
+    "adaptive max that divides": lambda: nn.AdaptiveMaxPool1d(5),
+    "adaptive max that does not": lambda: nn.AdaptiveMaxPool1d(4),
+    "adaptive 2d": lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), nn.AdaptiveAvgPool2d((2, 3))),
+    "mean": lambda: Step(lambda x: x.mean(2)),
+    "sum": lambda: Step(lambda x: x.sum(-1, keepdim=True)),
+    "max": lambda: Step(lambda x: x.max(dim=2).values),
+    "max of all": lambda: Step(lambda x: x.max().reshape(1, 1) + x.mean(1)),
+    "amax": lambda: Step(lambda x: x.amax((1, 2), keepdim=True) - x),
+    "min": lambda: Step(lambda x: x.min(dim=2)[0] + x.amin(2)),
+    "batch norm": lambda: trained_norm(nn.BatchNorm1d(WIDTH)),
+    "batch norm 2d": lambda: nn.Sequential(nn.Unflatten(1, (2, 3)), trained_norm(nn.BatchNorm2d(2))),
+    "batch norm without weights": lambda: nn.BatchNorm1d(WIDTH, affine=False),
+    "dropout": lambda: nn.Dropout(0.5),
+    "dropout in place": lambda: nn.Dropout(0.5, inplace=True),
+    "relu": lambda: nn.ReLU(),
+    "relu in place": lambda: nn.Sequential(nn.Conv1d(WIDTH, 4, 1), nn.ReLU(inplace=True)),
+    "leaky relu": lambda: nn.LeakyReLU(0.2),
+    "prelu": lambda: nn.PReLU(),
+    "prelu of channels": lambda: nn.PReLU(WIDTH, init=0.3),
+    "relu6": lambda: nn.ReLU6(),
+    "hardtanh": lambda: nn.Hardtanh(-0.4, 0.7),
+    "hardsigmoid": lambda: nn.Hardsigmoid(),
+    "clamp": lambda: Step(lambda x: x.clamp(-0.3, 0.5) + x.clamp(min=0.1) + x.clamp(max=0.2)),
+    "tanh": lambda: nn.Tanh(),
+    "sigmoid": lambda: nn.Sigmoid(),
+    "gelu": lambda: nn.GELU(),
+    "gelu by tanh": lambda: nn.GELU(approximate="tanh"),
+    "silu": lambda: nn.SiLU(),
+    "elu": lambda: nn.ELU(),
+    "elu with alpha": lambda: nn.ELU(0.5),
+    "celu": lambda: nn.CELU(0.6),
+    "selu": lambda: nn.SELU(),
+    "softplus": lambda: nn.Softplus(),
+    "softplus with beta": lambda: nn.Softplus(beta=2),
+    "softmax": lambda: nn.Softmax(dim=1),
+    "abs": lambda: Step(torch.abs),
+    "written out silu": lambda: Step(lambda x: x * torch.sigmoid(x)),
+    "written out gelu": lambda: Step(lambda x: 0.5 * x * (1 + torch.erf(x / 2**0.5))),
+    "written out softplus": lambda: Step(lambda x: torch.log(1 + torch.exp(x))),
+    "residual": lambda: Step(lambda x: x + F.relu(x) * 2 - 0.5),
+    "constants": lambda: Step(lambda x: (3 - x) / 4 + 2 * x),
+    "in place arithmetic": lambda: Step(lambda x: F.relu(x).mul_(2).add_(x)),
+    "maximum": lambda: Step(lambda x: torch.maximum(x, -x) + torch.minimum(x, 2 * x)),
+    "concatenation": lambda: Step(lambda x: torch.cat([x, F.relu(x), torch.ones(1, WIDTH, 2)], 2)),
+    "stack": lambda: Step(lambda x: torch.stack([x, -x], 1)),
+    "view": lambda: Step(lambda x: x.reshape(1, 3, -1)[:, 1:, ::2]),
+    "permute": lambda: Step(lambda x: x.permute(2, 0, 1).contiguous().view(5, -1)[None]),
+    "select": lambda: Step(lambda x: x[:, 2].unsqueeze(1).squeeze(0)[:, :WIDTH] + x[..., -1:].mT),
+    "split": lambda: Step(lambda x: x.split(4, 2)[1] - x.chunk(3, 2)[0]),
+    "pad": lambda: Step(lambda x: F.pad(x, (1, 2), value=0.5)),
+    "expand": lambda: Step(lambda x: x.mean(2, keepdim=True).expand(-1, -1, 3) + x[:, :, :3].flip(2)),
+    "repeat": lambda: Step(lambda x: x.repeat(1, 2, 1)),
+    "constant matrix": lambda: Step(lambda x: torch.ones(3, WIDTH) @ x @ torch.eye(LENGTH)),
+    "einsum": lambda: Step(lambda x: torch.einsum("bcl,cd->bld", x, torch.full((WIDTH, 2), 0.3))),
+    "positions": lambda: Step(lambda x: x + torch.arange(LENGTH) / 10),
+}  # fmt: skip
+SINGLE_PRECISION = {"concatenation", "constant matrix", "einsum"}  # their constants are made in float32
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_a_layer_gives_the_scores_of_the_module(name):
+    kind = torch.float32 if name in SINGLE_PRECISION else torch.float64
+    torch.set_default_dtype(kind)
+    try:
+        module = seeded(lambda: Body(LAYERS[name]())).to(kind)
+        classifier = imported(module)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    rows = random_rows(classifier, 60, seed=7)
+    gap = np.abs(scores_of(classifier, rows) - answers(module.eval(), rows)).max()
+    assert gap < (1e-5 if name in SINGLE_PRECISION else 1e-6)
+    assert classifier.meta["import"]["largest difference"] < 1e-5
+
+
+# --- layers together ---
+
+
+def random_middle(rng):
+    """A few one-dimensional layers that fit each other, with a residual branch and a concatenation somewhere."""
+    channels, layers = WIDTH, []
+    for _ in range(rng.integers(2, 5)):
+        match rng.integers(6):
+            case 0:
+                new = int(rng.integers(1, 4)) * 2
+                layers.append(nn.Conv1d(channels, new, int(rng.integers(1, 4)), padding=1, groups=2))
+                channels = new
+            case 1:
+                layers.append(rng.choice([nn.MaxPool1d(2, 1, 1), nn.AvgPool1d(3, 1, 1), nn.AdaptiveMaxPool1d(4)]))
+            case 2:
+                layers.append(rng.choice([nn.ReLU(), nn.LeakyReLU(), nn.ReLU6(), nn.GELU(), nn.Tanh(), nn.ELU(0.7)]))
+            case 3:
+                layers.append(trained_norm(nn.BatchNorm1d(channels)))
+            case 4:
+                layers.append(Step(lambda x: x + F.relu(x - 0.1)))
+            case 5:
+                layers.append(Step(lambda x: torch.cat([x, -x.clamp(-1, 0.5)], 1)))
+                channels *= 2
+    return nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_networks_give_the_scores_of_the_module(seed):
+    torch.manual_seed(seed)
+    assert_same(Body(random_middle(np.random.default_rng(seed))))
+
+
+class Kim(nn.Module):
+    """The convolutional sentence classifier of Kim (2014): filters of several widths, the maximum of each."""
+
+    def __init__(self, dimension=5, filters=3, widths=(2, 3, 4), words=MANY):
+        super().__init__()
+        self.embedding = nn.Embedding(words, dimension, padding_idx=0)
+        self.convolutions = nn.ModuleList(nn.Conv1d(dimension, filters, width) for width in widths)
+        self.dropout = nn.Dropout(0.5)
+        self.end = nn.Linear(filters * len(widths), 2)
+
+    def forward(self, words):
+        x = self.embedding(words).transpose(1, 2)
+        found = [F.relu(layer(x)).max(dim=2).values for layer in self.convolutions]
+        return F.log_softmax(self.end(self.dropout(torch.cat(found, 1))), dim=1)
+
+
+SENTENCES = [
+    ("a warm and funny film that stays with you", 1),
+    ("funny clever and full of warm people", 1),
+    ("a clever story told with a warm heart", 1),
+    ("the actors are great and the story is clever", 1),
+    ("a dull film that never wakes up", 0),
+    ("dull people in a boring story", 0),
+    ("the story is boring and the jokes are stale", 0),
+    ("a stale film with boring actors", 0),
+]
+
+
+def test_a_trained_text_cnn_from_import_to_certificate(tmp_path):
+    words = ["<PAD>", "<UNK>", *sorted({word for text, _ in SENTENCES for word in text.split()})]
+    torch.manual_seed(1)
+    module = Kim(words=len(words))
+    rows = [[words.index(word) for word in text.split()] for text, _ in SENTENCES]
+    inputs = torch.tensor([(row + [0] * LENGTH)[:LENGTH] for row in rows])
+    classes = torch.tensor([label for _, label in SENTENCES])
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.02)
+    for _ in range(80):
+        optimizer.zero_grad()
+        F.nll_loss(module(inputs), classes).backward()
+        optimizer.step()
+    assert module.training
+    classifier = sf.from_torch(module, vocabulary=words, labels=LABELS, length=LENGTH)
+    assert module.training  # the caller's module stays as it was
+    assert classifier.predict("a warm and clever film").label == "yes"
+    assert classifier.predict("boring and dull").label == "no"
+    classifier.save(tmp_path / "model")
+    again = sf.load(tmp_path / "model")
+    assert again.digest == classifier.digest
+    assert again.meta["import"]["from"] == "the Kim module"
+    result = sf.explain(again, "a warm and clever film", perturbation=sf.KNNBox(k=3))
+    assert result.status == "optimal"
+    assert sf.check(result.certificate, classifier)
+
+
+# --- words ---
+
+
+class Summed(nn.Module):
+    """A bag of words, with whatever a function makes of the vectors."""
+
+    def __init__(self, function, rows=MANY):
+        super().__init__()
+        self.first = nn.Embedding(rows, 4)
+        self.second = nn.Embedding(rows, 3)
+        self.end = nn.Linear(7, 2)
+        self.function = function
+
+    def forward(self, words):
+        return self.end(self.function(self, words))
+
+
+def test_several_tables_of_the_same_words_stand_side_by_side():
+    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).max(1).values))
+    classifier = assert_same(module)
+    tables = [module.first.weight, module.second.weight]
+    assert np.array_equal(classifier.table, np.hstack([table.detach().numpy() for table in tables]))
+
+
+def test_one_table_used_twice_is_one_embedding():
+    both = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), F.relu(self.first(w))[..., :3]], 2).sum(1)))
+    assert assert_same(both).dimension == 4
+
+
+def test_masked_words_are_looked_up_as_masked():
+    def masked(self, words):
+        mask = (words != 0).unsqueeze(-1)
+        return torch.cat([(self.first(words) * mask), self.second(words).masked_fill(~mask, 0.25)], 2).sum(1)
+
+    classifier = assert_same(seeded(lambda: Summed(masked)))
+    assert np.array_equal(classifier.table[0], [0] * 4 + [0.25] * 3)
+
+
+def test_a_count_of_words_is_a_column_of_its_own():
+    def counted(self, words):
+        count = (words > 1).to(self.end.weight.dtype).sum(1, keepdim=True)
+        return torch.cat([self.first(words).sum(1), count, count * 2, 1 - count], 1)
+
+    assert assert_same(seeded(lambda: Summed(counted))).dimension == 5
+
+
+def test_a_mean_over_real_words_only_is_refused():
+    def masked_mean(self, words):
+        mask = (words != 0).unsqueeze(-1).float()
+        vectors = torch.cat([self.first(words) * mask, self.second(words) * mask], 2)
+        return vectors.sum(1) / mask.sum(1)
+
+    with pytest.raises(ModelError, match=r"div.* at the top .*multiplies or divides two values"):
+        imported(seeded(lambda: Summed(masked_mean)))
+
+
+def test_positions_may_have_vectors_too():
+    class Placed(Summed):
+        def __init__(self, function):
+            super().__init__(function)
+            self.places = nn.Embedding(LENGTH, 4)
+
+    def placed(self, words):
+        vectors = self.first(words) + self.places(torch.arange(words.shape[1]))
+        return torch.cat([vectors, self.second(words)], 2).amax(1)
+
+    assert_same(seeded(lambda: Placed(placed)))
+
+
+class Bag(nn.Module):
+    def __init__(self, mode, **more):
+        super().__init__()
+        self.bag = nn.EmbeddingBag(len(WORDS), 4, mode=mode, **more)
+        self.end = nn.Linear(4, 2)
+
+    def forward(self, words):
+        return self.end(self.bag(words))
+
+
+@pytest.mark.parametrize("mode", ["mean", "sum", "max"])
+def test_bags_of_words(mode):
+    assert_same(seeded(lambda: Bag(mode)))
+
+
+def test_a_bag_that_leaves_padding_out_is_refused():
+    with pytest.raises(ModelError, match=r"embedding_bag\S* at bag \(EmbeddingBag.*padding_idx leaves words out"):
+        imported(Bag("mean", padding_idx=0))
+
+
+def test_a_module_of_vectors_takes_an_embedding():
+    class Vectors(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Conv1d(5, 3, 3)
+            self.end = nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.end(F.relu(self.layer(x.transpose(1, 2))).amax(2))
+
+    module = seeded(Vectors).double()
+    table = np.random.default_rng(0).normal(size=(len(WORDS), 5))
+    classifier = imported(module, embedding=table)
+    rows = random_rows(classifier, 50, seed=2)
+    with torch.no_grad():
+        theirs = module(torch.as_tensor(table[rows])).numpy()
+    assert np.abs(scores_of(classifier, rows) - theirs).max() < 1e-9
+
+
+def test_vectors_that_are_shortened_when_looked_up_are_refused():
+    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1)))
+    module.first.max_norm = 1.0
+    with pytest.raises(ModelError, match=r"at first .Embedding.*max_norm shortens"):
+        imported(module)
+
+
+@pytest.mark.parametrize("words", [WORDS[:-1], [*WORDS, "one more"]])
+def test_a_vocabulary_that_does_not_fit_the_table_is_refused(words):
+    module = seeded(lambda: Bag("sum"))
+    with pytest.raises(ModelError, match=f"the table has 24 rows but the vocabulary has {len(words)} words"):
+        sf.from_torch(module, vocabulary=words, labels=LABELS, length=LENGTH)
+
+
+def test_a_vocabulary_may_be_a_mapping():
+    module = seeded(lambda: Bag("sum"))
+    numbers = {word: number for number, word in reversed(list(enumerate(WORDS)))}
+    assert sf.from_torch(module, numbers, LABELS, LENGTH).vocabulary == tuple(WORDS)
+    with pytest.raises(ModelError, match="without gaps"):
+        sf.from_torch(module, numbers | {"w0": 99}, LABELS, LENGTH)
+
+
+# --- ends ---
+
+
+class Ended(nn.Module):
+    def __init__(self, outputs, function):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Embedding(len(WORDS), 3), nn.Flatten(), nn.Linear(3 * LENGTH, outputs))
+        self.function = function
+
+    def forward(self, words):
+        return self.function(self.layers(words))
+
+
+@pytest.mark.parametrize("end", [lambda z: z, lambda z: z.softmax(1), lambda z: F.log_softmax(z, -1)])
+def test_a_last_softmax_is_left_away(end):
+    module = seeded(lambda: Ended(3, end)).double()
+    classifier = imported(module, labels=["a", "b", "c"])
+    rows = random_rows(classifier, 50, seed=1)
+    plain = answers(module.layers, rows, 3)
+    assert np.abs(scores_of(classifier, rows) - plain).max() < 1e-9
+    assert not classifier.network.curved
+
+
+@pytest.mark.parametrize("end", [lambda z: z, torch.sigmoid, lambda z: z.sigmoid()[:, 0], lambda z: z[:, 0]])
+def test_a_single_output_is_the_score_of_the_second_label(end):
+    module = seeded(lambda: Ended(1, end)).double()
+    classifier = imported(module)
+    rows = random_rows(classifier, 50, seed=1)
+    ours = scores_of(classifier, rows)
+    assert not ours[:, 0].any()
+    assert np.abs(ours[:, 1:] - answers(module.layers, rows, 1)).max() < 1e-9
+
+
+def test_a_softmax_over_one_output_is_no_order_of_labels():
+    """It is 1 whatever the text, and so says nothing; to leave it away would invent an answer."""
+    with pytest.raises(ModelError, match="lies between 0 and 1 on all texts"):
+        imported(seeded(lambda: Ended(1, lambda z: z.softmax(1))))
+
+
+@pytest.mark.parametrize("end", [lambda z: torch.sigmoid(z).clamp(0.01, 0.99), F.hardsigmoid])
+def test_a_probability_that_no_sigmoid_ends_is_refused(end):
+    """It turns at 1/2, a score turns at 0: taken as a score every text would get the second label."""
+    with pytest.raises(ModelError, match="lies between 0 and 1 on all texts"):
+        imported(seeded(lambda: Ended(1, end)))
+
+
+def test_a_softmax_over_the_wrong_axis_is_kept():
+    classifier = imported(seeded(lambda: Ended(2, lambda z: z.softmax(0))))
+    assert np.array_equal(scores_of(classifier, random_rows(classifier)), np.ones((64, 2)))
+
+
+@pytest.mark.parametrize(("outputs", "labels"), [(3, LABELS), (2, ["a", "b", "c"]), (1, ["a"])])
+def test_labels_must_fit_the_outputs(outputs, labels):
+    with pytest.raises(ModelError, match=f"There are {len(labels)} labels"):
+        imported(seeded(lambda: Ended(outputs, lambda z: z)), labels=labels)
+
+
+# --- refusals ---
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.embedding = nn.Embedding(len(WORDS), 4)
+        self.memory = kind(4, 3, batch_first=True)
+        self.end = nn.Linear(3, 2)
+
+    def forward(self, words):
+        return self.end(self.memory(self.embedding(words))[0][:, -1])
+
+
+def test_a_plain_recurrent_network_is_a_deep_one():
+    assert_same(seeded(lambda: Recurrent(nn.RNN)))
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_recurrent_layers_are_refused_by_name_and_place(kind):
+    with pytest.raises(ModelError) as refused:
+        imported(seeded(lambda: Recurrent(kind)))
+    assert f"at memory ({kind.__name__}, test_import_torch.py line" in str(refused.value)
+    assert "recurrent" in str(refused.value)
+    assert rules.KNOWN in str(refused.value)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ask = nn.Linear(WIDTH, 4)
+
+    def forward(self, x):
+        return F.softmax(self.ask(x) @ self.ask(x).transpose(1, 2), -1) @ x
+
+
+REFUSED = {
+    "layer norm": (
+        lambda: nn.LayerNorm(WIDTH),
+        r"layer_norm.*at middle \(LayerNorm, .*spread that depends on the text",
+    ),
+    "attention": (
+        Attention,
+        r"matmul.*at middle \(Attention, test_import_torch.py line \d+\).*both depend on the text",
+    ),
+    "multi-head attention": (lambda: nn.TransformerEncoderLayer(WIDTH, 2, 4, batch_first=True), "cannot be imported"),
+    "product": (lambda: Step(lambda x: x * x.roll(1, 1)), "middle .Step"),
+    "sort": (lambda: Step(lambda x: x.sort(1).values), "sort.*not among the operators that are known"),
+    "rounding": (lambda: Step(lambda x: x.to(torch.int32) * 1.0), "rounds"),
+    "dropout that is on": (lambda: Step(lambda x: F.dropout(x, 0.5)), "this dropout is on in eval mode too"),
+    "mish": (lambda: nn.Mish(), "mish.*not among the operators that are known"),
+    "almost silu": (lambda: Step(lambda x: x * torch.sigmoid(1.1 * x)), r"mul.*middle \(Step.*both depend"),
+    "almost gelu": (lambda: Step(lambda x: 0.5 * x * (1 + torch.erf(x))), r"erf.*middle \(Step.*not among"),
+    "silu up to 7": (lambda: Step(lambda x: x * torch.sigmoid(x.clamp(-7, 7))), r"mul.*middle \(Step.*both depend"),
+    "statistics of a batch": (lambda: Step(lambda x: F.batch_norm(x, None, None, training=True)), "cannot be imported"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_cannot_be_bounded_is_refused_by_name_and_place(name):
+    middle, reason = REFUSED[name]
+    with pytest.raises(ModelError, match=f"(?s){reason}"):
+        imported(seeded(lambda: Body(middle(), channels_first=False)))
+
+
+def test_a_way_that_depends_on_the_text_is_refused_with_its_line():
+    def forked(x):
+        return -x if x.sum() > 0 else x
+
+    with pytest.raises(ModelError, match=r"test_import_torch.py line \d+ .*must not depend on the values of a text"):
+        imported(seeded(lambda: Body(Step(forked))))
+
+
+def test_a_wrong_import_is_refused_with_the_largest_difference(monkeypatch):
+    """Here the importer is wrong on purpose: relu6 without its upper bound."""
+    from suffice.importers import torch as importer
+
+    for name in ("relu6", "hardtanh"):
+        monkeypatch.setitem(importer.RULES, name, lambda a: a.self.relu())
+    module = seeded(lambda: Body(nn.Sequential(Step(lambda x: 5 * x), nn.ReLU6())))
+    with pytest.raises(ModelError, match=r"disagrees with the Body module: the largest difference is \d\.\d+ of"):
+        imported(module)
+
+
+def test_a_module_that_answers_at_random_is_refused():
+    class Noisy(Bag):
+        def forward(self, words):
+            return super().forward(words) + torch.rand(1, 2)
+
+    with pytest.raises(ModelError, match=r"rand.* at the top .Noisy.*it is random"):
+        imported(Noisy("sum"))
+
+
+@pytest.mark.parametrize("given", [{"weight": 1}, 3])
+def test_what_is_no_module_is_refused(given):
+    with pytest.raises(ModelError, match=r"is no torch.nn.Module"):
+        imported(given)
+
+
+def test_half_precision_is_refused():
+    with pytest.raises(ModelError, match="half precision"):
+        imported(Bag("sum").half())
+
+
+def test_two_outputs_are_refused():
+    with pytest.raises(ModelError, match="1 inputs and 2 outputs"):
+        imported(seeded(lambda: Ended(2, lambda z: (z, z))))
+
+
+# --- files ---
+
+
+def test_an_exported_program_and_its_file(tmp_path):
+    module = seeded(Kim).eval()
+    words = torch.zeros(1, LENGTH, dtype=torch.long)
+    program = export(module, words)
+    torch.export.save(program, tmp_path / "model.pt2")
+    digests = {
+        imported(given).digest for given in (module, program, tmp_path / "model.pt2", str(tmp_path / "model.pt2"))
+    }
+    assert len(digests) == 1
+    assert imported(tmp_path / "model.pt2").meta["import"]["from"] == "model.pt2"
+
+
+def test_a_program_for_other_lengths_or_batches(tmp_path):
+    module = seeded(Kim).eval()
+    batch = torch.export.Dim("batch", max=64)
+    program = export(module, torch.zeros(4, LENGTH, dtype=torch.long), dynamic_shapes=({0: batch},))
+    assert imported(program).digest == imported(module).digest
+    with pytest.raises(ModelError, match=r"one text of shape \(1, 7\)"):
+        imported(program, length=7)
+    fixed = export(module, torch.zeros(4, LENGTH, dtype=torch.long))
+    with pytest.raises(ModelError, match=r"one text of shape \(1, 10\)"):
+        imported(fixed)
+
+
+def export(module, words, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch's own, about its own insides
+        return torch.export.export(module, (words,), **more)
+
+
+def test_weights_alone_and_pickles_are_refused_and_not_loaded(tmp_path):
+    module = seeded(lambda: Bag("sum"))
+    torch.save(module.state_dict(), tmp_path / "weights.pt")
+    with pytest.raises(ModelError, match=r"weights.pt holds weights only.*load_state_dict"):
+        imported(tmp_path / "weights.pt")
+    torch.save(Trap(tmp_path / "sprung"), tmp_path / "whole.pth")
+    with pytest.raises(ModelError, match=r"whole.pth is a pickle.*torch.export.save"):
+        imported(tmp_path / "whole.pth")
+    assert not (tmp_path / "sprung").exists()
+
+
+class Trap:
+    """What a hostile pickle does."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return type(self.path).touch, (self.path,)
+
+
+def test_a_trap_in_an_exported_file_is_not_sprung(tmp_path):
+    torch.export.save(export(seeded(Kim).eval(), torch.zeros(1, LENGTH, dtype=torch.long)), tmp_path / "good.pt2")
+    with zipfile.ZipFile(tmp_path / "good.pt2") as good, zipfile.ZipFile(tmp_path / "bad.pt2", "w") as bad:
+        for name in good.namelist():
+            bad.writestr(name, pickle.dumps(Trap(tmp_path / "sprung")) if name.endswith(".pt") else good.read(name))
+    with pytest.raises(ModelError, match=r"bad.pt2 .*pickled objects, which may run code"):
+        imported(tmp_path / "bad.pt2")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive"])
+def test_a_damaged_file_is_refused(tmp_path, content):
+    (tmp_path / "model.pt2").write_bytes(content)
+    with pytest.raises(ModelError, match=r"model.pt2 is no file of torch.export.save"):
+        imported(tmp_path / "model.pt2")
+    with pytest.raises(ModelError, match="There is no file"):
+        imported(tmp_path / "none.pt2")
