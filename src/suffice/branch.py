@@ -404,11 +404,13 @@ def _values(form: Form, rows: Floats) -> Floats:
 
 
 def _few_choices(node: _Node) -> bool:
-    """Few enough combinations of words that trying them beats splitting relus."""
+    """Few enough combinations of words, next to the relus that are open, that trying them beats splitting relus."""
     if not isinstance(node.inputs, Free) or node.inputs.allowed is None:
         return False
     counts = node.inputs.allowed[0][node.inputs.free[0]].sum(-1)
-    return float(np.log2(np.maximum(counts, 1)).sum()) <= 6
+    assert node.loss is not None
+    combinations = float(np.log2(np.maximum(counts, 1)).sum())
+    return combinations <= max(6.0, np.count_nonzero(node.loss) / 4)
 
 
 def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
