@@ -260,3 +260,21 @@ def test_a_smooth_classifier_is_saved_and_comes_back_the_same(tmp_path):
     assert again.predict(text_of(0, 5)) == classifier.predict(text_of(0, 5))
     curved = replace(again, network=Network(tuple(replace(step, curves=()) for step in again.network.steps)))
     assert curved.digest != again.digest
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_checkers_lines_are_at_least_as_close_as_the_provers(curve):
+    """Otherwise a proof that only just holds would be turned down."""
+    low, high = intervals(2)
+    middle = (low + high) / 2
+    below, floor, above, shift = provers(curve, low, high)
+    closer, higher, nearer, deeper = checkers(curve, low, high)
+    assert (closer * middle + higher >= below * middle + floor).all()
+    assert (nearer * middle + deeper <= above * middle + shift).all()
+
+
+def test_an_answer_whose_certificate_is_rejected_proves_nothing(monkeypatch):
+    monkeypatch.setattr(CHECK._Net, "holds", lambda self, leaves: np.zeros(len(leaves), dtype=bool))
+    result = sf.explain(smooth("tanh", 0), text_of(0, 5), perturbation=sf.Deletion())
+    assert (result.status, result.lower_bound, result.certificate) == ("unknown", 0.0, None)
+    assert "rejected" in result.meta

@@ -313,7 +313,7 @@ def _around(curve: Curve, low: Floats, high: Floats) -> Floats:
     """Lines around a smooth curve over [low, high]: slopes below and above, intercepts above and below."""
     z = low[..., None] + (high - low)[..., None] * (np.arange(33) / 32)
     value, far = curve.value(z), np.maximum(np.abs(low), np.abs(high))
-    cell, fuzz = (high - low) / 31.9 + FUZZ * far, FUZZ * (2 + 2 * far + 2 * np.abs(value).max(-1))
+    cell, fuzz = (high - low) / 31.99 + FUZZ * far, FUZZ * (2 + 2 * far + 2 * np.abs(value).max(-1))
     chord = (value[..., -1] - value[..., 0]) / np.where(high > low, high - low, 1.0)
     slopes = np.stack([0 * low, *np.moveaxis(curve.slope(z[..., ::4]), -1, 0), chord])
     gaps, doubt = (

@@ -396,15 +396,14 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
 
 
 def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
-    """The result, lowered if the independent checker rejects its certificate."""
+    """The result, lowered if the independent checker rejects its certificate: its words are a mere candidate then."""
     if result.certificate is None:
         return replace(result, meta={**result.meta, "checked": False})
     try:
         checked = check(result.certificate, classifier)
     except (Rejected, NotACertificate) as error:
-        return replace(
-            result, status="unknown", certificate=None, meta={**result.meta, "checked": False, "rejected": str(error)}
-        )
+        meta = {**result.meta, "checked": False, "rejected": str(error)}
+        return replace(result, status="unknown", lower_bound=0.0, certificate=None, meta=meta)
     return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind})
 
 
