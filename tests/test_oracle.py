@@ -60,6 +60,13 @@ def ask(case: Case, subproblems: int = 20_000) -> list[Verdict]:
     return BoundsOracle(case.problem).ask(case.free, Budget(PATIENCE.left, subproblems))
 
 
+def ask_blindly(case: Case, subproblems: int = 100) -> list[Verdict]:
+    """Branch and bound alone, not helped by a single attack: what can be refuted must come out as Unknown."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(branch.Branching, "_try", lambda *_: None)
+        return branch.decide(Form.of(case.problem), case.free, Budget(PATIENCE.left, subproblems))
+
+
 def complaints(case: Case, verdicts: Sequence[Verdict]) -> list[str]:
     """All that brute force has against the answers."""
     rng = np.random.default_rng(0)
@@ -86,6 +93,12 @@ def needless(case: Case, verdicts: Sequence[Verdict]) -> list[str]:
         for i, verdict in enumerate(verdicts)
         if isinstance(verdict, Unknown) and loose[i] <= FEW and not is_a_tie(case, i)
     ]
+
+
+@pytest.mark.parametrize(("network", "perturbation"), KINDS)
+def test_branch_and_bound_without_attacks_proves_nothing_false(network: str, perturbation: str) -> None:
+    cases = [make_case(network, perturbation, seed) for seed in range(5)]
+    assert [wrong for case in cases for wrong in complaints(case, ask_blindly(case))] == []
 
 
 # --- 10,000 cases ---
@@ -350,6 +363,7 @@ BUGS: dict[str, tuple[Any, str, str, str]] = {
     ),
     "hidden bounds are swapped": (bounds, "hidden", "= lower, upper\n", "= -upper, -lower\n"),
     "a split closes the wrong side": (bounds, "hidden", "signs[:, part] > 0", "signs[:, part] < 0"),
+    "a split cuts off too much": (bounds, "hidden", "np.maximum(lower, 0.0)", "np.maximum(lower, 1.0)"),
     "both branches of a split are one": (branch, "_split_unit", "= -1, 1", "= 1, 1"),
     "the support function is a maximum": (Free, "fall", "down -=", "down +="),
     "rounding is forgotten": (bounds, "margin_bound", "form.gamma *", "0.0 *"),
@@ -373,5 +387,5 @@ def test_a_planted_bug_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch) -> N
     cases = [make_case(network, kind, seed) for (network, kind), seed in itertools.product(KINDS, range(4))]
     uneven_problems = [uneven_problem(seed) for seed in range(60)]
     plant(monkeypatch, *BUGS[bug])
-    caught = any(complaints(case, ask(case, subproblems=100)) for case in cases)
+    caught = any(complaints(case, answer(case, subproblems=100)) for case in cases for answer in (ask_blindly, ask))
     assert caught or any(not bound_holds(problem) for problem in uneven_problems)

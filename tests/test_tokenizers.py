@@ -287,7 +287,9 @@ def test_a_list_of_words_goes_around_the_tokenizer():
     assert clf.read(["word1", "word2"]).tokens[:2] == ("word1", "word2")
 
 
-@pytest.mark.parametrize("how", ["words", kinds.Pattern(), wordpiece(), by_spaces], ids=["words", "pattern", "hugging-face", "function"])
+@pytest.mark.parametrize(
+    "how", ["words", kinds.Pattern(), wordpiece(), by_spaces], ids=["words", "pattern", "hugging-face", "function"]
+)
 def test_half_a_character_is_refused_before_any_tokenizer_sees_it(how):
     clf = replace(make_classifier(0), tokenizer=how)
     with pytest.raises(InputError, match="surrogate"):
