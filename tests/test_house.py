@@ -93,7 +93,8 @@ DATA = {"errors", "text", "network", "classifier"}
 BESIDE = {
     "check": DATA,  # shares nothing with the prover
     "render": DATA | {"explanation", "mistake", "answers", "findings", "flip", "verdict"},  # values in, strings out
-    "train": DATA,
+    "robust": {"errors"},
+    "train": DATA | {"robust"},
     "importers": DATA,
     "models": set(),
 }
