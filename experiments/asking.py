@@ -39,7 +39,7 @@ def known_swaps(plan: Plan, model: sf.Classifier) -> dict[str, list[str]]:
 
 def question(
     model: str,
-    set: str,  # noqa: A002
+    set: str,
     size: float,
     texts: int,
     seconds: float,

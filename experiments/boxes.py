@@ -10,7 +10,12 @@ from experiments.store import Job
 def longer(plan: Plan) -> list[Model]:
     """The same data at other lengths: where the texts are long enough for it to matter, FC and CNN."""
     lengths = [length for length in plan.lengths if length > plan.mid]
-    return [Model(plan.sets[-1], kind, length) for length in lengths for kind in ("fc", "cnn") if length <= 50 or kind == "fc"]
+    return [
+        Model(plan.sets[-1], kind, length)
+        for length in lengths
+        for kind in ("fc", "cnn")
+        if length <= 50 or kind == "fc"
+    ]
 
 
 def jobs(plan: Plan) -> list[Job]:

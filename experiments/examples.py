@@ -70,7 +70,13 @@ def run(plan: Plan, settings: Settings) -> dict[str, Any]:
         case "names":
             bias = sf.bias(model, text, _named(settings["place"]), perturbation=asked, seconds=plan.seconds)
             changed = [] if bias.witness is None else [bias.text.words[i].text for i in bias.witness.positions]
-            return {**row, "label": bias.label, "protected": list(bias.positions), "bias": bias.status, "changed": changed}
+            return {
+                **row,
+                "label": bias.label,
+                "protected": list(bias.positions),
+                "bias": bias.status,
+                "changed": changed,
+            }
         case _:
             result = sf.explain(model, text, perturbation=asked, seconds=plan.seconds)
             return {**row, **told(result, model)}
@@ -106,9 +112,10 @@ def told(result: sf.Explanation, model: sf.Classifier) -> dict[str, Any]:
     }
 
 
-def marked(text: str, positions: list[int], length: int) -> str:
-    """The sentence with the words that suffice in bold, and a bar where the model stops reading."""
-    words = [f"**{word}**" if place in positions else word for place, word in enumerate(text.split())]
-    if len(words) > length:
+def marked(text: str | list[str], positions: list[int], length: int | None = None) -> str:
+    """The text with the words that suffice in bold, and a bar where the model stops reading."""
+    given = text.split() if isinstance(text, str) else text
+    words = [f"**{word}**" if place in positions else word for place, word in enumerate(given)]
+    if length is not None and len(words) > length:
         words = [*words[:length], "∣", *words[length:]]
     return " ".join(words)

@@ -72,7 +72,9 @@ def answer(model: sf.Classifier, text: str, settings: Settings) -> Row:
 
 
 def repaired(model: sf.Classifier, text: str, given: Sequence[int], k: int, best: int, settings: Settings) -> Row:
-    found = sf.repair(model, text, list(given), perturbation=sf.KNNBox(k), seconds=settings["seconds"], self_check=False)
+    found = sf.repair(
+        model, text, list(given), perturbation=sf.KNNBox(k), seconds=settings["seconds"], self_check=False
+    )
     return {
         "given": len(given),
         "sufficed": found.sufficed,

@@ -32,7 +32,16 @@ def sparse(plan: Plan) -> list[Job]:
     """One row per text and setting, because each may take the whole limit."""
     models = [Model(plan.sets[0], kind, plan.mid).name for kind in ("fc", "cnn")]
     return [
-        Job("growth", {"sparse": on, "model": model, "k": plan.ks[1 % len(plan.ks)], "text": text, "seconds": plan.sparse_seconds})
+        Job(
+            "growth",
+            {
+                "sparse": on,
+                "model": model,
+                "k": plan.ks[1 % len(plan.ks)],
+                "text": text,
+                "seconds": plan.sparse_seconds,
+            },
+        )
         for model in models
         for text in range(plan.sparse_texts)
         for on in (True, False)
@@ -42,7 +51,10 @@ def sparse(plan: Plan) -> list[Job]:
 def every(plan: Plan) -> list[Job]:
     """All optimal explanations of each text, one row per model."""
     return [
-        Job("growth", {"every": model.name, "k": plan.ks[1 % len(plan.ks)], "texts": plan.texts, "seconds": plan.seconds})
+        Job(
+            "growth",
+            {"every": model.name, "k": plan.ks[1 % len(plan.ks)], "texts": plan.texts, "seconds": plan.seconds},
+        )
         for model in plan.pairs
         if model.data == plan.sets[0]
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import re
 from collections import Counter
 from functools import cache
@@ -29,19 +30,23 @@ def jobs(plan: Plan) -> list[Job]:
 
 @cache
 def names(data: Path) -> frozenset[str]:
-    """Words that reviews write with a capital inside sentences nearly always and that have no synonyms: a stand-in for a
-    list of names, which the data sets lack. Nationalities and titles are among them."""
+    """Words that reviews nearly always write with a capital inside sentences and that have no synonyms.
+
+    They stand in for a list of names, which the data sets lack; nationalities and titles are among them.
+    """
     capital, total = Counter[str](), Counter[str]()
     with gzip.open(data / SOURCES["imdb"].train[0], "rt", encoding="utf-8", newline="") as stream:
         for _, line in zip(range(REVIEWS), stream, strict=False):
             found = WORD.findall(line)
-            for before, word in zip(found, found[1:], strict=False):
+            for before, word in itertools.pairwise(found):
                 if before.isalpha() and before != "br" and word.isalpha() and not word.isupper():
                     total[word.lower()] += 1
                     capital[word.lower()] += word[0].isupper()
     ordinary = {word for word, others in synonyms(data).items() if others}
     return frozenset(
-        word for word, n in total.items() if n >= 4 and capital[word] >= 0.95 * n and len(word) > 2 and word not in ordinary
+        word
+        for word, n in total.items()
+        if n >= 4 and capital[word] >= 0.95 * n and len(word) > 2 and word not in ordinary
     )
 
 

@@ -20,25 +20,36 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from experiments import training
+from experiments import balls, beyond, boxes, examples, explainers, growth, naming, report, training
 from experiments.plan import Plan, small
 from experiments.store import Job, Settings, Store
 
-ITEMS: dict[str, ModuleType] = {"training": training}
+ITEMS: dict[str, ModuleType] = {  # in the order in which they are computed; every one needs the models of the first
+    "training": training,
+    "balls": balls,
+    "boxes": boxes,
+    "examples": examples,
+    "beyond": beyond,
+    "explainers": explainers,
+    "naming": naming,
+    "growth": growth,
+}
 
 
 def main(given: list[str] | None = None) -> int:
     args = parse(given)
     plan = (small if args.small else Plan)(Path(args.data), Path(args.out))
-    done = compute(plan, args.only or list(ITEMS), args.workers)
-    print(f"{done} rows computed", file=sys.stderr)
+    done = compute(plan, ["training", *args.only] if args.only else list(ITEMS), args.workers)
+    path = Path(args.report or (plan.out / "RESULTS.md" if args.small else "experiments/RESULTS.md"))
+    report.write(plan, Store(plan.out / "rows"), path)
+    print(f"{done} rows computed; the report is {path}", file=sys.stderr)
     return 0
 
 
 def compute(plan: Plan, items: list[str], workers: int) -> int:
     """Every row that is missing, models first; how many that were."""
     store, started, count = Store(plan.out / "rows"), time.monotonic(), 0
-    for item in items:
+    for item in dict.fromkeys(items):
         missing = [job for job in ITEMS[item].jobs(plan) if not store.has(job)]
         for place, (job, result) in enumerate(results(plan, missing, workers), 1):
             store.add(job, result)
@@ -73,6 +84,7 @@ def parse(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", default="experiments/out", help="rows, models, examples (default %(default)s)")
     parser.add_argument("--only", nargs="+", choices=ITEMS, metavar="ITEM", help=f"some of: {', '.join(ITEMS)}")
     parser.add_argument("--small", action="store_true", help="few texts, tiny models")
+    parser.add_argument("--report", help="the report (default experiments/RESULTS.md; OUT/RESULTS.md with --small)")
     parser.add_argument("--workers", type=int, default=2, help="processes; 0: this one (default %(default)s)")
     return parser.parse_args(given)
 
