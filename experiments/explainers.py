@@ -104,7 +104,7 @@ def anchors(model: sf.Classifier, text: str, settings: Settings) -> Named:
         return scores(model, texts).argmax(-1)
 
     explainer = AnchorText(spacy.blank("en"), list(model.labels), use_unk_distribution=True)
-    found = explainer.explain_instance(text, labels, threshold=THRESHOLD, coverage_samples=settings["samples"])
+    found = explainer.explain_instance(text, labels, threshold=THRESHOLD)
     read = model.read(text)
     held = adapters.from_anchor(found, read, model.predict(read).label, model.labels)
     return (lambda size: held), float(found.precision())

@@ -91,23 +91,23 @@ class Plan:
     ks: tuple[int, ...] = (8, 10, 15, 25, 30)
     texts: int = 40
     seconds: float = 10.0
-    slow_texts: int = 12  # for the published algorithms
-    slow_seconds: float = 10.0
-    sparse_texts: int = 4
+    slow_texts: int = 8  # for the published algorithms
+    slow_seconds: float = 5.0
+    sparse_texts: int = 3
     sparse_seconds: float = 120.0
     growth_eps: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
     explainer_texts: int = 40
     explainer_samples: int = 500
     explainer_seconds: float = 20.0  # for one anchor
-    bias_texts: int = 100
+    bias_texts: int = 50
     robust: tuple[str, ...] = ("", "knn:1", "knn:2", "knn:3", "knn:5", "knn:10", "knn:20")
     robust_seeds: tuple[int, ...] = (1, 2, 3)
-    robust_texts: int = 100
+    robust_texts: int = 50
 
     @property
     def mid(self) -> int:
         """The input length of most experiments."""
-        return 25 if 25 in self.lengths else self.lengths[-1]
+        return 25 if 25 in self.lengths else self.lengths[0]
 
     @property
     def pairs(self) -> list[Model]:
@@ -122,26 +122,26 @@ def small(data: Path, out: Path) -> Plan:
         out,
         small=True,
         sets=("sst", "twitter"),
-        lengths=(9, 16),
+        lengths=(9, 12),
         depths=(3, 4),
-        epochs=2,
+        epochs=8,
         words=2_000,
         eps=(0.05,),
-        ks=(5,),
-        texts=4,
-        seconds=5.0,
-        slow_texts=2,
-        slow_seconds=2.0,
+        ks=(2,),
+        texts=2,
+        seconds=1.0,
+        slow_texts=1,
+        slow_seconds=1.0,
         sparse_texts=1,
-        sparse_seconds=2.0,
+        sparse_seconds=1.0,
         growth_eps=(0.05, 0.2),
-        explainer_texts=2,
+        explainer_texts=1,
         explainer_samples=50,
         explainer_seconds=2.0,
-        bias_texts=3,
+        bias_texts=2,
         robust=("", "knn:2"),
         robust_seeds=(1,),
-        robust_texts=4,
+        robust_texts=2,
     )
 
 
