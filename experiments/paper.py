@@ -39,7 +39,7 @@ ITEMS: dict[str, ModuleType] = {  # in the order in which they are computed; eve
 def main(given: list[str] | None = None) -> int:
     args = parse(given)
     plan = (small if args.small else Plan)(Path(args.data), Path(args.out))
-    done = compute(plan, ["training", *args.only] if args.only else list(ITEMS), args.workers)
+    done = compute(plan, args.only or list(ITEMS), args.workers)
     path = Path(args.report or (plan.out / "RESULTS.md" if args.small else "experiments/RESULTS.md"))
     report.write(plan, Store(plan.out / "rows"), path)
     print(f"{done} rows computed; the report is {path}", file=sys.stderr)
@@ -47,16 +47,23 @@ def main(given: list[str] | None = None) -> int:
 
 
 def compute(plan: Plan, items: list[str], workers: int) -> int:
-    """Every row that is missing, models first; how many that were."""
+    """Every row that is missing, models first (all, or those that the items need); how many that were."""
     store, started, count = Store(plan.out / "rows"), time.monotonic(), 0
-    for item in dict.fromkeys(items):
-        missing = [job for job in ITEMS[item].jobs(plan) if not store.has(job)]
+    wanted = {item: ITEMS[item].jobs(plan) for item in items}
+    for item, jobs in {"training": needed(plan, wanted), **wanted}.items():
+        missing = [job for job in jobs if not store.has(job)]
         for place, (job, result) in enumerate(results(plan, missing, workers), 1):
             store.add(job, result)
             count += 1
             taken = time.monotonic() - started
             print(f"{taken:6.0f} s  {item} {place}/{len(missing)}  {job.key}", file=sys.stderr, flush=True)
     return count
+
+
+def needed(plan: Plan, wanted: dict[str, list[Job]]) -> list[Job]:
+    """The models that the jobs ask about."""
+    names = {job.settings.get("model", job.settings.get("every")) for jobs in wanted.values() for job in jobs}
+    return [training.job(plan, model) for model in training.models(plan) if model.name in names]
 
 
 def results(plan: Plan, jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict[str, Any]]]:
