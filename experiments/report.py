@@ -49,11 +49,12 @@ class Report:
 
 def write(plan: Plan, store: Store, path: Path) -> None:
     """Fill the template, and mark the paper's texts in a file that stays in the run's folder."""
-    from experiments import tables
+    from experiments import summary, tables  # these build on the class above
 
     path.parent.mkdir(parents=True, exist_ok=True)
     report = Report(plan, store, path.parent / "figures")
     pieces = {name: piece(report) for name, piece in tables.PIECES.items()}
-    text = TEMPLATE.read_text(encoding="utf-8").format(plan=plan, **pieces, machines=report.listed())
+    pieces |= {"in_short": summary.in_short(report), "machines": report.listed()}
+    text = TEMPLATE.read_text(encoding="utf-8").format(plan=plan, **pieces)
     path.write_text(text, encoding="utf-8", newline="\n")
     (plan.out / "examples.md").write_text(tables.marked_samples(report), encoding="utf-8", newline="\n")

@@ -489,6 +489,4 @@ PIECES: dict[str, Callable[[Report], str]] = {
     "robust_model": lambda report: training.robust_models(report.plan)[0].name,
     "robust_seeds": lambda report: str(len(report.plan.robust_seeds)),
     "checks": checks,
-    "in_short": lambda report: "TODO",
-    "differences": lambda report: "TODO",
 }

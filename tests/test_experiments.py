@@ -191,4 +191,4 @@ def test_every_piece_of_the_template_is_made() -> None:
     names = {
         name.split(".")[0] for _, name, _, _ in string.Formatter().parse(report.TEMPLATE.read_text("utf-8")) if name
     }
-    assert names == {*tables.PIECES, "plan", "machines"}
+    assert names == {*tables.PIECES, "plan", "machines", "in_short"}
