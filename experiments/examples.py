@@ -6,6 +6,7 @@ from typing import Any
 
 import suffice as sf
 from experiments import asking
+from experiments.explainers import ks
 from experiments.plan import Model, Plan, classifier
 from experiments.store import Job, Settings
 
@@ -34,22 +35,22 @@ LONG = (
     "is a little slow and one of the jokes is repeated too often , the ending is so warm and so honest that we talked "
     "about it all the way home and decided to watch it again next week with our parents and all of our friends"
 )
-ALL = "the plot is thin and the jokes are bad , but the cast is great"
+ALL = "the plot is thin but the cast is great"
 
 
 def jobs(plan: Plan) -> list[Job]:
-    k = plan.ks[1 % len(plan.ks)]
+    few, many = ks(plan)[0], ks(plan)[-1]
     first = [Model(plan.sets[0], kind, plan.mid).name for kind in ("fc", "cnn")]
     groups = {"good": GOOD, "negation": NEGATION, "names": NAMES}
     found = [
-        {"kind": kind, "place": place, "model": model, "k": k}
+        {"kind": kind, "place": place, "model": model, "k": few if kind == "names" else plan.example_k}
         for kind, sentences in groups.items()
         for place in range(len(sentences))
         for model in first
     ]
     lengths = [length for length in plan.lengths if length >= plan.mid]
-    found += [{"kind": "long", "place": 0, "model": Model(plan.sets[-1], "fc", n).name, "k": k} for n in lengths]
-    found += [{"kind": kind, "place": 0, "model": model, "k": 2 * k} for kind in ("all", "without") for model in first]
+    found += [{"kind": "long", "place": 0, "model": Model(plan.sets[-1], "fc", n).name, "k": few} for n in lengths]
+    found += [{"kind": kind, "place": 0, "model": model, "k": many} for kind in ("all", "without") for model in first]
     return [Job("examples", {**settings, "sentence": sentence(settings)}) for settings in found]
 
 

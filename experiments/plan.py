@@ -100,6 +100,7 @@ class Plan:
     explainer_samples: int = 500
     explainer_seconds: float = 20.0  # for one anchor
     bias_texts: int = 50
+    example_k: int = 100  # for our own sentences: short ones, which few nearest words do not shake
     robust: tuple[str, ...] = ("", "knn:1", "knn:2", "knn:3", "knn:5", "knn:10", "knn:20")
     robust_seeds: tuple[int, ...] = (1, 2, 3)
     robust_texts: int = 50
@@ -139,6 +140,7 @@ def small(data: Path, out: Path) -> Plan:
         explainer_samples=50,
         explainer_seconds=2.0,
         bias_texts=2,
+        example_k=3,
         robust=("", "knn:2"),
         robust_seeds=(1,),
         robust_texts=2,

@@ -34,7 +34,7 @@ def words(row: Row) -> str:
 
 
 def typical_k(plan: Plan) -> int:
-    return int(examples.jobs(plan)[0].settings["k"])
+    return explainers.ks(plan)[0]
 
 
 # --- 1: training ---
@@ -161,8 +161,8 @@ def own(kind: str) -> Callable[[Report], str]:
             s = row["settings"]
             length = classifier(report.plan.out, s["model"]).length
             text = examples.marked(s["sentence"], row["positions"], length)
-            rows.append((row, [s["model"], row["label"], f"{len(row['positions'])} ({row['status']})", text]))
-        return report.table(["model", "answer", "words", "sentence"], rows)
+            rows.append((row, [s["model"], s["k"], row["label"], row["status"], len(row["positions"]), text]))
+        return report.table(["model", "k", "answer", "status", "words", "sentence"], rows)
 
     return table
 
