@@ -15,7 +15,13 @@ def jobs(plan: Plan) -> list[Job]:
     found += [(model, "feature", k) for model in plan.pairs if model.data != LONG for k in plan.ks]
     found += [(model, "feature", k) for model in longer(plan)[-1:] for k in ks(plan)]
     order = sorted(
-        found, key=lambda asked: (asked[0].data, asked[0].length, asked[0].kind == "cnn", asked[1] == "feature")
+        found,
+        key=lambda asked: (
+            plan.sets.index(asked[0].data),
+            asked[0].length,
+            asked[0].kind == "cnn",
+            asked[1] == "feature",
+        ),
     )
     return [
         Job("boxes", asking.question(model.name, "box", k, plan.texts, plan.seconds, padding=padding))

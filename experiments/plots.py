@@ -12,12 +12,13 @@ COLOURS = ("#1b6ca8", "#d1495b", "#2e933c", "#edae49", "#6a4c93", "#30323d")
 
 
 def lines(path: Path, found: Mapping[str, Line], x: str, y: str, title: str, log: bool = False) -> None:
-    """One line per name; CNNs are dashed so that pairs can be told apart without colour."""
+    """One line per name; the CNN and the FC of a pair share a colour, and the CNN is dashed."""
     figure, axes = _figure()
-    for place, (name, points) in enumerate(found.items()):
-        dashed = "cnn" in name
-        colour = COLOURS[place // 2 % len(COLOURS)]
-        axes.plot(*zip(*points, strict=True), "--" if dashed else "-", color=colour, marker="o", ms=4, label=name)
+    pairs = list(dict.fromkeys(name.replace("cnn", "fc") for name in found))
+    for name, points in found.items():
+        colour = COLOURS[pairs.index(name.replace("cnn", "fc")) % len(COLOURS)]
+        style = "--" if "cnn" in name else "-"
+        axes.plot(*zip(*points, strict=True), style, color=colour, marker="o", ms=4, label=name)
     if log:
         axes.set_xscale("log")
         ticks = sorted({point for points in found.values() for point, _ in points})
@@ -51,6 +52,6 @@ def _finish(figure: Any, axes: Any, path: Path, x: str, y: str, title: str) -> N
     axes.set_title(title, fontsize=10, loc="left")
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110, metadata={"Software": None})
