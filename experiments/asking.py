@@ -152,4 +152,6 @@ def shares(row: Row) -> tuple[float, float, float]:
 
 
 def solved(row: Row) -> int:
-    return sum(status == "optimal" for status in row["status"])
+    """How many answers are proved optimal; one whose certificate is rejected is not (`sf.explain` calls it unknown)."""
+    pairs = zip(row["status"], row["check"], strict=True)
+    return sum(status == "optimal" and said != "rejected" for status, said in pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments import asking
 from experiments.explainers import ks
-from experiments.plan import Plan
+from experiments.plan import Model, Plan
 from experiments.store import Job
 from experiments.training import robust_models, trec
 
@@ -32,10 +32,19 @@ def classes(plan: Plan) -> list[Job]:
 
 def robust(plan: Plan) -> list[Job]:
     return [
-        Job("beyond", asking.question(model.name, "box", k, plan.robust_texts, plan.seconds, of="tests"))
+        robust_job(plan, model, kind, size)
         for model in robust_models(plan)
-        for k in ks(plan)
+        for kind, size in robust_sets(plan).values()
     ]
+
+
+def robust_job(plan: Plan, model: Model, kind: str, size: int) -> Job:
+    return Job("beyond", asking.question(model.name, kind, size, plan.robust_texts, plan.seconds, of="tests"))
+
+
+def robust_sets(plan: Plan) -> dict[str, tuple[str, int]]:
+    """What words may become: near words, which each model has its own, and synonyms, which are the same for all."""
+    return {**{f"k = {k}": ("box", k) for k in ks(plan)}, "synonyms": ("swaps", 0)}
 
 
 run = asking.run

@@ -7,7 +7,7 @@ from statistics import mean, median
 
 import numpy as np
 
-from experiments import asking, boxes, explainers
+from experiments import asking, beyond, boxes, explainers
 from experiments.report import MISSING, Report
 from experiments.tables import ACCURACY, all_checks, grid, percent, trades
 
@@ -54,15 +54,15 @@ def said_of_explainers(report: Report) -> Iterator[str]:
 
 def said_of_robust(report: Report) -> Iterator[str]:
     """The longest step along the curve that costs at most one point of accuracy."""
-    for k in explainers.ks(report.plan):
-        mine = {t["name"]: t for t in trades(report) if t["k"] == k}
+    for group in beyond.robust_sets(report.plan):
+        mine = {t["name"]: t for t in trades(report) if t["set"] == group}
         plain = mine.get("ordinary")
         near = [t for t in mine.values() if plain is not None and t["accuracy"] >= plain["accuracy"] - 0.01]
         if plain is not None and plain["words"]:
             best = min(near, key=lambda t: float(t["words"]))
             shorter = percent(1 - best["words"] / plain["words"])
             yield (
-                f"Robust training, k = {k}: at most one point of accuracy lost ({plain['accuracy']:.3f} to "
+                f"Robust training, {group}: at most one point of accuracy lost ({plain['accuracy']:.3f} to "
                 f"{best['accuracy']:.3f}, {best['name']}) makes explanations {shorter} "
                 f"shorter ({plain['words']:.2f} to {best['words']:.2f} words)."
             )

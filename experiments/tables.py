@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments import asking, balls, beyond, boxes, examples, explainers, growth, naming, plots, training
-from experiments.plan import Model, Plan, classifier, gold, samples
+from experiments.plan import Plan, classifier, gold, samples
 from experiments.report import MISSING, Report
 from experiments.store import Job, Row
 
@@ -343,15 +343,17 @@ def trec_accuracy(report: Report) -> str:
 
 
 def trades(report: Report) -> Iterator[dict[str, Any]]:
-    """For each k and each way of training the means over the seeds."""
+    """For each set and each way of training the means over the seeds."""
     plan = report.plan
-    for k in explainers.ks(plan):
+    for name, (kind, size) in beyond.robust_sets(plan).items():
         for robust in plan.robust:
             models = [model for model in training.robust_models(plan) if model.robust == robust]
-            pairs = [(report.store.get(training.job(plan, m)), report.store.get(traded(plan, m, k))) for m in models]
+            jobs = [(training.job(plan, model), beyond.robust_job(plan, model, kind, size)) for model in models]
+            pairs = [(report.store.get(made), report.store.get(asked)) for made, asked in jobs]
             both = [(made, asked) for made, asked in pairs if made is not None and asked is not None]
             if both:
-                yield {"k": k, "name": robust or "ordinary", **trade([m for m, _ in both], [a for _, a in both])}
+                found = trade([made for made, _ in both], [asked for _, asked in both])
+                yield {"set": name, "name": robust or "ordinary", **found}
 
 
 def trade(made: Sequence[Row], asked: Sequence[Row]) -> dict[str, Any]:
@@ -367,23 +369,19 @@ def trade(made: Sequence[Row], asked: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def traded(plan: Plan, model: Model, k: int) -> Job:
-    return next(job for job in beyond.robust(plan) if job.settings["model"] == model.name and job.settings["size"] == k)
-
-
 def robust_table(report: Report) -> str:
     rows = []
     for t in trades(report):
-        cells = [t["name"], t["k"], t["models"], f"{t['accuracy']:.4f}", f"{t['spread']:.4f}", shown(t["words"])]
+        cells = [t["set"], t["name"], t["models"], f"{t['accuracy']:.4f}", f"{t['spread']:.4f}", shown(t["words"])]
         rows.append((t["row"], [*cells, percent(t["empty"]), t["optimal"]]))
-    head = ["training", "k", "models", "accuracy", "± (half range)", "mean words", "empty", "optimal"]
+    head = ["set", "training", "models", "accuracy", "± (half range)", "mean words", "empty", "optimal"]
     return report.table(head, rows)
 
 
 def robust_figure(report: Report) -> str:
     found: dict[str, list[tuple[str, float, float, float]]] = {}
     for t in trades(report):
-        found.setdefault(f"k = {t['k']}", []).append((t["name"], t["words"], t["accuracy"], t["spread"]))
+        found.setdefault(t["set"], []).append((t["name"], t["words"], t["accuracy"], t["spread"]))
     if not found:
         return MISSING
     title = "Robust training: shorter explanations against accuracy"
@@ -394,12 +392,12 @@ def robust_figure(report: Report) -> str:
 def robust_said(report: Report) -> str:
     """In words: what each way of training gains and loses beside the ordinary one."""
     lines = []
-    for k in explainers.ks(report.plan):
-        mine = {t["name"]: t for t in trades(report) if t["k"] == k}
+    for group in beyond.robust_sets(report.plan):
+        mine = {t["name"]: t for t in trades(report) if t["set"] == group}
         plain = mine.pop("ordinary", None)
         for name, t in mine.items() if plain is not None and plain["words"] else ():
             shorter, lost = 1 - t["words"] / plain["words"], plain["accuracy"] - t["accuracy"]
-            lines.append(f"- k = {k}, {name}: explanations {percent(shorter)} shorter, accuracy {-lost:+.4f}.")
+            lines.append(f"- {group}, {name}: explanations {percent(shorter)} shorter, accuracy {-lost:+.4f}.")
     return "\n".join(lines) or MISSING
 
 

@@ -155,9 +155,11 @@ def test_only_what_was_asked_for_is_told(tmp_path: Path, data: Path) -> None:
 
 def test_shares_and_lengths_of_a_row() -> None:
     row = {"positions": [[], [0, 1], [1]], "features": [2, 2, 2], "status": ["optimal", "sufficient", "optimal"]}
+    row["check"] = ["cheapest", "cheapest", "cheapest"]
     assert asking.lengths(row) == [0, 2, 1]
     assert asking.shares(row) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
     assert asking.solved(row) == 2
+    assert asking.solved({**row, "check": ["cheapest", "cheapest", "rejected"]}) == 1
 
 
 def test_the_full_run_has_the_sizes_of_the_paper() -> None:
