@@ -24,9 +24,12 @@ def ks(plan: Plan) -> list[int]:
 
 
 def jobs(plan: Plan) -> list[Job]:
+    """Each explainer, and anchors again with padding as a feature, as in the paper."""
+    asked: list[dict[str, Any]] = [{"explainer": explainer} for explainer in EXPLAINERS]
+    asked.append({"explainer": "anchors", "padding": "feature"})
     return [
-        Job("explainers", {"model": model.name, "explainer": explainer, "ks": ks(plan), **limits(plan)})
-        for explainer in EXPLAINERS
+        Job("explainers", {"model": model.name, **which, "ks": ks(plan), **limits(plan)})
+        for which in asked
         for model in plan.pairs
         if model.data in plan.sets[:2]
     ]
@@ -50,6 +53,10 @@ def run(plan: Plan, settings: Settings) -> Row:
     }
 
 
+def how(settings: Settings) -> dict[str, Any]:
+    return {"seconds": settings["seconds"], "padding": settings.get("padding", "fixed")}
+
+
 def seen(model: sf.Classifier, text: str) -> str:
     """The words that the model reads, one space between: explainers may then name no word that it does not see."""
     read = model.read(text)
@@ -58,7 +65,7 @@ def seen(model: sf.Classifier, text: str) -> str:
 
 def answer(model: sf.Classifier, text: str, settings: Settings) -> Row:
     """What the explainer names, and for each k whether it suffices and what it lacks."""
-    best = {k: sf.explain(model, text, perturbation=sf.KNNBox(k), seconds=settings["seconds"]) for k in settings["ks"]}
+    best = {k: sf.explain(model, text, perturbation=sf.KNNBox(k), **how(settings)) for k in settings["ks"]}
     sizes = {k: max(1, len(found.positions)) for k, found in best.items()}
     started = time.perf_counter()
     try:
@@ -72,9 +79,7 @@ def answer(model: sf.Classifier, text: str, settings: Settings) -> Row:
 
 
 def repaired(model: sf.Classifier, text: str, given: Sequence[int], k: int, best: int, settings: Settings) -> Row:
-    found = sf.repair(
-        model, text, list(given), perturbation=sf.KNNBox(k), seconds=settings["seconds"], self_check=False
-    )
+    found = sf.repair(model, text, list(given), perturbation=sf.KNNBox(k), **how(settings), self_check=False)
     return {
         "given": len(given),
         "sufficed": found.sufficed,

@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments import asking, beyond, boxes, explainers
 from experiments.report import MISSING, Report
+from experiments.store import Row
 from experiments.tables import ACCURACY, all_checks, grid, percent, trades
 
 
@@ -41,8 +42,8 @@ def said_of_answers(report: Report) -> Iterator[str]:
 
 def said_of_explainers(report: Report) -> Iterator[str]:
     for k in explainers.ks(report.plan):
-        for name in explainers.EXPLAINERS:
-            rows = [row for row in report.rows(explainers.jobs(report.plan)) if row["settings"]["explainer"] == name]
+        for name in (*explainers.EXPLAINERS, "anchors, padding as a feature"):
+            rows = [row for row in report.rows(explainers.jobs(report.plan)) if told(row) == name]
             given = [a["repairs"][str(k)] for row in rows for a in row["answers"] if "repairs" in a]
             needed = [bool(repair["sufficed"]) for repair in given if repair["best"] > 0]
             if needed:
@@ -50,6 +51,11 @@ def said_of_explainers(report: Report) -> Iterator[str]:
                     f"{name}, k = {k}: of {len(needed)} answers where a word is needed at all, "
                     f"{percent(mean(needed))} name words that are enough."
                 )
+
+
+def told(row: Row) -> str:
+    settings = row["settings"]
+    return str(settings["explainer"]) + (", padding as a feature" if settings.get("padding") == "feature" else "")
 
 
 def said_of_robust(report: Report) -> Iterator[str]:

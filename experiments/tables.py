@@ -174,8 +174,19 @@ def explainers_table(report: Report) -> str:
     rows = []
     for row in report.rows(explainers.jobs(report.plan)):
         s = row["settings"]
-        rows += [(row, [s["explainer"], s["model"], k, *explained(row["answers"], str(k))]) for k in s["ks"]]
-    head = ["explainer", "model", "k", "texts", "precision", "words", "robust", "robust where a word is needed"]
+        about = [s["explainer"], s["model"], s.get("padding", "fixed")]
+        rows += [(row, [*about, k, *explained(row["answers"], str(k))]) for k in s["ks"]]
+    head = [
+        "explainer",
+        "model",
+        "padding",
+        "k",
+        "texts",
+        "precision",
+        "words",
+        "robust",
+        "robust where a word is needed",
+    ]
     return report.table([*head, "added", "cheapest of all", "median s"], rows)
 
 
