@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import suffice as sf
-from experiments.plan import Plan, classifier, samples, synonyms
+from experiments.plan import Plan, classifier, samples, synonyms, tests
 from experiments.store import Row, Settings
 
 SEED = 0
@@ -80,8 +80,6 @@ def texts_of(plan: Plan, settings: Settings, model: sf.Classifier) -> Sequence[s
 
 def long_tests(plan: Plan, data: str, model: sf.Classifier, count: int) -> list[str]:
     """Test texts with at least half as many words as the model reads."""
-    from experiments.plan import tests
-
     found = (text for text, _ in tests(plan.data, data) if len(model.read(text).words) * 2 >= model.length)
     return [text for text, _ in zip(found, range(count), strict=False)]
 

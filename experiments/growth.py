@@ -7,7 +7,7 @@ from typing import Any
 
 import suffice as sf
 from experiments import asking
-from experiments.plan import Model, Plan, classifier
+from experiments.plan import Model, Plan, classifier, samples
 from experiments.store import Job, Settings
 from suffice.hitting import hitting_sets
 from suffice.oracles import make_oracle
@@ -90,7 +90,7 @@ def run_sparse(plan: Plan, settings: Settings) -> dict[str, Any]:
 def run_every(plan: Plan, settings: Settings) -> dict[str, Any]:
     """How many optimal explanations each text has."""
     model = classifier(plan.out, settings["every"])
-    texts = asking.samples(plan.data, settings["every"].split("-")[0])[: settings["texts"]]
+    texts = samples(plan.data, settings["every"].split("-")[0])[: settings["texts"]]
     counts, accepted = [], 0
     for text in texts:
         found = sf.explain_all(

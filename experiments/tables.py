@@ -406,7 +406,9 @@ def robust_said(report: Report) -> str:
     for group in beyond.robust_sets(report.plan):
         mine = {t["name"]: t for t in trades(report) if t["set"] == group}
         plain = mine.pop("ordinary", None)
-        for name, t in mine.items() if plain is not None and plain["words"] else ():
+        if plain is None or not plain["words"]:
+            continue
+        for name, t in mine.items():
             shorter, lost = 1 - t["words"] / plain["words"], plain["accuracy"] - t["accuracy"]
             lines.append(f"- {group}, {name}: explanations {percent(shorter)} shorter, accuracy {-lost:+.4f}.")
     return "\n".join(lines) or MISSING
