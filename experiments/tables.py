@@ -77,6 +77,8 @@ def ranges(report: Report) -> str:
             f"- {data}: {min(mine):.3f} to {max(mine):.3f}; of {len(mine)} models {len(mine) - above - below} are in "
             f"the paper's range, {above} above it and {below} below."
         )
+    lacking = sum(report.store.get(job) is None for job in training.jobs(report.plan))
+    lines += [f"- {lacking} of {len(training.jobs(report.plan))} models were not yet trained."] if lacking else []
     return "\n".join(lines) or MISSING
 
 
