@@ -435,6 +435,15 @@ def checks(report: Report) -> str:
     return "\n".join(lines)
 
 
+def rejected(report: Report) -> str:
+    """Which answers have a certificate that was rejected: a fault of the prover's, to be looked into."""
+    plan, found = report.plan, []
+    for row in report.rows([*balls.jobs(plan), *boxes.jobs(plan), *growth.balls(plan), *beyond.jobs(plan)]):
+        s, places = row["settings"], [place for place, said in enumerate(row["check"]) if said == "rejected"]
+        found += [f"{s['model']}, {s['set']} {s['size']:g}, text {place} of the {s['of']}" for place in places]
+    return f"Rejected: {'; '.join(found)}." if found else "None was rejected."
+
+
 def all_checks(report: Report) -> Iterator[tuple[str, str]]:
     """What the checker said of every answer."""
     plan = report.plan
@@ -502,4 +511,5 @@ PIECES: dict[str, Callable[[Report], str]] = {
     "robust_model": lambda report: training.robust_models(report.plan)[0].name,
     "robust_seeds": lambda report: str(len(report.plan.robust_seeds)),
     "checks": checks,
+    "rejected": rejected,
 }
