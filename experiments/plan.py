@@ -91,8 +91,8 @@ class Plan:
     ks: tuple[int, ...] = (8, 10, 15, 25, 30)
     texts: int = 40
     seconds: float = 10.0
-    slow_texts: int = 8  # for the published algorithms
-    slow_seconds: float = 5.0
+    slow_texts: int = 16  # for the published algorithms
+    slow_seconds: float = 8.0
     sparse_texts: int = 3
     sparse_seconds: float = 120.0
     growth_eps: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
