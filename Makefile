@@ -1,9 +1,10 @@
 # `make demo` and `make test` set up everything they need inside .venv; nothing else has to be installed.
 PYTHON ?= python3
 BIN := .venv/bin
+DATA ?= ../shared/data
 DEMO ?= a warm and funny film , if a little too long
 
-.PHONY: demo test check lint build clean browser
+.PHONY: demo test check lint build clean browser paper
 
 demo: .venv/.core
 	@$(BIN)/suffice explain "$(DEMO)" --model sst-fc25 --knn-box 25
@@ -23,6 +24,10 @@ lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Every table and figure of the paper and more, into experiments/RESULTS.md; a run that was stopped resumes.
+paper: .venv/.dev
+	$(BIN)/python -m experiments.paper --data $(DATA)
 
 build: .venv/.dev
 	$(BIN)/python -m build

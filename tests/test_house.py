@@ -102,7 +102,8 @@ DATA = {"errors", "curves", "step", "graph", "text", "tokenizers", "network", "c
 BESIDE = {
     "check": DATA | {"certificate"},  # shares nothing with the prover
     "render": DATA | {"explanation", "mistake", "answers", "findings", "flip", "verdict"},  # values in, strings out
-    "train": DATA,
+    "robust": {"errors"},
+    "train": DATA | {"robust"},
     "importers": DATA,
     "models": set(),
 }

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import suffice as sf
+from suffice import robust as robustly
 from suffice.classifier import load
 from suffice.cli import main
 from suffice.errors import InputError, MissingExtra
@@ -184,11 +186,102 @@ def test_unusable_rows_are_refused(rows: list[Row], labels: tuple[str, ...], mes
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"kind": "rnn"}, {"length": 0}, {"hidden": (0,)}, {"drop": 1.0}, {"noise": -1.0}, {"kind": "cnn", "length": 13}],
+    [
+        {"kind": "rnn"},
+        {"length": 0},
+        {"hidden": (0,)},
+        {"drop": 1.0},
+        {"noise": -1.0},
+        {"kind": "cnn", "length": 13},
+        {"robust": "x"},
+    ],
 )
 def test_an_impossible_recipe_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):
         Recipe(**wrong)  # type: ignore[arg-type]
+
+
+# --- robust training ---
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "size"), [("0.05", "eps", 0.05), ("eps:2", "eps", 2.0), ("knn:10", "knn", 10.0)]
+)
+def test_what_robust_takes(given: str, kind: str, size: float) -> None:
+    assert robustly.parse(given) == robustly.Robust(kind, size)
+
+
+@pytest.mark.parametrize(
+    "given", ["zero", "eps:", "0", "-1", "knn:0", "knn:2.5", "knn", "ball:3", "eps:inf", "eps:nan"]
+)
+def test_what_robust_does_not_take(given: str) -> None:
+    with pytest.raises(InputError, match="knn:10"):
+        Recipe(robust=given)
+
+
+def random_body(kind: str) -> tuple[torch.nn.Sequential, tuple[int, ...]]:
+    nn = torch.nn
+    if kind == "fc":
+        return nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3)), (6,)
+    return nn.Sequential(nn.Conv2d(2, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(12, 3)), (2, 3, 3)
+
+
+@pytest.mark.parametrize("kind", ["fc", "cnn"])
+def test_no_point_of_a_box_gives_a_rival_more_than_the_bounds_say(kind: str) -> None:
+    torch.manual_seed(3)
+    body, shape = random_body(kind)
+    center, radius = torch.randn(1, *shape), 0.3 * torch.rand(1, *shape)
+    with torch.no_grad():
+        box = robustly.through(torch, list(body)[:-1], robustly.Interval(center, radius))
+        points = center + radius * (2 * torch.rand(2000, *shape) - 1)
+        scores = body(points)
+        for right in range(3):
+            most = robustly.leads(body[-1], box, torch.tensor([right]))[0]
+            seen = (scores - scores[:, [right]]).max(0).values
+            assert (seen <= most + 1e-5).all()
+            assert most[right] == 0
+            assert (most < seen + 5).all()  # and they are not simply infinite
+
+
+def test_a_box_without_a_radius_has_the_scores_of_its_centre() -> None:
+    body, shape = random_body("fc")
+    point = torch.randn(4, *shape)
+    box = robustly.through(torch, list(body)[:-1], robustly.Interval(point, torch.zeros_like(point)))
+    found = robustly.leads(body[-1], box, torch.tensor([0, 1, 2, 0]))
+    scores = body(point)
+    assert torch.allclose(found, scores - scores.gather(1, torch.tensor([[0], [1], [2], [0]])), atol=1e-6)
+
+
+def test_the_boxes_in_training_are_those_of_the_explanations(trained: Trained) -> None:
+    classifier = trained.classifier
+    table = torch.from_numpy(classifier.table)
+    boxes = robustly.spread(torch, table, robustly.Robust("knn", 3))
+    text = classifier.read("the sunny day was awful")
+    region = sf.KNNBox(3).around(classifier, text)
+    rows = list(text.indices[:5])
+    assert np.allclose(region.lower[:5], classifier.table[rows] - boxes.down[rows].numpy())
+    assert np.allclose(region.upper[:5], classifier.table[rows] + boxes.up[rows].numpy())
+
+
+def test_robust_training_needs_fewer_words_and_still_learns(weather: Data) -> None:
+    def words(robust: str) -> tuple[float, int]:
+        found = train(weather, Recipe(length=9, dimension=3, hidden=(8,), epochs=40, robust=robust))
+        texts = [row.text for row in weather.tests["test"][:20]]
+        held = [sf.explain(found.classifier, text, perturbation=sf.EpsilonBall(0.3)).positions for text in texts]
+        return found.accuracies["test"], sum(map(len, held))
+
+    (plain, many), (robust, few) = words(""), words("0.2")
+    assert plain > 0.9
+    assert robust > 0.9
+    assert few < many / 2
+
+
+def test_a_robust_model_is_not_chosen_before_the_boxes_have_grown() -> None:
+    assert robustly.ramp(0.0) == 0
+    assert robustly.ramp(robustly.RAMP / 2) == 0.5
+    assert robustly.ramp(1.0) == 1
+    assert not robustly.settled(robustly.RAMP)
+    assert robustly.settled(1.0)
 
 
 # --- the command ---
@@ -206,7 +299,9 @@ def test_the_command_saves_a_model_with_a_card_that_repeats_it(
     monkeypatch.chdir(tmp_path)
     write(Path("rows.csv"), made_up(300))
     write(Path("held.csv.gz"), made_up(50, seed=1))
-    options = "--length 9 --dimension 2 --hidden 4 --epochs 2 --no-shift --labels bad,good --test held.csv.gz"
+    options = (
+        "--length 9 --dimension 2 --hidden 4 --epochs 2 --no-shift --robust knn:2 --labels bad,good --test held.csv.gz"
+    )
     assert command("rows.csv", *options.split(), "--out", "model") == 0
     printed = capsys.readouterr().out
     assert printed.startswith("train ")

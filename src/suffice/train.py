@@ -2,7 +2,8 @@
 
 Four things make a network with its own weights for every position learn from little text. The embedding
 starts from a bag of words, learned first, and from other texts too where they are given; every text is set at
-a random place of the window; words are hidden at random behind <UNK>; and embedded points are shaken. The
+a random place of the window; words are hidden at random behind <UNK>; and embedded points are shaken. With
+`robust` the worst case over boxes around the words is learned as well (see robust.py). The
 weights kept are a moving average, after the epoch that is best on dev. No text of dev or test is trained on.
 """
 
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
+from suffice import robust as robustly
 from suffice import text as texts
 from suffice.classifier import Classifier
 from suffice.errors import InputError, MissingExtra
@@ -56,8 +58,10 @@ class Recipe:
     noise: float = 0.3
     shift: bool = True
     words: int = 20_000
+    robust: str = ""
 
     def __post_init__(self) -> None:
+        robustly.parse(self.robust)  # refuses what it cannot read
         if self.kind not in ("fc", "cnn"):
             raise InputError(f"The kind {self.kind!r} is unknown: use fc or cnn.")
         counts = (
@@ -350,10 +354,12 @@ def _fit(
     best, reached = average, -1.0
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
     paces = _paces(rate, epochs * math.ceil(len(train[0]) / _batch(len(train[0]))))
-    for _ in range(epochs):
-        _epoch(torch, optimizer, model, average, train, recipe, paces)
+    robust = robustly.parse(recipe.robust) if isinstance(model.body, torch.nn.Sequential) else None  # not the bag
+    for epoch in range(1, epochs + 1):
+        _epoch(torch, optimizer, model, average, train, recipe, paces, robust)
         accuracy = average.accuracy(torch, *dev)
-        if accuracy > reached:
+        early = robust is not None and epoch < epochs and not robustly.settled(epoch / epochs)
+        if accuracy > reached and not early:
             best, reached = copy.deepcopy(average), accuracy
         on_epoch(accuracy)
     return best
@@ -364,11 +370,20 @@ def _batch(rows: int) -> int:
     return min(256, max(32, rows // 200))
 
 
-def _paces(rate: float, steps: int) -> Iterator[tuple[float, float]]:
-    """For every step the rate, up within a tenth of the steps and then down to zero, and the average's inertia."""
+class _Pace(NamedTuple):
+    """The rate of a step, the average's inertia, and how far training has come."""
+
+    rate: float
+    inertia: float
+    progress: float
+
+
+def _paces(rate: float, steps: int) -> Iterator[_Pace]:
+    """For every step its pace: the rate goes up within a tenth of the steps and then down to zero."""
     warm = min(200, steps // 10 + 1)
     for step in range(steps):
-        yield rate * min(1, (step + 1) / warm) * (1 - step / steps), min(INERTIA, (step + 1) / (step + 10))
+        slower = rate * min(1, (step + 1) / warm) * (1 - step / steps)
+        yield _Pace(slower, min(INERTIA, (step + 1) / (step + 10)), step / steps)
 
 
 def _epoch(
@@ -378,19 +393,26 @@ def _epoch(
     average: _Model,
     train: tuple[Tensor, Tensor],
     recipe: Recipe,
-    paces: Iterator[tuple[float, float]],
+    paces: Iterator[_Pace],
+    robust: robustly.Robust | None,
 ) -> None:
     """Once over the training rows in random order, the average following."""
     numbers, classes = train
+    boxes = None if robust is None else robustly.spread(torch, model.table, robust)
     for rows in torch.randperm(len(numbers)).split(_batch(len(numbers))):
-        optimizer.param_groups[0]["lr"], inertia = next(paces)
+        pace = next(paces)
+        optimizer.param_groups[0]["lr"] = pace.rate
         seen = _hide(torch, numbers[rows], recipe.drop)
         seen = _shift(torch, seen) if recipe.shift else seen
         loss = torch.nn.functional.cross_entropy(model.scores(seen, recipe.noise), classes[rows])
+        if boxes is not None:
+            scale = robustly.ramp(pace.progress)
+            worst = robustly.worst_loss(torch, model, seen, classes[rows], boxes, scale)
+            loss = (1 - robustly.SHARE * scale) * loss + robustly.SHARE * scale * worst
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        _follow(torch, average, model, inertia)
+        _follow(torch, average, model, pace.inertia)
 
 
 def _hide(torch: Any, numbers: Tensor, share: float) -> Tensor:
@@ -511,6 +533,13 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--no-shift", dest="shift", action="store_false", help="texts always start at the first position")
     add("--words", type=int, default=plain.words, help="most words in the vocabulary (default %(default)s)")
+    add(
+        "--robust",
+        default=plain.robust,
+        metavar="EPS|knn:K",
+        help="also learn the worst case over boxes of radius EPS around the words, or around the K nearest words: "
+        "explanations get shorter, at some accuracy",
+    )
     add("--more", metavar="FILE", help="more rows with these labels, of which only the words are learned")
     add("--dev", metavar="FILE", help="rows to choose the epoch by (default: a tenth of DATA)")
     add(
@@ -589,7 +618,7 @@ def shape(classifier: Classifier, recipe: Recipe) -> str:
     return f"{rows}×{columns} grid, {recipe.filters} filters {recipe.window}×{recipe.window}, dense {sizes}"
 
 
-def _weights(classifier: Classifier, recipe: Recipe) -> int:
+def weights(classifier: Classifier, recipe: Recipe) -> int:
     """Weights and biases that were trained, the embedding not counted."""
     shared = recipe.filters * (recipe.dimension * recipe.window**2 + 1)
     steps = classifier.network.steps[recipe.kind == "cnn" :]
@@ -606,7 +635,7 @@ def model_card(trained: Trained, recipe: Recipe, args: argparse.Namespace) -> st
         labels=", ".join(classifier.labels),
         length=recipe.length,
         layers=shape(classifier, recipe),
-        weights=_weights(classifier, recipe),
+        weights=weights(classifier, recipe),
         relus=classifier.network.relus,
         dimension=recipe.dimension,
         words=len(classifier.vocabulary),
