@@ -23,11 +23,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import make_classifier, make_text
 from scipy import sparse
 from scipy.optimize import linprog, minimize
 
 import suffice as sf
-from suffice import perturb
+from suffice import perturb, verbs
+from suffice.bounds import Form
 from suffice.check import Checked, check
 from suffice.classifier import Classifier
 from suffice.errors import NotACertificate, Rejected, SufficeError
@@ -1216,3 +1218,17 @@ def test_the_checker_imports_nothing_of_the_prover():
 
 def test_the_checker_is_one_module_of_at_most_500_lines():
     assert len(Path(CHECK.__file__).read_text(encoding="utf-8").splitlines()) <= 500
+
+
+@pytest.mark.parametrize("perturbation", [sf.KNNBox(3), sf.KNNHull(2), sf.EpsilonBall(0.3), sf.Deletion()])
+def test_the_checker_and_the_prover_start_from_the_same_intervals(perturbation):
+    """Where they do not, a unit can be stable for one and not for the other, and a sound proof be rejected."""
+    for seed in range(6):
+        classifier = make_classifier(seed, length=6, hidden=(5, 4), classes=3)
+        question = verbs.ask(classifier, make_text(seed, 4), perturbation, None, (), (), "fixed")  # some padding
+        form, features = Form.of(question.problem), question.problem.features
+        assert not features.all()
+        region = CHECK._Region(perturbation.to_dict(), classifier, list(question.text.tokens), features)
+        known = CHECK._Net(classifier.network.steps, 0, region).known
+        for (least, most), (_, _, low, high) in zip(form.reach, known[:-1], strict=True):
+            np.testing.assert_allclose(np.array([least, most]), np.array([low, high]), rtol=1e-6, atol=1e-6)

@@ -45,7 +45,8 @@ class Form:
 
     `size[k]` bounds |W_k| |h| + |b_k| over everything free, which is what rounding errors are measured by (at smooth
     curves times their steepness, plus their values, since lines around them have such slopes and intercepts);
-    `reach[k]` bounds the pre-activations of step k over everything free.
+    `reach[k]` bounds the pre-activations of step k over everything free. Both hold for questions about features only,
+    which `about` makes sure of.
     """
 
     problem: Problem
@@ -66,12 +67,17 @@ class Form:
             last.bias[problem.label] - last.bias[rivals],
             np.zeros(len(rivals), dtype=bool),
         )
-        sizes, reach, top = _magnitudes(hidden, _bounding_box(problem.region))
+        sizes, reach, top = _magnitudes(hidden, _bounding_box(problem))
         largest = np.abs(weight[problem.label]) + np.abs(weight[rivals])
         constant = np.abs(last.bias[problem.label]) + np.abs(last.bias[rivals])
         terms = max(sum(step.weight.shape) for step in problem.network.steps) + 32
         gamma = 8 * terms * ROUND
         return Form(problem, tuple(hidden), rows, sizes, largest @ top + constant + TINY, reach, gamma)
+
+    def about(self, moved: Bools) -> None:
+        """Refuse a question in which words move (n, length) that are no features: bounds do not hold there."""
+        if (moved & ~self.problem.features).any():
+            raise ValueError("only features can be free")
 
     @cached_property
     def finite(self) -> bool:
@@ -109,7 +115,14 @@ class Form:
         return sum(len(step.bias) for step in self.steps)
 
 
-def _bounding_box(region: Region) -> Interval:
+def _bounding_box(problem: Problem) -> Interval:
+    """The smallest box around everything that can be asked about: words that are no features stay where they are."""
+    lower, upper = _sides(problem.region)
+    features = problem.features[:, None]
+    return np.where(features, lower, problem.center), np.where(features, upper, problem.center)
+
+
+def _sides(region: Region) -> Interval:
     match region:
         case Box(lower=lower, upper=upper):
             return lower, upper

@@ -112,6 +112,7 @@ class _Question:
 
 def decide(form: Form, free: Bools, budget: Budget) -> list[Verdict]:
     """Do the words that are not free suffice? A verdict for each row of `free` (n, length)."""
+    form.about(free)
     inputs = _choosable(Free(form.problem.region, free), form)
     rivals = [list(range(len(form.problem.rivals)))] * len(free)
     answers = Branching(form, inputs, rivals, 1.0, budget).run()
@@ -122,6 +123,7 @@ def decide_restorations(
     form: Form, inputs: Restored, rivals: Ints, budget: Budget
 ) -> list[Proved | Restorable | Unknown]:
     """Does every affordable restoration leave the rival ahead? Proved, a set that does not, or Unknown."""
+    form.about((inputs.start != inputs.center).any(-1))
     answers = Branching(form, inputs, [[int(j)] for j in rivals], -1.0, budget).run()
     return [answer for answer in answers if not isinstance(answer, Refuted)]
 
@@ -130,6 +132,7 @@ def decide_flips(
     form: Form, opened: Bools, cost: Floats, limit: float, rivals: Sequence[int], budget: Budget
 ) -> Verdict:
     """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how."""
+    form.about(opened)
     nobody = np.zeros((1, len(opened)), dtype=bool)
     inputs = Freed(form.problem.region, nobody, opened[None], cost, np.array([float(limit)]))
     answer = Branching(form, inputs, [list(rivals)], 1.0, budget).run()[0]

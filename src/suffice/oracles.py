@@ -40,6 +40,7 @@ class BoundsOracle:
 
     def ask_cheaply(self, free: Bools, optimised: bool = False, restarts: int = 0) -> list[Verdict]:
         """Attacks and one backward pass, with optimised slopes if asked: Unknown is a usual answer here."""
+        self.form.about(free)
         answers: list[Verdict] = []
         for start in range(0, len(free), BULK):
             answers += self._bulk(free[start : start + BULK], optimised, restarts)
