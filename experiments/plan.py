@@ -8,9 +8,12 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import suffice as sf
+from suffice.train import Recipe
 
+NOISE = Recipe().noise  # how much ordinary training shakes the embedded words
 DEPTH = 3  # layers with weights of an ordinary model, the embedding not counted
 
 
@@ -45,6 +48,19 @@ SOURCES = {
 }
 
 
+class Training(NamedTuple):
+    """A way of training: what `suffice train` is given as --robust and as --noise."""
+
+    robust: str = ""
+    noise: float = NOISE
+
+    @property
+    def name(self) -> str:
+        parts = [self.robust] if self.robust else []
+        parts += [f"noise {self.noise:g}"] if self.noise != NOISE else []
+        return ", ".join(parts) or "ordinary"
+
+
 @dataclass(frozen=True)
 class Model:
     """A classifier that the run trains; its name says all that is not the default."""
@@ -54,13 +70,15 @@ class Model:
     length: int = 25
     layers: int = DEPTH
     robust: str = ""
+    noise: float = NOISE
     seed: int = 1
 
     @property
     def name(self) -> str:
         parts = [f"{self.data}-{self.kind}{self.length}"]
         parts += [f"{self.layers}layers"] if self.layers != DEPTH else []
-        parts += [self.robust.replace(":", "")] if self.robust else []
+        parts += [self.robust.replace(":", "", 1).replace(":", "-")] if self.robust else []
+        parts += [f"noise{self.noise:g}"] if self.noise != NOISE else []
         parts += [f"seed{self.seed}"] if self.seed != 1 else []
         return "-".join(parts)
 
@@ -101,8 +119,19 @@ class Plan:
     explainer_seconds: float = 20.0  # for one anchor
     bias_texts: int = 50
     example_k: int = 100  # for our own sentences: short ones, which few nearest words do not shake
-    robust: tuple[str, ...] = ("", "knn:1", "knn:2", "knn:3", "knn:5", "knn:10", "knn:20")
-    robust_seeds: tuple[int, ...] = (1, 2, 3)
+    robust: tuple[Training, ...] = (
+        Training(),
+        Training(noise=0.6),
+        Training(noise=0.9),
+        Training("knn:10"),
+        Training("knn:2", 0.6),
+        Training("knn:10:0.05", 0.6),
+        Training("knn:10", 0.6),
+        Training("knn:10:0.5", 0.6),
+        Training("knn:20:0.5", 0.6),
+    )
+    robust_data: tuple[str, ...] = ("sst", "trec")
+    robust_seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     robust_texts: int = 50
 
     @property
@@ -141,7 +170,8 @@ def small(data: Path, out: Path) -> Plan:
         explainer_seconds=2.0,
         bias_texts=2,
         example_k=3,
-        robust=("", "knn:2"),
+        robust=(Training(), Training("knn:2:0.5")),
+        robust_data=("sst",),
         robust_seeds=(1,),
         robust_texts=2,
     )

@@ -27,15 +27,14 @@ def lines(path: Path, found: Mapping[str, Line], x: str, y: str, title: str, log
     _finish(figure, axes, path, x, y, title)
 
 
-def trade_off(path: Path, found: Mapping[str, Sequence[tuple[str, float, float, float]]], title: str) -> None:
-    """Accuracy against length: a point per way of training (name, length, accuracy, spread of accuracy)."""
+def trade_off(path: Path, found: Mapping[str, Sequence[tuple[str, float, float]]], title: str) -> None:
+    """Accuracy against length: a point per way of training (name, length, accuracy), shortest to longest."""
     figure, axes = _figure()
-    widest = max(found, key=lambda name: max(length for _, length, _, _ in found[name]))
+    widest = max(found, key=lambda name: max(length for _, length, _ in found[name]))
     for place, (name, points) in enumerate(found.items()):
-        colour = COLOURS[place]
-        _, across, up, spread = zip(*points, strict=True)
-        axes.errorbar(across, up, spread, color=colour, marker="o", ms=4, capsize=2, lw=1.2, label=name)
-        for label, length, accuracy, _ in points if name == widest else ():  # the others are at the same heights
+        colour, ranked = COLOURS[place], sorted(points, key=lambda point: point[1])
+        axes.plot([p[1] for p in ranked], [p[2] for p in ranked], color=colour, marker="o", ms=4, lw=1.2, label=name)
+        for label, length, accuracy in points if name == widest else ():  # the others are at the same heights
             axes.annotate(label, (length, accuracy), (5, -11), textcoords="offset points", fontsize=7.5, color=colour)
     _finish(figure, axes, path, "mean words of the explanation", "accuracy on test", title)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from statistics import mean, median
+from typing import Any
 
 import numpy as np
 
-from experiments import asking, beyond, boxes, explainers
+from experiments import asking, boxes, explainers
 from experiments.report import MISSING, Report
 from experiments.store import Row
 from experiments.tables import ACCURACY, all_checks, grid, percent, trades
@@ -59,19 +61,24 @@ def told(row: Row) -> str:
 
 
 def said_of_robust(report: Report) -> Iterator[str]:
-    """The longest step along the curve that costs at most one point of accuracy."""
-    for group in beyond.robust_sets(report.plan):
-        mine = {t["name"]: t for t in trades(report) if t["set"] == group}
-        plain = mine.get("ordinary")
-        near = [t for t in mine.values() if plain is not None and t["accuracy"] >= plain["accuracy"] - 0.01]
-        if plain is not None and plain["words"]:
-            best = min(near, key=lambda t: float(t["words"]))
-            shorter = percent(1 - best["words"] / plain["words"])
-            yield (
-                f"Robust training, {group}: at most one point of accuracy lost ({plain['accuracy']:.3f} to "
-                f"{best['accuracy']:.3f}, {best['name']}) makes explanations {shorter} "
-                f"shorter ({plain['words']:.2f} to {best['words']:.2f} words)."
-            )
+    """For each curve its shortest explanations at no loss of accuracy, and at a loss of at most one point."""
+    groups = list(dict.fromkeys((t["data"], t["set"]) for t in trades(report)))
+    for data, name in groups:
+        mine = [t for t in trades(report) if (t["data"], t["set"]) == (data, name) and not math.isnan(t["shorter"])]
+        steps = [shortest(mine, loss) for loss in (0.0, 0.01)]
+        found = "; ".join(dict.fromkeys(gain(t) for t in steps if t is not None and t["shorter"] > 0))
+        yield f"Robust training, {data}, {name}: {found or 'nothing shorter for a point of accuracy or less'}."
+
+
+def shortest(mine: list[dict[str, Any]], loss: float) -> dict[str, Any] | None:
+    return min((t for t in mine if t["change"] >= -loss), key=lambda t: float(t["words"]), default=None)
+
+
+def gain(t: dict[str, Any]) -> str:
+    return (
+        f"{t['name']} {percent(t['shorter'])} shorter ({t['words']:.2f} words) at {t['accuracy']:.4f} "
+        f"({t['change']:+.4f} ± {t['error']:.4f})"
+    )
 
 
 def said_of_certificates(report: Report) -> Iterator[str]:

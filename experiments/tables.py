@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import mean, median
+from itertools import product
+from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
 
 from experiments import asking, balls, beyond, boxes, examples, explainers, growth, naming, plots, training
-from experiments.plan import Plan, classifier, gold, samples
+from experiments.plan import NOISE, Model, Plan, Training, classifier, gold, samples
 from experiments.report import MISSING, Report
-from experiments.store import Job, Row
+from experiments.store import Job, Row, Settings
 
 ACCURACY = {"sst": (0.82, 0.89), "twitter": (0.77, 0.81), "imdb": (0.69, 0.81)}  # the paper's ranges
 SECONDS = {"msa": {0.01: "8", 0.05: "176", 0.1: "2,540"}, "hs": {0.01: "64", 0.05: "340", 0.1: "3,563"}}  # the paper's
@@ -44,13 +46,18 @@ def grid(report: Report) -> list[Row]:
     """The rows of the ordinary models, by data set, kind, depth and length."""
     plan = report.plan
     found = [row for row in report.rows(training.jobs(plan)) if row["settings"]["data"] in plan.sets]
-    plain = [row for row in found if not row["settings"]["robust"] and row["settings"]["seed"] == 1]
+    plain = [row for row in found if not altered(row["settings"])]
 
     def order(row: Row) -> tuple[Any, ...]:
         s = row["settings"]
         return plan.sets.index(s["data"]), s["kind"] == "cnn", s["layers"], s["length"]
 
     return sorted(plain, key=order)
+
+
+def altered(settings: Settings) -> bool:
+    """Whether a model is one of those that only the trade-off is about."""
+    return (settings["robust"], settings["noise"], settings["seed"]) != ("", NOISE, 1)
 
 
 def training_table(report: Report) -> str:
@@ -356,64 +363,75 @@ def trec_accuracy(report: Report) -> str:
 
 
 def trades(report: Report) -> Iterator[dict[str, Any]]:
-    """For each set and each way of training the means over the seeds."""
-    plan = report.plan
-    for name, (kind, size) in beyond.robust_sets(plan).items():
-        for robust in plan.robust:
-            models = [model for model in training.robust_models(plan) if model.robust == robust]
-            jobs = [(training.job(plan, model), beyond.robust_job(plan, model, kind, size)) for model in models]
-            pairs = [(report.store.get(made), report.store.get(asked)) for made, asked in jobs]
-            both = [(made, asked) for made, asked in pairs if made is not None and asked is not None]
-            if both:
-                found = trade([made for made, _ in both], [asked for _, asked in both])
-                yield {"set": name, "name": robust or "ordinary", **found}
+    """For each data set, set and way of training the means over the seeds, beside ordinary training."""
+    for data, name in product(report.plan.robust_data, beyond.robust_sets(report.plan)):
+        found = {way: both for way in report.plan.robust if (both := answered(report, data, name, way))}
+        for way, both in found.items():
+            yield {"data": data, "set": name, "name": way.name, **trade(both, found.get(Training(), {}))}
 
 
-def trade(made: Sequence[Row], asked: Sequence[Row]) -> dict[str, Any]:
-    scores = [row["accuracy"] for row in made]
+def answered(report: Report, data: str, name: str, way: Training) -> dict[int, tuple[Row, Row]]:
+    """By seed the rows of a model and of its answers, where both are there."""
+    plan, (kind, size) = report.plan, beyond.robust_sets(report.plan)[name]
+    models = [m for m in training.robust_models(plan) if (m.data, m.robust, m.noise) == (data, *way)]
+    jobs = {m.seed: (training.job(plan, m), beyond.robust_job(plan, m, kind, size)) for m in models}
+    pairs = {seed: (report.store.get(made), report.store.get(asked)) for seed, (made, asked) in jobs.items()}
+    return {seed: (made, asked) for seed, (made, asked) in pairs.items() if made and asked}
+
+
+def trade(both: dict[int, tuple[Row, Row]], plain: dict[int, tuple[Row, Row]]) -> dict[str, Any]:
+    """Means over the seeds; changes are those of the same seed, with the standard error of their mean."""
+    asked = [row for _, row in both.values()]
+    changes = [both[seed][0]["accuracy"] - plain[seed][0]["accuracy"] for seed in both if seed in plain]
     return {
         "row": asked[0],
-        "models": len(made),
-        "accuracy": mean(scores),
-        "spread": (max(scores) - min(scores)) / 2,
-        "words": mean(mean(asking.lengths(row)) for row in asked),
+        "models": len(both),
+        "accuracy": mean(made["accuracy"] for made, _ in both.values()),
+        "change": mean(changes) if changes else math.nan,
+        "error": stdev(changes) / math.sqrt(len(changes)) if len(changes) > 1 else math.nan,
+        "words": mean_words(both),
+        "shorter": 1 - mean_words(both) / mean_words(plain) if plain and mean_words(plain) else math.nan,
         "empty": mean(asking.shares(row)[0] for row in asked),
         "optimal": f"{sum(asking.solved(row) for row in asked)} of {sum(len(row['time']) for row in asked)}",
     }
 
 
+def ordinary(plan: Plan) -> list[Model]:
+    """The first ordinary model of each data set of the trade-off."""
+    models = [m for m in training.robust_models(plan) if (m.robust, m.noise) == Training()]
+    return [model for model in models if model.seed == plan.robust_seeds[0]]
+
+
+def mean_words(both: dict[int, tuple[Row, Row]]) -> float:
+    return mean(mean(asking.lengths(row)) for _, row in both.values())
+
+
 def robust_table(report: Report) -> str:
     rows = []
     for t in trades(report):
-        cells = [t["set"], t["name"], t["models"], f"{t['accuracy']:.4f}", f"{t['spread']:.4f}", shown(t["words"])]
-        rows.append((t["row"], [*cells, percent(t["empty"]), t["optimal"]]))
-    head = ["set", "training", "models", "accuracy", "± (half range)", "mean words", "empty", "optimal"]
+        cells = [t["data"], t["set"], t["name"], t["models"], f"{t['accuracy']:.4f}"]
+        changed = [f"{t['change']:+.4f} ± {t['error']:.4f}", shown(t["words"]), percent(t["shorter"])]
+        gained = ["", shown(t["words"]), ""] if t["name"] == "ordinary" else changed
+        rows.append((t["row"], [*cells, *gained, percent(t["empty"]), t["optimal"]]))
+    head = ["data", "set", "training", "models", "accuracy", "change", "mean words", "shorter", "empty", "optimal"]
     return report.table(head, rows)
 
 
-def robust_figure(report: Report) -> str:
-    found: dict[str, list[tuple[str, float, float, float]]] = {}
+def robust_figures(report: Report) -> str:
+    """A figure for each data set."""
+    return "\n\n".join(robust_figure(report, data) for data in report.plan.robust_data)
+
+
+def robust_figure(report: Report, data: str) -> str:
+    found: dict[str, list[tuple[str, float, float]]] = {}
     for t in trades(report):
-        found.setdefault(t["set"], []).append((t["name"], t["words"], t["accuracy"], t["spread"]))
+        if t["data"] == data:
+            found.setdefault(t["set"], []).append((t["name"], t["words"], t["accuracy"]))
     if not found:
         return MISSING
-    title = "Robust training: shorter explanations against accuracy"
-    plots.trade_off(report.figures / "robust.png", found, title)
-    return report.figure("robust")
-
-
-def robust_said(report: Report) -> str:
-    """In words: what each way of training gains and loses beside the ordinary one."""
-    lines = []
-    for group in beyond.robust_sets(report.plan):
-        mine = {t["name"]: t for t in trades(report) if t["set"] == group}
-        plain = mine.pop("ordinary", None)
-        if plain is None or not plain["words"]:
-            continue
-        for name, t in mine.items():
-            shorter, lost = 1 - t["words"] / plain["words"], plain["accuracy"] - t["accuracy"]
-            lines.append(f"- {group}, {name}: explanations {percent(shorter)} shorter, accuracy {-lost:+.4f}.")
-    return "\n".join(lines) or MISSING
+    title = f"Robust training, {data}: shorter explanations against accuracy"
+    plots.trade_off(report.figures / f"robust-{data}.png", found, title)
+    return report.figure(f"robust-{data}")
 
 
 # --- 8: certificates ---
@@ -506,9 +524,8 @@ PIECES: dict[str, Callable[[Report], str]] = {
     "classes": classes_table,
     "trec_accuracy": trec_accuracy,
     "robust": robust_table,
-    "robust_figure": robust_figure,
-    "robust_said": robust_said,
-    "robust_model": lambda report: training.robust_models(report.plan)[0].name,
+    "robust_figures": robust_figures,
+    "robust_models": lambda report: " and ".join(model.name for model in ordinary(report.plan)),
     "robust_seeds": lambda report: str(len(report.plan.robust_seeds)),
     "checks": checks,
     "rejected": rejected,

@@ -7,11 +7,11 @@ import contextlib
 import io
 import shlex
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import suffice as sf
-from experiments.plan import SOURCES, Model, Plan
+from experiments.plan import NOISE, SOURCES, Model, Plan
 from experiments.store import Job, Settings
 from suffice.train import Recipe, add_train_arguments, run_train, weights
 
@@ -32,11 +32,12 @@ def trec(plan: Plan) -> Model:
 
 
 def robust_models(plan: Plan) -> list[Model]:
-    """The trade-off: SST, from ordinary training to the largest boxes, with several seeds."""
+    """The trade-off: from ordinary training to the largest share of large boxes, with several seeds."""
     return [
-        Model(plan.sets[0], "fc", plan.mid, robust=robust, seed=seed)
+        replace(trec(plan) if data == "trec" else Model(data, "fc", plan.mid), **way._asdict(), seed=seed)
+        for data in plan.robust_data
         for seed in plan.robust_seeds
-        for robust in plan.robust
+        for way in plan.robust
     ]
 
 
@@ -91,6 +92,7 @@ def options(model: Model, settings: Settings) -> list[str]:
     words += ["--words", str(settings["words"]), "--seed", str(model.seed), "--labels", source.labels]
     words += ["--window", str(model.window)] if model.kind == "cnn" else []
     words += ["--robust", model.robust] if model.robust else []
+    words += ["--noise", f"{model.noise:g}"] if model.noise != NOISE else []
     words += [] if source.shift else ["--no-shift"]
     words += ["--dev", source.dev] if source.dev else []
     return [*words, "--test", source.test]

@@ -78,7 +78,7 @@ def test_the_report_has_every_section_and_nothing_is_missing(out: Path) -> None:
     assert [title for title in titles if title not in text.splitlines()] == []
     assert report.MISSING not in text
     assert [
-        name for name in ("growth-eps", "growth-k", "robust") if not (out / "figures" / f"{name}.png").exists()
+        name for name in ("growth-eps", "growth-k", "robust-sst") if not (out / "figures" / f"{name}.png").exists()
     ] == []
 
 

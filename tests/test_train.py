@@ -205,15 +205,23 @@ def test_an_impossible_recipe_is_refused(wrong: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "size"), [("0.05", "eps", 0.05), ("eps:2", "eps", 2.0), ("knn:10", "knn", 10.0)]
+    ("given", "expected"),
+    [
+        ("0.05", robustly.Robust("eps", 0.05)),
+        ("eps:2", robustly.Robust("eps", 2.0)),
+        ("knn:10", robustly.Robust("knn", 10.0)),
+        ("knn:10:0.5", robustly.Robust("knn", 10.0, 0.5)),
+        ("eps:0.1:1", robustly.Robust("eps", 0.1, 1.0)),
+    ],
 )
-def test_what_robust_takes(given: str, kind: str, size: float) -> None:
-    assert robustly.parse(given) == robustly.Robust(kind, size)
+def test_what_robust_takes(given: str, expected: robustly.Robust) -> None:
+    assert robustly.parse(given) == expected
 
 
-@pytest.mark.parametrize(
-    "given", ["zero", "eps:", "0", "-1", "knn:0", "knn:2.5", "knn", "ball:3", "eps:inf", "eps:nan"]
-)
+WRONG = "zero eps: 0 -1 knn:0 knn:2.5 knn ball:3 eps:inf eps:nan : knn:3: knn:3:0 knn:3:2 knn:3:nan 0.1:0.5 knn:3:1:1"
+
+
+@pytest.mark.parametrize("given", WRONG.split())
 def test_what_robust_does_not_take(given: str) -> None:
     with pytest.raises(InputError, match="knn:10"):
         Recipe(robust=given)
@@ -270,7 +278,7 @@ def test_robust_training_needs_fewer_words_and_still_learns(weather: Data) -> No
         held = [sf.explain(found.classifier, text, perturbation=sf.EpsilonBall(0.3)).positions for text in texts]
         return found.accuracies["test"], sum(map(len, held))
 
-    (plain, many), (robust, few) = words(""), words("0.2")
+    (plain, many), (robust, few) = words(""), words("eps:0.2:0.5")
     assert plain > 0.9
     assert robust > 0.9
     assert few < many / 2

@@ -20,7 +20,7 @@ from safetensors.numpy import load_file, save_file
 
 from suffice import text as texts
 from suffice.errors import InputError, ModelError
-from suffice.network import Floats, Network, Step, compact, validated
+from suffice.network import Floats, Ints, Network, Step, compact, validated
 from suffice.text import Text
 from suffice.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
 
@@ -80,6 +80,11 @@ class Classifier:
     def columns(self) -> Floats:
         """The embedding's coordinates one after the other (d, V), for distances to all words at once."""
         return np.ascontiguousarray(self.table.T)
+
+    @cached_property
+    def nearest(self) -> dict[tuple[int, int], Ints]:
+        """What is known of nearest words, by word and k: texts share most of their words."""
+        return {}
 
     @property
     def dimension(self) -> int:

@@ -38,22 +38,18 @@ class Costs:
 
 def costs(cost: Cost, text: Text) -> Costs:
     """The cost of every position: 1 each, or what the mapping or function says of the word."""
-    prices = [_price(cost, text, position) for position in range(len(text))]
-    unit = Fraction(math.gcd(*(p.numerator * (_common(prices) // p.denominator) for p in prices)), _common(prices))
+    if cost is None:
+        return Costs(np.ones(len(text)), Fraction(1))
+    prices = [_price(cost, word) for word in text.tokens]
+    common = math.lcm(*(p.denominator for p in prices))
+    unit = Fraction(math.gcd(*(p.numerator * (common // p.denominator) for p in prices)), common)
     if max(prices) / unit > FINEST:
         unit = max(prices) / FINEST
     units = np.array([max(1, round(p / unit)) for p in prices], dtype=np.float64)
     return Costs(units, unit)
 
 
-def _common(prices: list[Fraction]) -> int:
-    return math.lcm(*(p.denominator for p in prices))
-
-
-def _price(cost: Cost, text: Text, position: int) -> Fraction:
-    word = text.tokens[position]
-    if cost is None:
-        return Fraction(1)
+def _price(cost: Mapping[str, float] | Callable[[str], float], word: str) -> Fraction:
     value = cost(word) if callable(cost) else cost.get(word, cost.get(word.lower(), 1.0))
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
         raise InputError(f"The cost of {word!r} must be a positive number, not {value!r}.")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from suffice.classifier import Classifier
 from suffice.errors import InputError
-from suffice.network import Bools, Floats
+from suffice.network import Bools, Floats, Ints
 from suffice.text import Text
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
@@ -316,21 +316,24 @@ def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Name
     special = [lookup[classifier.pad], lookup[classifier.unknown]]
     if k > len(table) - 3:
         raise InputError(f"k = {k} is more than the {max(len(table) - 3, 0)} other words of the vocabulary.")
-    nearest = {index: _nearest(classifier.columns, index, special, k) for index in set(text.indices)}
-    rows = np.array([[index, *nearest[index]] for index in text.indices], dtype=np.int64)
+    known = classifier.nearest
+    for index in {index for index in text.indices if (index, k) not in known}:
+        known[index, k] = _nearest(classifier.columns, index, special, k)
+    rows = np.array([[index, *known[index, k]] for index in text.indices], dtype=np.int64)
     return table[rows], tuple(tuple(classifier.vocabulary[j] for j in row[1:]) for row in rows)
 
 
-def _nearest(columns: Floats, index: int, special: list[int], k: int) -> list[int]:
+def _nearest(columns: Floats, index: int, special: list[int], k: int) -> Ints:
     """Squared distances are summed coordinate by coordinate, ties go to the lower index: the same anywhere."""
     distance = np.zeros(columns.shape[1])
     for column in columns:
         distance += (column - column[index]) ** 2
     distance[[index, *special]] = np.inf
     if k == 0:
-        return []
-    near = np.flatnonzero(distance <= np.partition(distance, k - 1)[k - 1])
-    return [int(j) for j in near[np.argsort(distance[near], kind="stable")][:k]]
+        return np.zeros(0, dtype=np.int64)
+    some = distance[:: 1 + len(distance) // (100 * k)]  # the k nearest of all are no farther than those of a sample
+    near = np.flatnonzero(distance <= np.partition(some, k - 1)[k - 1])
+    return near[np.argsort(distance[near], kind="stable")][:k]
 
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:

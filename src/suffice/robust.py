@@ -1,8 +1,10 @@
 """Robust training: the worst case over a box around every word, by interval bounds, mixed into the loss.
 
 The box of a word has radius EPS around its vector (`eps:0.05`) or is the smallest around its K nearest words
-(`knn:10`), as in the explanations. Vectors are learned too and a network can simply spread them apart, so that a fixed
-radius means less and less; the nearest words move along with them, and that is why `knn` is worth its name.
+(`knn:10`), as in the explanations; a third part is the share of the loss that the worst case gets (`knn:10:0.5`). A
+small share costs no accuracy that we could measure, a large one does (experiments/RESULTS.md). Vectors are learned too
+and a network can simply spread them apart, so that a fixed radius means less and less; the nearest words move along
+with them, and that is why `knn` is worth its name.
 """
 
 from __future__ import annotations
@@ -19,16 +21,21 @@ from suffice.errors import InputError
 
 Tensor: TypeAlias = Any  # torch is optional, so its types are not known here
 
-SHARE = 0.5  # of the loss that is the worst case, once it has ramped up
+SHARE = 0.1  # of the loss that is the worst case, once it has ramped up, unless another is given
 RAMP = 0.5  # of the steps over which it does
 
 
 @dataclass(frozen=True, slots=True)
 class Robust:
-    """How far words may move while training: `kind` "eps" (a radius) or "knn" (a number of nearest words)."""
+    """How far words may move while training, and how much that counts.
+
+    kind: "eps" (`size` is a radius) or "knn" (a number of nearest words).
+    share: of the loss that is the worst case.
+    """
 
     kind: str
     size: float
+    share: float = SHARE
 
 
 class Spread(NamedTuple):
@@ -46,18 +53,25 @@ class Interval(NamedTuple):
 
 
 def parse(given: str) -> Robust | None:
-    """What `--robust` was given: a radius, eps:RADIUS or knn:K; nothing for the empty string."""
+    """What `--robust` was given: RADIUS, eps:RADIUS or knn:K, and maybe :SHARE; nothing for the empty string."""
     if not given:
         return None
-    kind, _, number = given.rpartition(":")
+    kind, *numbers = given.split(":") if ":" in given else ["eps", given]
     try:
-        size = float(number)
-    except ValueError:
-        size = math.nan
-    whole = kind != "knn" or size.is_integer()
-    if kind not in ("", "eps", "knn") or not (0 < size < math.inf and whole):
-        raise InputError(f"--robust takes a radius such as 0.05, eps:0.05, or knn:10 (nearest words), not {given!r}.")
-    return Robust(kind or "eps", size)
+        found = Robust(kind, *map(float, numbers))
+    except (ValueError, TypeError):
+        found = Robust("", math.nan)
+    if not _possible(found):
+        raise InputError(
+            "--robust takes a radius such as 0.05, eps:0.05, or knn:10 (nearest words), and after another colon "
+            f"the share of the loss between 0 and 1 (knn:10:0.5), not {given!r}."
+        )
+    return found
+
+
+def _possible(robust: Robust) -> bool:
+    whole = robust.kind != "knn" or robust.size.is_integer()
+    return robust.kind in ("eps", "knn") and 0 < robust.size < math.inf and whole and 0 < robust.share <= 1
 
 
 def ramp(progress: float) -> float:

@@ -234,6 +234,11 @@ class Search:
         return min([self.upper, *open_])
 
     @property
+    def everything(self) -> Bools:
+        """All words that may be fixed."""
+        return np.asarray(self.problem.features & ~self.exclude)
+
+    @property
     def limit(self) -> int:
         """What an explanation must cost less than to be of interest."""
         return self.upper if self.collect is None else self.collect + 1
@@ -247,6 +252,7 @@ class Search:
             return self._outcome(finished=False, reason="interrupted")
 
     def _run(self) -> Outcome:
+        self._greedy()
         witness = self._infeasible()
         if witness is not None:
             return self._outcome(finished=True, witness=witness)
@@ -257,7 +263,6 @@ class Search:
                 else "whether the text itself has a clear label"
             )
             return self._outcome(finished=False, reason=f"{what} is undecided")
-        self._greedy()
         self.push(self.root)
         while self.heap and not self.budget.spent:
             self.round()
@@ -266,8 +271,7 @@ class Search:
 
     def _infeasible(self) -> Witness | None:
         """Fix everything that may be fixed: if even that fails, no explanation exists."""
-        everything = self.problem.features & ~self.exclude
-        answer = self.ask(everything[None], self.budget.subproblems)[0]
+        answer = self.ask(self.everything[None], self.budget.subproblems)[0]
         return answer.witness if isinstance(answer, Refuted) else None
 
     def _outcome(self, finished: bool, reason: str = "", witness: Witness | None = None) -> Outcome:
@@ -497,30 +501,29 @@ class Search:
 
     def _greedy(self) -> None:
         """Free words in order of least harm, as many as plain bounds allow; look again; repeat."""
-        assert self.best is not None
-        held = self.best[0]
+        if not self.oracle.form.finite:
+            return
+        held, ranked = self.everything, self._harmless_first()
         for _ in range(8):
-            order = self._harmless_first(held)
-            if not len(order):
-                return
-            sets = np.repeat(held[None], len(order), axis=0)
-            for i, word in enumerate(order):
+            order = ranked[held[ranked]]
+            sets = np.repeat(held[None], len(order) + 1, axis=0)  # first nothing more is freed: is it enough at all?
+            for i, word in enumerate(order, 1):
                 sets[i:, word] = False
             answers = self.ask(sets, 0)
-            good = [i for i, answer in enumerate(answers) if isinstance(answer, Proved)]
-            if not good:
+            last = max((i for i, answer in enumerate(answers) if isinstance(answer, Proved)), default=0)
+            if last == 0:
                 return
-            held = sets[max(good)]
+            held = sets[last]
 
-    def _harmless_first(self, held: Bools) -> Ints:
-        """Held words that may be freed, by how little they could lower the margin per unit of cost saved."""
+    def _harmless_first(self) -> Ints:
+        """The words that may be freed, by how little they could lower the margin per unit of cost saved."""
         inputs = Free(self.problem.region, self.problem.features[None])
         bounds = hidden(self.oracle.form, inputs.take(slice(0, 1)))
         rivals = np.arange(len(self.problem.rivals))
         wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
         found = margin_bound(self.oracle.form, wide, spread, margin_rows(self.oracle.form, rivals), plain(spread))
         harm = -self.problem.region.support(found.inputs) + (found.inputs * self.problem.center).sum(-1)
-        words = np.flatnonzero(held & ~self.include)
+        words = np.flatnonzero(self.everything & ~self.include)
         score = harm.max(0)[words] / self.costs.units[words]
         return words[np.argsort(score, kind="stable")]
 

@@ -405,10 +405,10 @@ def _epoch(
         seen = _hide(torch, numbers[rows], recipe.drop)
         seen = _shift(torch, seen) if recipe.shift else seen
         loss = torch.nn.functional.cross_entropy(model.scores(seen, recipe.noise), classes[rows])
-        if boxes is not None:
+        if robust is not None and boxes is not None:
             scale = robustly.ramp(pace.progress)
             worst = robustly.worst_loss(torch, model, seen, classes[rows], boxes, scale)
-            loss = (1 - robustly.SHARE * scale) * loss + robustly.SHARE * scale * worst
+            loss = torch.lerp(loss, worst, robust.share * scale)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -536,9 +536,10 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--robust",
         default=plain.robust,
-        metavar="EPS|knn:K",
-        help="also learn the worst case over boxes of radius EPS around the words, or around the K nearest words: "
-        "explanations get shorter, at some accuracy",
+        metavar="EPS|knn:K[:SHARE]",
+        help="also learn the worst case over boxes of radius EPS around the words, or around the K nearest words, as "
+        f"this share of the loss (default {robustly.SHARE:g}): explanations get shorter, with a large share at some "
+        "accuracy",
     )
     add("--more", metavar="FILE", help="more rows with these labels, of which only the words are learned")
     add("--dev", metavar="FILE", help="rows to choose the epoch by (default: a tenth of DATA)")
