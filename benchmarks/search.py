@@ -6,7 +6,9 @@
         --methods search "hs plain + marabou"
 
 "hs plain" is the published style: hitting sets without the sparse attacks. One text is answered unmeasured before the
-first, so that no method pays for the imports. `--log` gets a line of JSON for every answer as it comes.
+first, so that no method pays for the imports, and an answer that takes less than a second is asked for three times (the
+middle one counts), so that it does not pay for the caches that a long one before it has emptied. `--log` gets a line of
+JSON for every answer as it comes.
 
 Every method answers the same questions in the same run, on real test texts of at least half the input length. Times
 are seconds of the whole call `sf.explain` with its certificate; checking the certificate is not in them. The ratio is
@@ -89,7 +91,7 @@ def compare(
     for place, text in enumerate(texts):  # text by text, so that what the machine does meanwhile hits all methods alike
         for method, runs in found.items():
             if place < count_of(method, args):
-                runs.append(run(classifier, text, setting, method, args.seconds))
+                runs.append(steady(classifier, text, setting, method, args.seconds))
                 log(args.log, {"model": name, "set": shown(setting), "text": place, "method": method}, runs[-1])
     ours = found.get("search", [])
     for runs in found.values():
@@ -102,6 +104,14 @@ def count_of(method: str, args: argparse.Namespace) -> int:
     if method == "search":
         return int(args.texts)
     return int(args.marabou if "marabou" in method else args.others)
+
+
+def steady(classifier: sf.Classifier, text: str, setting: Setting, name: str, seconds: float) -> Run:
+    """One answer; one that takes less than a second is asked for three times, and the middle one counts."""
+    found = [run(classifier, text, setting, name, seconds)]
+    if found[0].seconds < 1:
+        found += [run(classifier, text, setting, name, seconds) for _ in range(2)]
+    return sorted(found, key=lambda answer: answer.cpu)[len(found) // 2]
 
 
 def run(classifier: sf.Classifier, text: str, setting: Setting, name: str, seconds: float) -> Run:
