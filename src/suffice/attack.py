@@ -55,9 +55,16 @@ def descend(problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: i
         if not deepest and (best.margin < 0).all():
             return best
         corner = problem.region.minimiser(gradient)
-        point = np.where(free[:, :, None], corner, problem.center)
-    margin, _ = gradients(problem, point, rivals)
-    return best.better(Attempt(margin, point))
+        before, point = point, np.where(free[:, :, None], corner, problem.center)
+        if np.array_equal(before, point):  # every row is where it wants to be
+            return best
+    return best.better(Attempt(margins(problem, point, rivals), point))
+
+
+def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:
+    """Margins (n,) against one rival each."""
+    scores = problem.network.forward(points)
+    return np.asarray(scores[:, problem.label] - scores[np.arange(len(points)), np.asarray(problem.rivals)[rivals]])
 
 
 @dataclass(frozen=True, eq=False)

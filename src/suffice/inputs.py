@@ -16,8 +16,6 @@ import numpy as np
 from suffice.network import Bools, Floats, Ints
 from suffice.perturb import Ball, Box, Choice, Hull, Region
 
-ROUND = 2.0**-53
-
 Interval: TypeAlias = tuple[Floats, Floats]
 
 
@@ -75,7 +73,7 @@ class Free:
     def fall(self, rows: Floats) -> Floats:
         match self.region:
             case Box() | Ball(p=np.inf):
-                middle, radius = _middle(self.region)
+                middle, radius = self.region.spread
                 free = self.free[:, :, None]
                 down = np.matmul(rows.reshape(*rows.shape[:2], -1), _column(middle * free))
                 down -= np.matmul(np.abs(rows).reshape(*rows.shape[:2], -1), _column(radius * free))
@@ -101,7 +99,7 @@ class Free:
         """The fall at each word if it is free: (n, r, length, dimension) to (n, r, length)."""
         match self.region:
             case Box() | Ball(p=np.inf):
-                middle, radius = _middle(self.region)
+                middle, radius = self.region.spread
                 return np.asarray((rows * middle - np.abs(rows) * radius).sum(-1))
             case Ball(radius=radius, p=p):
                 return np.asarray(-radius * np.linalg.norm(rows, ord=2 if p == 2 else np.inf, axis=-1))
@@ -270,15 +268,6 @@ class Freed(Budgeted):
 def _points(region: Region) -> Floats:
     assert isinstance(region, Hull | Choice)
     return region.points
-
-
-def _middle(region: Box | Ball) -> Interval:
-    """A box as displacement of its middle from the word and radius, the radius rounded outwards."""
-    if isinstance(region, Ball):
-        return np.zeros_like(region.center), np.full_like(region.center, region.radius)
-    middle = (region.lower / 2 + region.upper / 2) - region.center
-    reach = np.maximum(region.upper - region.center - middle, middle - (region.lower - region.center))
-    return middle, np.where(region.lower < region.upper, np.nextafter(reach * (1 + 4 * ROUND), np.inf), 0.0)
 
 
 def _column(values: Floats) -> Floats:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -22,6 +23,8 @@ from suffice.network import Bools, Floats, Ints
 from suffice.text import Text
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
+
+ROUND = 2.0**-53
 
 # --- regions: one set per position, all arrays (length, dimension) ---
 
@@ -54,6 +57,13 @@ class Box:
     def movable(self) -> Bools:
         """The positions whose set holds more than the word's own point."""
         return np.asarray((self.lower < self.upper).any(-1))
+
+    @cached_property
+    def spread(self) -> tuple[Floats, Floats]:
+        """The displacement of the box's middle from the word, and its radius, rounded outwards."""
+        middle = (self.lower / 2 + self.upper / 2) - self.center
+        reach = np.maximum(self.upper - self.center - middle, middle - (self.lower - self.center))
+        return middle, np.where(self.lower < self.upper, np.nextafter(reach * (1 + 4 * ROUND), np.inf), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +101,11 @@ class Ball:
 
     def movable(self) -> Bools:
         return np.full(len(self.center), self.radius > 0)
+
+    @cached_property
+    def spread(self) -> tuple[Floats, Floats]:
+        """The same as for a box: the middle is the word, the radius the same everywhere."""
+        return np.zeros_like(self.center), np.full_like(self.center, self.radius)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -34,7 +35,7 @@ class Problem:
     def center(self) -> Floats:
         return self.region.center
 
-    @property
+    @cached_property
     def rivals(self) -> tuple[int, ...]:
         return tuple(j for j in range(self.network.outputs) if j != self.label)
 
