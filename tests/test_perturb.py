@@ -253,6 +253,20 @@ def test_nearest_words_are_those_a_naive_loop_finds(seed, k, dimension):
         assert (box.center[i] == classifier.table[index]).all()
 
 
+@pytest.mark.parametrize("k", [1, 2, 7, 300, 1000])
+def test_so_are_they_in_a_vocabulary_of_which_a_sample_is_looked_at_first(k):
+    small = make_classifier(0, length=2, dimension=2, words=3)
+    rng = np.random.default_rng(k)
+    words = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(1500))]
+    table = rng.integers(-9, 9, size=(len(words), 2)).astype(float)  # whole numbers: many words at the same distance
+    classifier = Classifier(small.network, table, words, small.labels, 2)
+    for place in rng.choice(1500, size=8, replace=False):
+        text = classifier.read(f"word{place}")
+        near = [words[j] for j in naive_neighbours(classifier, text.indices[0], k)]
+        assert KNNBox(k).around(classifier, text).names[0] == tuple(near)
+        assert KNNBox(k).around(classifier, text).names[0] == tuple(near)  # and when it is known already
+
+
 def test_words_at_the_same_distance_go_by_their_place_in_the_vocabulary():
     classifier = make_classifier(0, length=2, dimension=1, words=5)
     table = [[9.0], [9.0], [0.0], [1.0], [-1.0], [1.0], [-1.0]]

@@ -278,10 +278,11 @@ def test_robust_training_needs_fewer_words_and_still_learns(weather: Data) -> No
         held = [sf.explain(found.classifier, text, perturbation=sf.EpsilonBall(0.3)).positions for text in texts]
         return found.accuracies["test"], sum(map(len, held))
 
-    (plain, many), (robust, few) = words(""), words("eps:0.2:0.5")
+    (plain, many), (robust, few), (_, some) = words(""), words("eps:0.2:0.5"), words("eps:0.2:0.01")
     assert plain > 0.9
     assert robust > 0.9
     assert few < many / 2
+    assert few < some  # a smaller share counts for less
 
 
 def test_a_robust_model_is_not_chosen_before_the_boxes_have_grown() -> None:
