@@ -1,4 +1,4 @@
-"""Every example in docs/verbs and docs/imports runs and prints what the page says.
+"""Every example in docs/verbs, docs/imports and docs/training.md runs and prints what the page says.
 
 `python tests/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep it.
 """
@@ -23,9 +23,11 @@ from suffice.cli import build_parser, main
 DOCS = Path(__file__).parent.parent / "docs"
 FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
-PAGES = [*VERBS, *(page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README")]
-# what a page about imports needs beyond suffice itself
+IMPORTS = [page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README"]
+PAGES = [*VERBS, *IMPORTS, DOCS / "training.md"]
+# what a page needs beyond suffice itself
 NEEDS = {
+    "training": ["torch"],
     "torch": ["torch"],
     "onnx": ["torch", "onnx", "onnxruntime", "onnxscript"],
     "sklearn": ["sklearn"],
