@@ -61,29 +61,29 @@ def stamina(problem: Problem, starts: Floats, rivals: Ints, opened: Bools, cost:
     z = first.apply(starts.reshape(len(starts), -1))
     rows = first.dense().reshape(len(first.bias), *problem.center.shape)
     adds = np.einsum("hld,nld->nlh", rows, problem.center - starts, optimize=True)
-    words, total = np.zeros(opened.shape, dtype=bool), np.zeros(len(starts))
+    words, total, margin = np.zeros(opened.shape, dtype=bool), np.zeros(len(starts)), _margin(problem, z, rivals)
     order: list[list[int]] = [[] for _ in starts]
     alive = np.arange(len(starts))
-    while len(alive := alive[_margin(problem, z[alive], rivals[alive]) < 0]):
+    while len(alive := alive[margin[alive] < 0]):
         left = opened[alive] & ~words[alive]
         total[alive[~left.any(-1)]] = np.inf
         alive, left = alive[left.any(-1)], left[left.any(-1)]
-        best = _best_word(problem, z[alive], adds[alive], rivals[alive], left, cost)
+        reached = _restored(problem, z[alive], adds[alive], rivals[alive])
+        best = np.where(left, (reached - margin[alive, None]) / cost, -np.inf).argmax(-1)
         words[alive, best] = True
         total[alive] += cost[best]
         z[alive] += adds[alive, best]
+        margin[alive] = reached[np.arange(len(alive)), best]
         for item, word in zip(alive, best, strict=True):
             order[item].append(int(word))
     return Stamina(total, words, tuple(tuple(o) for o in order))
 
 
-def _best_word(problem: Problem, z: Floats, adds: Floats, rivals: Ints, opened: Bools, cost: Floats) -> Ints:
-    """For each text the open word whose restoration raises the margin most for its cost."""
+def _restored(problem: Problem, z: Floats, adds: Floats, rivals: Ints) -> Floats:
+    """For each text and each word (n, length) the margin once that word is restored too."""
     count, length, units = adds.shape
     trial = (z[:, None] + adds).reshape(count * length, units)
-    margin = _margin(problem, trial, np.repeat(rivals, length)).reshape(count, length)
-    gain = (margin - _margin(problem, z, rivals)[:, None]) / cost
-    return np.asarray(np.where(opened, gain, -np.inf).argmax(-1), dtype=np.int64)
+    return _margin(problem, trial, np.repeat(rivals, length)).reshape(count, length)
 
 
 def _margin(problem: Problem, z: Floats, rivals: Ints) -> Floats:
