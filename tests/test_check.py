@@ -29,10 +29,11 @@ from scipy.optimize import linprog, minimize
 
 import suffice as sf
 from suffice import perturb, verbs
-from suffice.bounds import Form
+from suffice.bounds import Form, hidden
 from suffice.check import Checked, check
 from suffice.classifier import Classifier
 from suffice.errors import NotACertificate, Rejected, SufficeError
+from suffice.inputs import Free
 from suffice.network import Network
 from suffice.perturb import Ball, Box, Choice, Hull, Region
 
@@ -1232,3 +1233,24 @@ def test_the_checker_and_the_prover_start_from_the_same_intervals(perturbation):
         known = CHECK._Net(classifier.network.steps, 0, region).known
         for (least, most), (_, _, low, high) in zip(form.reach, known[:-1], strict=True):
             np.testing.assert_allclose(np.array([least, most]), np.array([low, high]), rtol=1e-6, atol=1e-6)
+
+
+def test_the_checker_sees_every_contradiction_between_splits_that_the_prover_sees():
+    """A leaf may be closed because its splits cannot all hold: what shows that must be visible to both."""
+    seen = 0
+    for seed in range(40):
+        classifier = make_classifier(seed, length=5, hidden=(12, 12), classes=2)
+        box, text = sf.KNNBox(3), make_text(seed, 5)
+        question = verbs.ask(classifier, text, box, None, (), (), "fixed")
+        form, problem = Form.of(question.problem), question.problem
+        region = CHECK._Region(box.to_dict(), classifier, list(question.text.tokens), problem.features)
+        net = CHECK._Net(classifier.network.steps, problem.label, region)
+        marks = np.random.default_rng(seed).choice([-1, 0, 1], size=(100, form.units)).astype(np.int8)
+        free = Free(problem.region, np.repeat(problem.features[None], len(marks), 0))
+        marks[:, ~hidden(form, free).loose[0]] = 0  # only open units are ever split
+        impossible = marks[hidden(form, free, marks).contradicted]
+        seen += len(impossible)
+        state, nothing = problem.features[:, None], np.zeros(form.units)
+        leaves = [(0, region, 1.0, problem.rivals[0], mark, nothing * np.nan, nothing, state) for mark in impossible]
+        assert not leaves or net.holds(leaves).all()
+    assert seen > 100

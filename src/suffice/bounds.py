@@ -110,6 +110,16 @@ class Form:
         return found if found.any() else None
 
     @cached_property
+    def unsettled(self) -> tuple[Ints, ...]:
+        """At each step the units whose shape plain intervals leave open.
+
+        The others need no better bounds. They could still show that splits contradict each other, but the checker does
+        not look at them, so such a proof would be rejected.
+        """
+        pairs = zip(self.steps, self.reach, strict=True)
+        return tuple(np.flatnonzero(step.curved | step.relu & (low < 0) & (high > 0)) for step, (low, high) in pairs)
+
+    @cached_property
     def units(self) -> int:
         """How many hidden units there are in all."""
         return sum(len(step.bias) for step in self.steps)
@@ -252,19 +262,19 @@ def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
 
 
 def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int) -> Interval:
-    """Bounds of one step's units from the lines of the steps before it."""
-    step, (least, most) = form.steps[place], form.reach[place]
-    units = np.flatnonzero(step.bent)
-    weight = step.weight[units]
-    rows = weight.toarray() if hasattr(weight, "toarray") else weight
-    error = form.gamma * form.size[place][units]
-    below = _rows_bound(form, inputs, found, place, np.concatenate([rows, -rows]))
-    below += np.concatenate([step.bias[units], -step.bias[units]]) - np.concatenate([error, error])
-    below = np.where(np.isfinite(below), below, -np.inf)
-    lower = np.zeros((len(inputs), len(step.bias)))
-    upper = np.full_like(lower, np.inf)
-    lower[:, units] = np.maximum(below[:, : len(units)], least[units])
-    upper[:, units] = np.minimum(-below[:, len(units) :], most[units])
+    """Bounds of one step's units from the lines of the steps before it; intervals have settled some of them."""
+    step, (least, most), units = form.steps[place], form.reach[place], form.unsettled[place]
+    lower = np.where(step.bent, least, 0.0)[None].repeat(len(inputs), 0)
+    upper = np.where(step.bent, most, np.inf)[None].repeat(len(inputs), 0)
+    if len(units):
+        weight = step.weight[units]
+        rows = weight.toarray() if hasattr(weight, "toarray") else weight
+        error = form.gamma * form.size[place][units]
+        below = _rows_bound(form, inputs, found, place, np.concatenate([rows, -rows]))
+        below += np.concatenate([step.bias[units], -step.bias[units]]) - np.concatenate([error, error])
+        below = np.where(np.isfinite(below), below, -np.inf)
+        lower[:, units] = np.maximum(below[:, : len(units)], least[units])
+        upper[:, units] = np.minimum(-below[:, len(units) :], most[units])
     return lower, upper
 
 
