@@ -28,14 +28,17 @@ def lines(path: Path, found: Mapping[str, Line], x: str, y: str, title: str, log
 
 
 def trade_off(path: Path, found: Mapping[str, Sequence[tuple[str, float, float]]], title: str) -> None:
-    """Accuracy against length: a point per way of training (name, length, accuracy), shortest to longest."""
+    """Accuracy against length: a point per way of training (name, length, accuracy), numbered."""
     figure, axes = _figure()
-    widest = max(found, key=lambda name: max(length for _, length, _ in found[name]))
     for place, (name, points) in enumerate(found.items()):
         colour, ranked = COLOURS[place], sorted(points, key=lambda point: point[1])
         axes.plot([p[1] for p in ranked], [p[2] for p in ranked], color=colour, marker="o", ms=4, lw=1.2, label=name)
-        for label, length, accuracy in points if name == widest else ():  # the others are at the same heights
-            axes.annotate(label, (length, accuracy), (5, -11), textcoords="offset points", fontsize=7.5, color=colour)
+        for number, (_, length, accuracy) in enumerate(points, 1):
+            axes.annotate(
+                str(number), (length, accuracy), (4, 4), textcoords="offset points", fontsize=7.5, color=colour
+            )
+    for number, (name, _, _) in enumerate(next(iter(found.values())), 1):  # what the numbers mean, in the legend
+        axes.plot([], [], " ", label=f"{number}  {name}")
     _finish(figure, axes, path, "mean words of the explanation", "accuracy on test", title)
 
 

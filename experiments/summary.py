@@ -61,17 +61,18 @@ def told(row: Row) -> str:
 
 
 def said_of_robust(report: Report) -> Iterator[str]:
-    """For each curve its shortest explanations at no loss of accuracy, and at a loss of at most one point."""
+    """For each curve the shortest explanations of `--robust` at no loss of accuracy, and at one of at most a point."""
     groups = list(dict.fromkeys((t["data"], t["set"]) for t in trades(report)))
     for data, name in groups:
-        mine = [t for t in trades(report) if (t["data"], t["set"]) == (data, name) and not math.isnan(t["shorter"])]
+        mine = [t for t in trades(report) if (t["data"], t["set"]) == (data, name) and t["way"].robust]
         steps = [shortest(mine, loss) for loss in (0.0, 0.01)]
         found = "; ".join(dict.fromkeys(gain(t) for t in steps if t is not None and t["shorter"] > 0))
         yield f"Robust training, {data}, {name}: {found or 'nothing shorter for a point of accuracy or less'}."
 
 
 def shortest(mine: list[dict[str, Any]], loss: float) -> dict[str, Any] | None:
-    return min((t for t in mine if t["change"] >= -loss), key=lambda t: float(t["words"]), default=None)
+    near = [t for t in mine if t["change"] >= -loss]  # none where there is no ordinary model to compare with
+    return min(near, key=lambda t: float(t["words"]), default=None)
 
 
 def gain(t: dict[str, Any]) -> str:

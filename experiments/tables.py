@@ -367,7 +367,7 @@ def trades(report: Report) -> Iterator[dict[str, Any]]:
     for data, name in product(report.plan.robust_data, beyond.robust_sets(report.plan)):
         found = {way: both for way in report.plan.robust if (both := answered(report, data, name, way))}
         for way, both in found.items():
-            yield {"data": data, "set": name, "name": way.name, **trade(both, found.get(Training(), {}))}
+            yield {"data": data, "set": name, "way": way, "name": way.name, **trade(both, found.get(Training(), {}))}
 
 
 def answered(report: Report, data: str, name: str, way: Training) -> dict[int, tuple[Row, Row]]:
