@@ -267,6 +267,21 @@ def test_so_are_they_in_a_vocabulary_of_which_a_sample_is_looked_at_first(k):
         assert KNNBox(k).around(classifier, text).names[0] == tuple(near)  # and when it is known already
 
 
+def test_what_is_remembered_of_nearest_words_is_bounded(monkeypatch):
+    classifier = make_classifier(0, length=4, dimension=2, words=WORDS)
+    texts = [classifier.read(f"word{i}") for i in range(WORDS)]
+    first = [KNNBox(2).around(classifier, text).names for text in texts]
+    assert len(classifier.nearest) > 4
+    monkeypatch.setattr("suffice.perturb.REMEMBERED", 3)
+    assert [KNNBox(2).around(classifier, text).names for text in texts * 2] == first * 2
+    monkeypatch.setattr("suffice.perturb.FEW", 1)
+    classifier.nearest.clear()
+    assert [KNNBox(2).around(classifier, text).names for text in texts] == first
+    assert not classifier.nearest
+    assert [KNNBox(1).around(classifier, text).names[0] for text in texts] == [names[0][:1] for names in first]
+    assert 0 < len(classifier.nearest) <= 3
+
+
 def test_words_at_the_same_distance_go_by_their_place_in_the_vocabulary():
     classifier = make_classifier(0, length=2, dimension=1, words=5)
     table = [[9.0], [9.0], [0.0], [1.0], [-1.0], [1.0], [-1.0]]

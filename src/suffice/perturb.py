@@ -25,6 +25,8 @@ from suffice.text import Text
 Names: TypeAlias = tuple[tuple[str, ...], ...]
 
 ROUND = 2.0**-53
+# Nearest words are remembered for so many words, and only so few of each: 16 MB at most.
+REMEMBERED, FEW = 20_000, 100
 
 # --- regions: one set per position, all arrays (length, dimension) ---
 
@@ -331,11 +333,22 @@ def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Name
     special = [lookup[classifier.pad], lookup[classifier.unknown]]
     if k > len(table) - 3:
         raise InputError(f"k = {k} is more than the {max(len(table) - 3, 0)} other words of the vocabulary.")
-    known = classifier.nearest
-    for index in {index for index in text.indices if (index, k) not in known}:
-        known[index, k] = _nearest(classifier.columns, index, special, k)
-    rows = np.array([[index, *known[index, k]] for index in text.indices], dtype=np.int64)
+    nearest = {index: _remembered(classifier, index, special, k) for index in set(text.indices)}
+    rows = np.array([[index, *nearest[index]] for index in text.indices], dtype=np.int64)
     return table[rows], tuple(tuple(classifier.vocabulary[j] for j in row[1:]) for row in rows)
+
+
+def _remembered(classifier: Classifier, index: int, special: list[int], k: int) -> Ints:
+    """The k nearest words, from memory if they are few; the memory is bounded, since a server may run for long."""
+    known = classifier.nearest
+    found = known.get((index, k))
+    if found is None:
+        found = _nearest(classifier.columns, index, special, k)
+        if len(known) >= REMEMBERED:
+            known.clear()
+        if k <= FEW:
+            known[index, k] = found
+    return found
 
 
 def _nearest(columns: Floats, index: int, special: list[int], k: int) -> Ints:
@@ -348,7 +361,7 @@ def _nearest(columns: Floats, index: int, special: list[int], k: int) -> Ints:
         return np.zeros(0, dtype=np.int64)
     some = distance[:: 1 + len(distance) // (100 * k)]  # the k nearest of all are no farther than those of a sample
     near = np.flatnonzero(distance <= np.partition(some, k - 1)[k - 1])
-    return near[np.argsort(distance[near], kind="stable")][:k]
+    return near[np.argsort(distance[near], kind="stable")[:k]]
 
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:
