@@ -3,8 +3,8 @@
 The box of a word has radius EPS around its vector (`eps:0.05`) or is the smallest around its K nearest words
 (`knn:10`), as in the explanations; a third part is the share of the loss that the worst case gets (`knn:10:0.5`). A
 small share cost no accuracy that we could measure on SST, but some on TREC; a large one does everywhere
-(experiments/RESULTS.md). Vectors are learned too and a network can simply spread them apart, so that a fixed radius means less and less; the nearest words move along
-with them, and that is why `knn` is worth its name.
+(experiments/RESULTS.md). Vectors are learned too and a network can simply spread them apart, so that a fixed radius
+means less and less; the nearest words move along with them, and that is why `knn` is worth its name.
 """
 
 from __future__ import annotations
