@@ -11,7 +11,7 @@ import pytest
 
 import suffice as sf
 from suffice import graph
-from suffice.bounds import Form, hidden, margin_bound, margin_rows, plain
+from suffice.bounds import Batch, Form, hidden, margin_bound, margin_rows, plain
 from suffice.certificate import Certificate
 from suffice.classifier import Classifier
 from suffice.curves import CURVES
@@ -132,7 +132,7 @@ def test_bounds_hold_at_sampled_points(kind):
         bounds = hidden(form, inputs)
         for rival in range(2):
             rows = margin_rows(form, np.full(8, rival))
-            found = margin_bound(form, inputs, bounds, rows, plain(bounds)).bound
+            found = margin_bound(form, Batch(inputs, bounds, rows), plain(bounds)).bound
             for row, bound in zip(free, found, strict=True):
                 points = inside(problem, row, 400, seed)
                 assert bound <= problem.margins(points)[:, rival].min()

@@ -343,10 +343,27 @@ class Rows:
     constant: Floats
     size: Floats
 
+    def take(self, index: Ints | slice) -> Rows:
+        return Rows(self.over[index], self.constant[index], self.size[index])
+
 
 def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> Rows:
     """The margin against each item's rival (an index into `problem.rivals`), or its negative."""
     return Rows(sign * form.margin.dense()[rivals], sign * form.margin.bias[rivals], form.margin_size[rivals])
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows to be bounded, each over its input set and through the lines around its relus; `signs` are the splits."""
+
+    inputs: Inputs
+    bounds: Hidden
+    rows: Rows
+    signs: Signs | None = None
+
+    def take(self, index: Ints | slice) -> Batch:
+        signs = None if self.signs is None else self.signs[index]
+        return Batch(self.inputs.take(index), self.bounds.take(index), self.rows.take(index), signs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,27 +374,28 @@ class Pass:
     over: Floats
     inputs: Floats
 
+    def take(self, index: Ints | slice) -> Pass:
+        return Pass(self.bound[index], self.over[index], self.inputs[index])
 
-def margin_bound(
-    form: Form, inputs: Inputs, bounds: Hidden, rows: Rows, dual: Dual, signs: Signs | None = None
-) -> Pass:
+
+def margin_bound(form: Form, batch: Batch, dual: Dual) -> Pass:
     """Sound lower bound (n,) of one row per item over its input set.
 
     `dual` may hold anything finite: slopes are used on unstable units only and clipped to [0, 1], multipliers on
     split units only and clipped to >= 0.
     """
-    over, total = rows.over, rows.constant - form.gamma * rows.size
-    low = np.where(bounds.loose, np.clip(dual.alpha, 0.0, 1.0), bounds.low)
-    multiplier = None if signs is None else np.maximum(dual.beta, 0.0) * signs
+    bounds, over, total = batch.bounds, batch.rows.over, batch.rows.constant - form.gamma * batch.rows.size
+    low = np.where(bounds.loose, np.minimum(np.maximum(dual.alpha, 0.0), 1.0), bounds.low)
+    multiplier = None if batch.signs is None else np.maximum(dual.beta, 0.0) * batch.signs
     seen = np.empty_like(low)
     for k in range(len(form.steps) - 1, -1, -1):
         step, part = form.steps[k], form.slices[k]
         seen[:, part] = over
         error = np.abs(over)
         negative = np.minimum(over, 0.0)
-        total = total + (negative * bounds.shift[:, part]).sum(-1)
+        total = total + _dots(negative, bounds.shift[:, part])
         if bounds.floor is not None:
-            total = total + ((over - negative) * bounds.floor[:, part]).sum(-1)
+            total = total + _dots(over - negative, bounds.floor[:, part])
         over = (over - negative) * low[:, part] + negative * bounds.up[:, part]
         if multiplier is not None:
             over = over - multiplier[:, part]
@@ -385,43 +403,45 @@ def margin_bound(
         total = total - form.gamma * (error @ form.size[k]) + over @ step.bias
         over = _times(over, step)
     shaped = over.reshape(-1, *form.shape)
-    total = total + (shaped * inputs.anchor).sum((-1, -2)) + inputs.fall(shaped[:, None])[:, 0]
+    total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
     return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped)
 
 
+def _dots(left: Floats, right: Floats) -> Floats:
+    """Row by row, the scalar product."""
+    return np.asarray(np.einsum("nu,nu->n", left, right))
+
+
 @dataclass(frozen=True, eq=False)
-class Slack:
-    """The minimiser run forward through the relaxed network: gradients by alpha and beta, loss of each relu."""
+class Relaxed:
+    """Where each bound is attained, carried forward through the lines: before and after every relu (n, units)."""
 
-    alpha: Floats
-    beta: Floats
-    loss: Floats
+    z: Floats
+    values: Floats
 
 
-def slack(form: Form, inputs: Inputs, bounds: Hidden, found: Pass, dual: Dual, signs: Signs | None) -> Slack:
-    """How the bound changes with alpha and beta, and how much each relu's relaxation gives away."""
-    point = inputs.minimiser(found.inputs)
-    values = point.reshape(len(point), -1)
-    low = np.where(bounds.loose, dual.alpha, bounds.low)
-    z, relaxed = np.empty_like(low), np.empty_like(low)
+def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
+    """The minimiser of each item run through the relaxed network."""
+    bounds, lower = batch.bounds, found.over > 0
+    slope = np.where(lower, np.where(bounds.loose, dual.alpha, bounds.low), bounds.up)
+    offset = np.where(lower, 0.0 if bounds.floor is None else bounds.floor, bounds.shift)
+    values = batch.inputs.minimiser(found.inputs).reshape(len(slope), -1)
+    z, relaxed = np.empty_like(slope), np.empty_like(slope)
     for step, part in zip(form.steps, form.slices, strict=True):
         z[:, part] = step.apply(values)
-        lower_line, upper_line = (
-            low[:, part] * z[:, part],
-            bounds.up[:, part] * z[:, part] + bounds.shift[:, part],
-        )
-        if bounds.floor is not None:
-            lower_line = lower_line + bounds.floor[:, part]
-        values = np.where(found.over[:, part] > 0, lower_line, upper_line)
+        values = slope[:, part] * z[:, part] + offset[:, part]
         relaxed[:, part] = values
-    rise = np.where(bounds.loose & (found.over > 0), found.over * z, 0.0)
-    real = np.maximum(z, 0.0)
+    return Relaxed(z, relaxed)
+
+
+def losses(form: Form, batch: Batch, found: Pass, dual: Dual) -> Floats:
+    """How much the relaxation of each relu (n, units) gives away."""
+    reached = forward(form, batch, found, dual)
+    real = np.maximum(reached.z, 0.0)
     for step, part in zip(form.steps, form.slices, strict=True):
         if step.curves:
-            real[:, part] = step.activate(z[:, part])
-    loss = np.where(bounds.crossing(form), np.abs(found.over * (relaxed - real)), 0.0)
-    across = np.zeros_like(z) if signs is None else np.asarray(-signs * z, dtype=np.float64)
-    return Slack(rise, across, loss)
+            real[:, part] = step.activate(reached.z[:, part])
+    return np.where(batch.bounds.crossing(form), np.abs(found.over * (reached.values - real)), 0.0)
 
 
 class Ascent:
@@ -439,25 +459,23 @@ class Ascent:
         self.first = 0.9 * self.first + 0.1 * gradient
         self.second = 0.99 * self.second + 0.01 * gradient * gradient
         moved = value + rate * self.first / (np.sqrt(self.second) + 1e-12)
-        return np.asarray(np.clip(moved, 0.0, self.most).astype(np.float32), dtype=np.float64)
+        return np.asarray(np.minimum(np.maximum(moved, 0.0), self.most).astype(np.float32), dtype=np.float64)
 
 
-def optimise(
-    form: Form, inputs: Inputs, bounds: Hidden, rows: Rows, dual: Dual, signs: Signs | None, iterations: int
-) -> tuple[Pass, Dual]:
-    """Projected ascent on slopes and multipliers; the best dual of each item and its pass."""
-    found = margin_bound(form, inputs, bounds, rows, dual, signs)
+def optimise(form: Form, batch: Batch, dual: Dual, found: Pass, iterations: int) -> tuple[Pass, Dual]:
+    """Projected ascent on slopes and multipliers, from a first pass; the best dual of each item and its pass."""
     best, kept = found.bound, dual
     slope, multiplier = Ascent(0.25, 1.0), Ascent(0.25, np.inf)
     for _ in range(iterations):
         if (best > 0).all():
             break
-        change = slack(form, inputs, bounds, found, dual, signs)
-        beta = dual.beta if signs is None else multiplier.step(dual.beta, change.beta)
-        dual = Dual(slope.step(dual.alpha, change.alpha), beta)
-        found = margin_bound(form, inputs, bounds, rows, dual, signs)
+        z = forward(form, batch, found, dual).z
+        alpha = slope.step(dual.alpha, np.where(batch.bounds.loose, np.maximum(found.over, 0.0) * z, 0.0))
+        beta = dual.beta if batch.signs is None else multiplier.step(dual.beta, -batch.signs * z)
+        dual = Dual(alpha, beta)
+        found = margin_bound(form, batch, dual)
         kept = kept.pick(found.bound > best, dual)
         best = np.maximum(best, found.bound)
     if (found.bound < best).any():
-        found = margin_bound(form, inputs, bounds, rows, kept, signs)
+        found = margin_bound(form, batch, kept)
     return found, kept

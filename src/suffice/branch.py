@@ -17,16 +17,18 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.bounds import (
+    Batch,
     Dual,
     Form,
     Hidden,
+    Pass,
     Signs,
     hidden,
+    losses,
     margin_bound,
     margin_rows,
     optimise,
     plain,
-    slack,
     step_bounds,
 )
 from suffice.exact import confirm
@@ -210,20 +212,30 @@ class Branching:
                 self._evaluate_batch(part)
 
     def _evaluate_batch(self, nodes: list[_Node]) -> None:
+        """One pass closes most of them; what is left is worth more work."""
         inputs, signs = _joined(nodes), np.stack([n.signs for n in nodes])
         bounds = hidden(self.form, inputs, signs, self._first(nodes, inputs))
         rows = margin_rows(self.form, np.array([n.rival for n in nodes]), self.sign)
-        found, dual = optimise(self.form, inputs, bounds, rows, _inherited(nodes, bounds), signs, STEPS)
-        self._try(nodes, inputs, inputs.minimiser(found.inputs))
-        loss = slack(self.form, inputs, bounds, found, dual, signs).loss
-        chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
-        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, 0.0)
-        empty = bounds.contradicted
+        batch, dual = Batch(inputs, bounds, rows, signs), _inherited(nodes, bounds)
+        found = margin_bound(self.form, batch, dual)
+        known = np.where(bounds.contradicted, np.inf, found.bound)
         for i, node in enumerate(nodes):
             self.questions[node.question].spent += 1
-            node.bound = np.inf if empty[i] else float(found.bound[i])
+            node.bound, node.dual, node.closed = float(known[i]), dual.take(slice(i, i + 1)), bool(known[i] > 0)
+        left = np.flatnonzero(known <= 0)
+        if len(left):
+            self._work_on([nodes[i] for i in left], batch.take(left), dual.take(left), found.take(left))
+
+    def _work_on(self, nodes: list[_Node], batch: Batch, dual: Dual, found: Pass) -> None:
+        """Better slopes and multipliers; what they leave open is attacked, and kept with what to split it on."""
+        found, dual = optimise(self.form, batch, dual, found, STEPS)
+        self._try(nodes, batch.inputs.minimiser(found.inputs))
+        loss, bounds = losses(self.form, batch, found, dual), batch.bounds
+        chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
+        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, 0.0)
+        for i, node in enumerate(nodes):
+            node.bound, node.closed = float(found.bound[i]), bool(found.bound[i] > 0)
             node.dual, node.loss, node.rows = dual.take(slice(i, i + 1)), score[i], found.inputs[i]
-            node.closed = node.bound > 0
             if not node.closed:
                 self._keep(node, bounds.take(slice(i, i + 1)))
 
@@ -231,17 +243,20 @@ class Branching:
         """The first step's bounds, worked out once per input set and handed down the tree."""
         if not self.form.steps:
             return None
-        fresh = [i for i, node in enumerate(nodes) if node.first is None]
+        # siblings that differ by splits of relus share one input set
+        fresh = {id(node.inputs): i for i, node in enumerate(nodes) if node.first is None}
         if fresh:
-            lower, upper = step_bounds(self.form, inputs.take(np.array(fresh)), Hidden.blank(0, self.form), 0)
-            for row, i in enumerate(fresh):
-                nodes[i].first = lower[row : row + 1], upper[row : row + 1]
+            some = inputs.take(np.array(list(fresh.values())))
+            lower, upper = step_bounds(self.form, some, Hidden.blank(0, self.form), 0)
+            found = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
+            for node in nodes:
+                node.first = node.first or found[id(node.inputs)]
         known = [node.first for node in nodes if node.first is not None]
         return np.concatenate([low for low, _ in known]), np.concatenate([high for _, high in known])
 
-    def _try(self, nodes: list[_Node], inputs: InputSet, points: Floats) -> None:
+    def _try(self, nodes: list[_Node], points: Floats) -> None:
         """Run the points where the bounds are attained through the real network: one may answer the question."""
-        margins = self.form.problem.margins(points)
+        inputs, margins = _joined(nodes), self.form.problem.margins(points)
         match inputs:
             case Free() | Freed():
                 hits = np.flatnonzero(margins[np.arange(len(nodes)), [node.rival for node in nodes]] <= 1e-9)
@@ -273,17 +288,16 @@ class Branching:
                 question.answer = Unknown(self._why_stuck)
 
     def _split(self, node: _Node, depth: int) -> list[_Node]:
-        """Children of a node, on one word or on up to `depth` relus at once."""
+        """Children of a node, on one word or on up to `depth` relus at once; where there is time, on sure words too."""
         assert node.loss is not None
-        word = _word(self.form, node)
+        word, (rest, closing) = _word(self.form, node), _follow(self.form, node) if depth > 1 else (node, [])
         # a split at zero does not straighten a smooth curve: deciding on words goes further there
         if word is not None and (not node.loss.any() or _few_choices(node) or self.form.curved is not None):
-            return list(_split_word(self.form, node, word))
-        units = np.argsort(-node.loss, kind="stable")[: min(depth, int((node.loss > 0).sum()))]
-        level = [node]
-        for unit in units:
+            return [rest, *closing] if closing else list(_split_word(self.form, node, word))
+        level = [rest]
+        for unit in np.argsort(-node.loss, kind="stable")[: min(depth, np.count_nonzero(node.loss))]:
             level = [child for parent in level for child in _split_unit(parent, int(unit))]
-        return level
+        return [*level, *closing]
 
     # --- nothing left to split ---
 
@@ -299,7 +313,7 @@ class Branching:
         beta, point, shares = solved
         dual = Dual(node.dual.alpha, beta)  # type: ignore[union-attr]
         rows = margin_rows(self.form, np.array([node.rival]), self.sign)
-        found = margin_bound(self.form, node.inputs, bounds, rows, dual, node.signs[None])
+        found = margin_bound(self.form, Batch(node.inputs, bounds, rows, node.signs[None]), dual)
         if found.bound[0] > 0:
             node.dual, node.closed, node.bound = dual, True, float(found.bound[0])
             return True
@@ -387,12 +401,9 @@ def _word(form: Form, node: _Node) -> int | None:
             high = np.where(allowed[0], values, -np.inf).max(-1)
             low = np.where(allowed[0], values, np.inf).min(-1)
             spread = np.where(free[0] & (allowed[0].sum(-1) > 1), high - low, -1.0)
-        case Restored(center=center, start=start, open=opened, cost=cost, budget=budget):
-            gains = -((center - start[0]) * node.rows).sum(-1)
-            spread = np.where(opened[0] & (cost <= budget[0]) & (gains > 0), gains, -1.0)
-        case Freed(open=opened, cost=cost, budget=budget):
-            falls = -node.inputs.all_free.per_word(node.rows[None, None])[0, 0]
-            spread = np.where(opened[0] & (cost <= budget[0]) & (falls > 0), falls, -1.0)
+        case Restored(open=opened, cost=cost, budget=budget) | Freed(open=opened, cost=cost, budget=budget):
+            gains = node.inputs.gains(node.rows[None])[0]
+            spread = np.where(opened[0] & (cost <= budget[0]) & (gains < 0), -gains, -1.0)
         case _:
             return None
     best = int(spread.argmax())
@@ -416,9 +427,18 @@ def _few_choices(node: _Node) -> bool:
     return combinations <= max(6.0, np.count_nonzero(node.loss) / 4)
 
 
+def _follow(form: Form, node: _Node) -> tuple[_Node, list[_Node]]:
+    """Take every word that cannot be done without: what remains, and the subproblems without each, soon closed."""
+    closing: list[_Node] = []
+    if not isinstance(node.inputs, Free) and node.rows is not None:
+        for word in node.inputs.needed(node.inputs.gains(node.rows[None])[0], -node.bound):
+            node, without = _split_word(form, node, int(word))
+            closing.append(without)
+    return node, closing
+
+
 def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
     """The half of the choices with the lower values against the rest; or the word restored against not."""
-    assert node.rows is not None
     node.children = (_child(node), _child(node))
     inputs = node.inputs
     mark = np.arange(form.shape[0]) == position
@@ -435,6 +455,7 @@ def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
         sides = [replace(rest, free=inputs.free | mark, budget=inputs.budget - inputs.cost[position]), rest]
     else:
         assert inputs.allowed is not None
+        assert node.rows is not None
         options = np.flatnonzero(inputs.allowed[0, position])
         order = options[np.argsort(_values(form, node.rows)[position, options], kind="stable")]
         chosen = np.isin(np.arange(inputs.allowed.shape[-1]), order[: max(1, len(order) // 2)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, Self, TypeAlias
 
 import numpy as np
@@ -122,7 +123,7 @@ class Budgeted:
     cost: Floats
     budget: Floats
 
-    @property
+    @cached_property
     def uniform(self) -> bool:
         return bool((self.cost == self.cost[0]).all())
 
@@ -131,7 +132,7 @@ class Budgeted:
         gains = self._usable(gains)
         if self.uniform:  # equal costs: just the lowest few, without an argsort
             lowest = np.sort(gains, axis=-1)
-            return np.asarray((lowest * (np.arange(gains.shape[-1]) < self._count()[:, None, None])).sum(-1))
+            return np.asarray((lowest * (np.arange(gains.shape[-1]) < self._count[:, None, None])).sum(-1))
         order, taken = self._knapsack(gains)
         return np.asarray((np.take_along_axis(gains, order, -1) * taken).sum(-1))
 
@@ -145,22 +146,35 @@ class Budgeted:
         np.put_along_axis(share, order, taken, axis=-1)
         return np.asarray(share[:, 0] * (gains[:, 0] < 0))
 
+    def needed(self, gains: Floats, room: float) -> Ints:
+        """The words of a single set without which the least sum of gains (length,) would rise by more than `room`.
+
+        The first word that the budget cannot buy whole sets the price at which the others would be replaced.
+        """
+        rate = np.where(self._buyable[0], np.minimum(gains, 0.0), 0.0) / self.cost
+        order = np.argsort(rate, kind="stable")
+        bought = np.cumsum(self.cost[order]) <= self.budget[0]
+        price = rate[order[~bought]].min(initial=0.0)
+        taken = order[bought]
+        return np.sort(taken[(price - rate[taken]) * self.cost[taken] > room])
+
     def _lowest(self, gains: Floats) -> Floats:
         """The words with the lowest gains, as many as can be paid; of equal ones the first."""
-        count = np.clip(self._count(), 0, gains.shape[-1]).astype(np.int64)[:, None]
-        limit = np.take_along_axis(np.sort(gains, axis=-1), np.maximum(count - 1, 0), -1)
-        tied = gains == limit
-        room = count - (gains < limit).sum(-1, keepdims=True)
-        taken = (gains < limit) | (tied & (np.cumsum(tied, axis=-1) <= room))
-        return np.asarray(taken & (gains < 0) & (count > 0), dtype=np.float64)
+        order, taken = np.argsort(gains, axis=-1, kind="stable"), np.zeros(gains.shape)
+        taken[np.arange(len(gains))[:, None], order] = np.arange(gains.shape[-1]) < self._count[:, None]
+        return taken * (gains < 0)
 
+    @cached_property
     def _count(self) -> Floats:
         return np.asarray(np.floor(self.budget / self.cost[0]))
 
+    @cached_property
+    def _buyable(self) -> Bools:
+        return np.asarray(self.open & (self.cost <= self.budget[:, None]))
+
     def _usable(self, gains: Floats) -> Floats:
         """Zero for words that cannot be taken and for those that one would not want to take."""
-        usable = self.open & (self.cost <= self.budget[:, None])
-        return np.minimum(gains, 0.0) * usable[:, None]
+        return np.minimum(gains, 0.0) * self._buyable[:, None]
 
     def _knapsack(self, gains: Floats) -> tuple[Ints, Floats]:
         """The order in which words are taken, best value for cost first, and the share taken of each."""
@@ -203,17 +217,25 @@ class Restored(Budgeted):
     def take(self, index: Ints | slice) -> Restored:
         return replace(self, start=self.start[index], open=self.open[index], budget=self.budget[index])
 
+    @cached_property
+    def back(self) -> Floats:
+        """What restoring each word adds: (n, length, dimension)."""
+        return self.center - self.start
+
     def fall(self, rows: Floats) -> Floats:
-        gains = np.matmul(rows.transpose(0, 2, 1, 3), (self.center - self.start)[..., None])[..., 0]
+        gains = np.matmul(rows.transpose(0, 2, 1, 3), self.back[..., None])[..., 0]
         return self.least(gains.transpose(0, 2, 1))
 
     def shared_fall(self, rows: Floats) -> Floats:
-        back = (self.center - self.start).transpose(1, 2, 0)
+        back = self.back.transpose(1, 2, 0)
         return self.least(np.matmul(rows.transpose(1, 0, 2), back).transpose(2, 1, 0))
 
+    def gains(self, rows: Floats) -> Floats:
+        """How far restoring each word (n, length) moves rows (n, length, dimension)."""
+        return np.asarray(np.einsum("bld,bld->bl", rows, self.back))
+
     def minimiser(self, rows: Floats) -> Floats:
-        gains = np.einsum("bld,bld->bl", rows, self.center - self.start)
-        return self.start + self.bought(gains)[:, :, None] * (self.center - self.start)
+        return self.start + self.bought(self.gains(rows))[:, :, None] * self.back
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,9 +281,13 @@ class Freed(Budgeted):
         falls = np.broadcast_to(self.all_free.per_word(rows[None]), (len(self), len(rows), self.free.shape[1]))
         return np.asarray((falls * self.free[:, None]).sum(-1) + self.least(falls))
 
+    def gains(self, rows: Floats) -> Floats:
+        """How far freeing each word (n, length) can move rows (n, length, dimension) down."""
+        return self.all_free.per_word(rows[:, None])[:, 0]
+
     def minimiser(self, rows: Floats) -> Floats:
         """Words that the budget buys only in part stay as they are: the point is always an allowed one."""
-        whole = self.bought(self.all_free.per_word(rows[:, None])[:, 0]) == 1.0
+        whole = self.bought(self.gains(rows)) == 1.0
         return replace(self.all_free, free=self.free | whole).minimiser(rows)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from suffice.attack import Attacker
-from suffice.bounds import Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain
+from suffice.bounds import Batch, Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain
 from suffice.branch import Leaf, decide
 from suffice.errors import InputError
 from suffice.exact import confirm
@@ -71,10 +71,10 @@ class BoundsOracle:
         count = len(self.problem.rivals)
         items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
         wide, spread = inputs.take(items), bounds.take(items)
-        rows, dual = margin_rows(self.form, rivals), plain(spread)
-        found = margin_bound(self.form, wide, spread, rows, dual)
+        batch, dual = Batch(wide, spread, margin_rows(self.form, rivals)), plain(spread)
+        found = margin_bound(self.form, batch, dual)
         if optimised:
-            found, dual = optimise(self.form, wide, spread, rows, dual, None, CHEAP_STEPS)
+            found, dual = optimise(self.form, batch, dual, found, CHEAP_STEPS)
         proved = (found.bound > 0).reshape(-1, count).all(-1)
         for place in np.flatnonzero(proved):
             mine = range(int(place) * count, int(place + 1) * count)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from suffice.bounds import Dual, Form, Hidden, Signs, margin_bound, margin_rows
+from suffice.bounds import Batch, Dual, Form, Hidden, Signs, margin_bound, margin_rows
 from suffice.inputs import Free
 from suffice.network import Floats
 from suffice.perturb import Ball, Box, Choice, Hull
@@ -120,14 +120,14 @@ def _round_program(
     """For 2-norm balls: linear programs over ever more tangent planes, until a proof or a point that flips."""
     assert isinstance(inputs.region, Ball)
     columns = _Columns.box(inputs, inputs.region)
-    rows = margin_rows(form, np.array([rival]))
+    batch = Batch(inputs, bounds, margin_rows(form, np.array([rival])), signs[None])
     solved = None
     for _ in range(TANGENTS):
         solved = _solve(form, bounds, signs, rival, columns)
         if solved is None:
             return None
         beta, point, _ = solved
-        if point is None or margin_bound(form, inputs, bounds, rows, Dual(bounds.low, beta), signs[None]).bound[0] > 0:
+        if point is None or margin_bound(form, batch, Dual(bounds.low, beta)).bound[0] > 0:
             return solved
         if form.problem.margins(point[None]).min() <= 0:
             return solved

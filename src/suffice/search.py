@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.bounds import hidden, margin_bound, margin_rows, plain
+from suffice.bounds import Batch, hidden, margin_bound, margin_rows, plain
 from suffice.branch import Restorable, decide_restorations
 from suffice.exact import confirm
 from suffice.inputs import Free, Restored
@@ -521,7 +521,8 @@ class Search:
         bounds = hidden(self.oracle.form, inputs.take(slice(0, 1)))
         rivals = np.arange(len(self.problem.rivals))
         wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
-        found = margin_bound(self.oracle.form, wide, spread, margin_rows(self.oracle.form, rivals), plain(spread))
+        batch = Batch(wide, spread, margin_rows(self.oracle.form, rivals))
+        found = margin_bound(self.oracle.form, batch, plain(spread))
         harm = -self.problem.region.support(found.inputs) + (found.inputs * self.problem.center).sum(-1)
         words = np.flatnonzero(self.everything & ~self.include)
         score = harm.max(0)[words] / self.costs.units[words]
