@@ -1,0 +1,116 @@
+"""Proofs that an attack cannot be undone, against every affordable way to put words back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from helpers import make_classifier
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import suffice as sf
+from suffice import branch
+from suffice.bounds import Form
+from suffice.branch import Restorable, Tree, decide_restorations
+from suffice.inputs import Restored
+from suffice.network import Bools, Floats
+from suffice.verbs import ask
+from suffice.verdict import Budget, Problem, Proved
+
+WORDS = 7
+SEEDS = st.integers(0, 2**32 - 1)
+FIXED = settings(max_examples=150, derandomize=True, deadline=None)
+
+
+def attacked(seed: int) -> tuple[Problem, Restored]:
+    """A random perturbed text of a small network, some words of which can be put back at a price."""
+    rng = np.random.default_rng(seed)
+    classifier = make_classifier(seed, length=WORDS, dimension=2, hidden=(8, 5))
+    text = [f"word{i}" for i in rng.integers(8, size=WORDS)]
+    problem = ask(classifier, text, sf.EpsilonBall(3.0), None, (), (), "fixed").problem
+    start = problem.region.minimiser(rng.standard_normal((40, *problem.center.shape)))
+    start = start[[problem.margins(start).min(-1).argmin()]]
+    cost = np.ones(WORDS) if rng.random() < 0.5 else rng.choice([1.0, 2.0, 3.0], WORDS)
+    opened = rng.random((1, WORDS)) < 0.9
+    return problem, Restored(problem.center, start, opened, cost, np.array([float(rng.integers(1, 7))]))
+
+
+def affordable(inputs: Restored) -> Iterator[Bools]:
+    for bits in itertools.product([False, True], repeat=WORDS):
+        words = np.array(bits)
+        if not (words & ~inputs.open[0]).any() and inputs.cost[words].sum() <= inputs.budget[0]:
+            yield words
+
+
+def margin(problem: Problem, inputs: Restored, words: Bools) -> float:
+    point = np.where(words[:, None], problem.center, inputs.start[0])
+    return float(problem.margins(point[None])[0, 0])
+
+
+def picks(tree: Tree) -> int:
+    """How many decisions about words a proof makes."""
+    if isinstance(tree, branch.Leaf):
+        return 0
+    return isinstance(tree, branch.Pick) + sum(picks(part) for part in tree.branches)
+
+
+def test_a_restoration_is_ruled_out_exactly_when_none_helps() -> None:
+    proved = undone = chosen = 0
+    for seed in range(250):
+        problem, inputs = attacked(seed)
+        answer = decide_restorations(Form.of(problem), inputs, np.array([0]), Budget())[0]
+        best = max(margin(problem, inputs, words) for words in affordable(inputs))
+        match answer:
+            case Proved(evidence=(tree,)):
+                assert best < 0
+                proved, chosen = proved + 1, chosen + picks(tree)
+            case Restorable(words):
+                assert any((words == other).all() for other in affordable(inputs))
+                assert margin(problem, inputs, words) >= 0
+                undone += 1
+    assert proved > 50
+    assert undone > 50
+    assert chosen > 20  # proofs that decide words are among them
+
+
+@FIXED
+@given(SEEDS)
+def test_a_word_is_needed_where_the_least_sum_rises_without_it(seed: int) -> None:
+    """The rise is that of the fractional knapsack; at equal costs the rule misses no word."""
+    _, inputs = attacked(seed)
+    rng = np.random.default_rng(seed)
+    gains, room = rng.standard_normal(WORDS), float(rng.random())
+
+    def least(opened: Bools) -> float:
+        return float(replace(inputs, open=opened[None]).least(gains[None, None])[0, 0])
+
+    def rise(word: int) -> float:
+        return least(inputs.open[0] & (np.arange(WORDS) != word)) - least(inputs.open[0])
+
+    needed = inputs.needed(gains, room)
+    assert all(rise(word) > room - 1e-12 for word in needed)
+    if inputs.uniform:
+        assert {word for word in range(WORDS) if rise(word) > room + 1e-12} == set(needed.tolist())
+
+
+@FIXED
+@given(SEEDS)
+def test_words_taken_at_once_leave_subproblems_that_cover_all(seed: int) -> None:
+    """What `_follow` splits a subproblem into are all of its affordable restorations, each in exactly one part."""
+    problem, inputs = attacked(seed)
+    node = branch._Node(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
+    node.rows = np.random.default_rng(seed).standard_normal(problem.center.shape)
+    rest, closing = branch._follow(Form.of(problem), node)
+    parts: list[tuple[bytes, ...]] = []
+    for part in (rest, *closing):
+        assert isinstance(part.inputs, Restored)
+        parts += [texts(part.inputs, words) for words in affordable(part.inputs)]
+    assert sorted(parts) == sorted(texts(inputs, words) for words in affordable(inputs))
+
+
+def texts(inputs: Restored, words: Bools) -> tuple[bytes, ...]:
+    point: Floats = np.where(words[:, None], inputs.center, inputs.start[0])
+    return tuple(row.tobytes() for row in point)
