@@ -42,7 +42,7 @@ BATCH = 256  # subproblems per round, if they are small
 WORK = 2 * 10**8  # multiplications per round: it should take a fraction of a second, as time is looked at in between
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
-STEPS = 6  # of slope and multiplier ascent per subproblem
+STEPS = 4  # of slope and multiplier ascent per subproblem
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
