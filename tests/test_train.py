@@ -65,6 +65,16 @@ def test_both_kinds_learn_and_report_every_part(trained: Trained) -> None:
     assert trained.classifier.predict("a dark and awful day").label == "bad"
 
 
+def test_a_hundred_rows_are_gone_over_often_enough_to_learn_from() -> None:
+    few = prepare(made_up(120), tests={"test": made_up(100, seed=1)})
+    heard: list[float] = []
+    found = train(few, Recipe(length=9, dimension=3, hidden=(8,)), heard.append)
+    assert found.accuracies["test"] > 0.9
+    assert len(heard) > 500
+    assert Recipe().epochs_over(100_000) == 10
+    assert Recipe(epochs=3).epochs_over(100) == 3
+
+
 @pytest.mark.parametrize("kind", ["fc", "cnn"])
 def test_the_same_seed_gives_the_same_weights_and_another_does_not(weather: Data, kind: str) -> None:
     recipe = Recipe(kind, length=9, dimension=2, hidden=(4,), filters=2, epochs=1, seed=5)

@@ -40,6 +40,7 @@ OnEpoch: TypeAlias = Callable[[float], None]
 PAD, UNKNOWN = "<PAD>", "<UNK>"
 RATE, DECAY, INERTIA = 3e-3, 1e-4, 0.998
 BAG_EPOCHS, BAG_RATE = 2, 1e-2
+EPOCHS, STEPS = 10, 2_500  # at least, where the recipe does not say how often to go over the data
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Recipe:
     hidden: tuple[int, ...] = (32, 16)
     filters: int = 8
     window: int = 2
-    epochs: int = 10
+    epochs: int | None = None  # by the number of rows
     seed: int = 0
     drop: float = 0.3
     noise: float = 0.3
@@ -69,7 +70,7 @@ class Recipe:
             self.dimension,
             self.filters,
             self.window,
-            self.epochs,
+            1 if self.epochs is None else self.epochs,
             self.words,
             *self.hidden,
         )
@@ -83,6 +84,10 @@ class Recipe:
                 f"{self.length} words make a grid of {rows}×{columns}, too small for a window of "
                 f"{self.window}: choose a length such as 16, 25 or 36."
             )
+
+    def epochs_over(self, rows: int) -> int:
+        """How often to go over so many rows: more often where there are few, or next to nothing would be learned."""
+        return self.epochs or max(EPOCHS, math.ceil(STEPS / _steps(rows)))
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -245,7 +250,7 @@ def train(data: Data, recipe: Recipe, on_epoch: OnEpoch | None = None) -> Traine
         bag = _bag(torch, start, len(data.labels), recipe)
         bag = _fit(torch, bag, whole, dev, recipe, BAG_EPOCHS, BAG_RATE, tell)
         model = _model(torch, bag.table.detach(), len(data.labels), recipe)
-        model = _fit(torch, model, rows, dev, recipe, recipe.epochs, RATE, tell)
+        model = _fit(torch, model, rows, dev, recipe, recipe.epochs_over(len(rows[0])), RATE, tell)
     classifier = Classifier(
         network=_network(model, recipe),
         embedding=_numpy(model.table),
@@ -353,7 +358,7 @@ def _fit(
     average = copy.deepcopy(model)
     best, reached = average, -1.0
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
-    paces = _paces(rate, epochs * math.ceil(len(train[0]) / _batch(len(train[0]))))
+    paces = _paces(rate, epochs * _steps(len(train[0])))
     robust = robustly.parse(recipe.robust) if isinstance(model.body, torch.nn.Sequential) else None  # not the bag
     for epoch in range(1, epochs + 1):
         _epoch(torch, optimizer, model, average, train, recipe, paces, robust)
@@ -368,6 +373,11 @@ def _fit(
 def _batch(rows: int) -> int:
     """Rows per step: few where there are few, so that there are steps enough."""
     return min(256, max(32, rows // 200))
+
+
+def _steps(rows: int) -> int:
+    """Steps per epoch."""
+    return math.ceil(rows / _batch(rows))
 
 
 class _Pace(NamedTuple):
@@ -512,7 +522,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hidden", type=_sizes, default=plain.hidden, metavar="N,N", help="hidden sizes (default 32,16)")
     add("--filters", type=int, default=plain.filters, help="cnn: filters (default %(default)s)")
     add("--window", type=int, default=plain.window, help="cnn: side of a filter (default %(default)s)")
-    add("--epochs", type=int, default=plain.epochs, help="times over the data (default %(default)s)")
+    add("--epochs", type=int, help=f"times over the data (default {EPOCHS}, more where rows are few)")
     add(
         "--seed",
         type=int,
@@ -577,7 +587,7 @@ def run_train(args: argparse.Namespace) -> int:
 def _with_bar(data: Data, recipe: Recipe) -> Trained:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("training", total=BAG_EPOCHS + recipe.epochs)
+        bar = progress.add_task("training", total=BAG_EPOCHS + recipe.epochs_over(len(data.train)))
         return train(data, recipe, lambda dev: progress.update(bar, advance=1, description=f"training, dev {dev:.3f}"))
 
 
