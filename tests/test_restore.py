@@ -103,7 +103,7 @@ def test_words_taken_at_once_leave_subproblems_that_cover_all(seed: int) -> None
     problem, inputs = attacked(seed)
     node = branch._Node(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
     node.rows = np.random.default_rng(seed).standard_normal(problem.center.shape)
-    rest, closing = branch._follow(Form.of(problem), node)
+    rest, closing = branch._follow(Form.of(problem), node, 4)
     parts: list[tuple[bytes, ...]] = []
     for part in (rest, *closing):
         assert isinstance(part.inputs, Restored)

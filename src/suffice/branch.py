@@ -288,9 +288,9 @@ class Branching:
                 question.answer = Unknown(self._why_stuck)
 
     def _split(self, node: _Node, depth: int) -> list[_Node]:
-        """Children of a node, on one word or on up to `depth` relus at once; where there is time, on sure words too."""
+        """Children of a node, on one word or on up to `depth` relus at once; in a small round, on sure words too."""
         assert node.loss is not None
-        word, (rest, closing) = _word(self.form, node), _follow(self.form, node) if depth > 1 else (node, [])
+        word, (rest, closing) = _word(self.form, node), _follow(self.form, node, depth)
         # a split at zero does not straighten a smooth curve: deciding on words goes further there
         if word is not None and (not node.loss.any() or _few_choices(node) or self.form.curved is not None):
             return [rest, *closing] if closing else list(_split_word(self.form, node, word))
@@ -427,11 +427,14 @@ def _few_choices(node: _Node) -> bool:
     return combinations <= max(6.0, np.count_nonzero(node.loss) / 4)
 
 
-def _follow(form: Form, node: _Node) -> tuple[_Node, list[_Node]]:
-    """Take every word that cannot be done without: what remains, and the subproblems without each, soon closed."""
+def _follow(form: Form, node: _Node, depth: int) -> tuple[_Node, list[_Node]]:
+    """Take words that cannot be done without: what remains, and the subproblems without each, which soon close.
+
+    As many as leave the round as small as `depth` relus do; none where it is large already.
+    """
     closing: list[_Node] = []
-    if not isinstance(node.inputs, Free) and node.rows is not None:
-        for word in node.inputs.needed(node.inputs.gains(node.rows[None])[0], -node.bound):
+    if depth > 1 and not isinstance(node.inputs, Free) and node.rows is not None:
+        for word in node.inputs.needed(node.inputs.gains(node.rows[None])[0], -node.bound)[: 2**depth]:
             node, without = _split_word(form, node, int(word))
             closing.append(without)
     return node, closing

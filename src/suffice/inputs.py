@@ -149,14 +149,15 @@ class Budgeted:
     def needed(self, gains: Floats, room: float) -> Ints:
         """The words of a single set without which the least sum of gains (length,) would rise by more than `room`.
 
-        The first word that the budget cannot buy whole sets the price at which the others would be replaced.
+        Those come first that it needs most. The first word that the budget cannot buy whole sets the price at which the
+        others would be replaced.
         """
         rate = np.where(self._buyable[0], np.minimum(gains, 0.0), 0.0) / self.cost
         order = np.argsort(rate, kind="stable")
         bought = np.cumsum(self.cost[order]) <= self.budget[0]
         price = rate[order[~bought]].min(initial=0.0)
-        taken = order[bought]
-        return np.sort(taken[(price - rate[taken]) * self.cost[taken] > room])
+        rise = np.where(bought, (price - rate[order]) * self.cost[order], 0.0)
+        return order[np.argsort(-rise, kind="stable")[: np.count_nonzero(rise > room)]]
 
     def _lowest(self, gains: Floats) -> Floats:
         """The words with the lowest gains, as many as can be paid; of equal ones the first."""
