@@ -42,7 +42,7 @@ BATCH = 256  # subproblems per round, if they are small
 WORK = 2 * 10**8  # multiplications per round: it should take a fraction of a second, as time is looked at in between
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
-STEPS = 4  # of slope and multiplier ascent per subproblem
+STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -155,6 +155,8 @@ class Branching:
     ) -> None:
         self.form, self.sign, self.budget = form, sign, budget
         self.batch = max(4, min(BATCH, WORK // form.work))
+        least, most = STEPS
+        self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
         self.questions = [
             _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)
         ]
@@ -228,7 +230,7 @@ class Branching:
 
     def _work_on(self, nodes: list[_Node], batch: Batch, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers; what they leave open is attacked, and kept with what to split it on."""
-        found, dual = optimise(self.form, batch, dual, found, STEPS)
+        found, dual = optimise(self.form, batch, dual, found, self.steps)
         self._try(nodes, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
