@@ -8,15 +8,19 @@ import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from serving import LASTING, LASTING_SET, TEXT, lasting_model, serving
 
 import suffice as sf
 from suffice.web import fields, openapi
+from suffice.web.asking import Asking
 
 BOX = {"kind": "knn-box", "k": 120}
 
@@ -378,3 +382,37 @@ def test_nothing_is_written_beside_the_server(tmp_path, monkeypatch):
             assert ask(client).status_code == 200
         found = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_mtime >= before - 1]
     assert found == []
+
+
+def test_a_client_that_has_gone_is_not_sent_what_is_waiting():
+    """Many messages at once, and a client that hangs up at the first: asyncio complains about the fifth lost write."""
+    sent: list[dict[str, Any]] = []
+
+    class Job:
+        async def messages(self, verb, question):
+            for number in range(50):
+                yield "progress", {"number": number}
+
+    class Desk:
+        pool = SimpleNamespace(place=nullcontext)
+
+        @asynccontextmanager
+        async def job(self):
+            yield "key", Job()
+
+    async def listen() -> None:
+        gone = anyio.Event()
+
+        async def receive():
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            sent.append(message)
+            if b"progress" in message.get("body", b""):
+                gone.set()
+
+        await Asking(Desk(), "explain", {}, live=True)({}, receive, send)
+
+    anyio.run(listen)
+    assert 1 <= sum(b"progress" in message.get("body", b"") for message in sent) < 5

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
@@ -126,6 +127,7 @@ class Asking:
             await send(_event("job", {"id": key}))
             async for kind, data in job.messages(self.verb, self.question):
                 await send(_event(kind, self._answer(data) if kind == "answer" else data))
+                await anyio.lowlevel.checkpoint()  # more may be waiting: hear first whether the client has gone
         await send(_part(b"", more=False))
 
     def _answer(self, data: dict[str, Any]) -> dict[str, Any]:
