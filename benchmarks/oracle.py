@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from suffice import bounds, branch, oracles
 from suffice.classifier import Classifier, bundled, load
-from suffice.network import Bools
+from suffice.network import Bools, Floats
 from suffice.oracles import BoundsOracle, make_oracle
 from suffice.perturb import KNNBox
 from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
@@ -299,21 +299,22 @@ def _bulk_of_one(problem: Problem, rng: np.random.Generator, count: int) -> tupl
 # --- what each part brings ---
 
 
-def _no_multipliers(*given: Any) -> Any:
-    found = PLAIN_SLACK(*given)
-    return replace(found, beta=np.zeros_like(found.beta))
+class _SlopesOnly(bounds.Ascent):
+    """Leaves multipliers, which have no upper limit, as they are."""
+
+    def step(self, value: Floats, gradient: Floats) -> Floats:
+        return super().step(value, gradient) if self.most < np.inf else value
 
 
 def _nothing(*_: Any) -> None:
     return None
 
 
-PLAIN_SLACK = bounds.slack
 WITHOUT: dict[str, tuple[Any, str, Any]] = {
     "all of it": (branch, "STEPS", branch.STEPS),
     "no optimised slopes before branching": (oracles, "CHEAP_STEPS", 0),
-    "no slopes or multipliers while branching": (branch, "STEPS", 0),
-    "no multipliers": (bounds, "slack", _no_multipliers),
+    "no slopes or multipliers while branching": (branch, "STEPS", (0, 0)),
+    "no multipliers": (bounds, "Ascent", _SlopesOnly),
     "no attacks first": (BoundsOracle, "_refute", _nothing),
     "one unit per split": (branch, "FEW", 1),
     "one subproblem per round": (branch, "PER_QUESTION", 1),

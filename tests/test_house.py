@@ -14,6 +14,7 @@ import pytest
 import suffice
 
 SOURCE = Path(suffice.__file__).parent
+BENCHMARKS = sorted((Path(__file__).parents[1] / "benchmarks").glob("*.py"))
 
 # Extend this together with docs and changelog: what is public stays as it is.
 PUBLIC = {
@@ -220,3 +221,10 @@ def test_importing_suffice_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("script", BENCHMARKS, ids=lambda script: script.stem)
+def test_every_benchmark_starts(script):
+    """They reach into modules to switch parts off, so a name that has gone must be noticed."""
+    found = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
