@@ -3,9 +3,10 @@
 Subproblems of many questions are worked on together, the hardest of each question first. Splitting a unit
 makes its relu linear on both sides, and brings lines closer to a smooth curve; the split itself enters the bound
 through a multiplier. A subproblem is closed when its bound is above zero or its splits contradict each other; the
-point where an open one attains its bound is tried on the real network each time. Where words are bought with a budget, those
-that the bound cannot do without are decided on the way. Questions come in three kinds, told apart by their input set:
-over `Free` and `Freed` words the margin must stay above zero; over `Restored` words it must stay below.
+point where an open one attains its bound is tried on the real network each time. Where words are bought with a
+budget, those that the bound cannot do without are decided on the way. Questions come in three kinds, told apart by
+their input set: over `Free` and `Freed` words the margin must stay above zero; over `Restored` words it must stay
+below.
 """
 
 from __future__ import annotations
