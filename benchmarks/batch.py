@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import suffice as sf
-from suffice import corpus
-from suffice.rows import Row, read_rows
+from suffice.corpus import corpus
+from suffice.corpus.rows import Row, read_rows
 
 
 def run(classifier: sf.Classifier, rows: list[Row], k: int, workers: int, seconds: float) -> dict[str, Any]:

@@ -30,9 +30,9 @@ from pathlib import Path
 import numpy as np
 
 import suffice as sf
-from suffice.hitting import hitting_sets
-from suffice.oracles import make_oracle
-from suffice.verbs import ask, single_threaded, task, timed
+from suffice.prove.oracles import make_oracle
+from suffice.search.hitting import hitting_sets
+from suffice.verbs.verbs import ask, single_threaded, task, timed
 
 DATA = {"sst": "sst2", "twitter": "twitter", "imdb": "imdb", "trec": "trec6"}
 METHODS = {  # the name in the table: method, oracle

@@ -11,11 +11,11 @@ import matplotlib
 import numpy as np
 
 import suffice as sf
-from suffice.network import Floats
-from suffice.oracles import BoundsOracle
-from suffice.restore import stamina, strongest
-from suffice.verbs import ask
-from suffice.verdict import Problem
+from suffice.model.network import Floats
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Problem
+from suffice.search.restoration import stamina, strongest
+from suffice.verbs.verbs import ask
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt

@@ -9,9 +9,9 @@ import suffice as sf
 from experiments import asking
 from experiments.plan import Model, Plan, classifier, samples
 from experiments.store import Job, Settings
-from suffice.hitting import hitting_sets
-from suffice.oracles import make_oracle
-from suffice.verbs import ask, single_threaded, task, timed
+from suffice.prove.oracles import make_oracle
+from suffice.search.hitting import hitting_sets
+from suffice.verbs.verbs import ask, single_threaded, task, timed
 
 MOST = 200  # optimal explanations listed of one text
 

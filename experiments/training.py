@@ -13,7 +13,7 @@ from typing import Any
 import suffice as sf
 from experiments.plan import NOISE, SOURCES, Model, Plan
 from experiments.store import Job, Settings
-from suffice.train import Recipe, add_train_arguments, run_train, weights
+from suffice.train.train import Recipe, add_train_arguments, run_train, weights
 
 TREC_LENGTH = 15
 

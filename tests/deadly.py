@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import suffice as sf
-from suffice.perturb import Region
+from suffice.sets.regions import Region
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import pytest
 from judges import Judge
 
 import suffice as sf
-from suffice import auditing
 from suffice.cli import main
-from suffice.verdict import Unknown
+from suffice.prove.verdict import Unknown
+from suffice.verbs import auditing
 
 SEEDS = range(24)
 

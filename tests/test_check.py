@@ -28,16 +28,17 @@ from scipy import sparse
 from scipy.optimize import linprog, minimize
 
 import suffice as sf
-from suffice import perturb, verbs
-from suffice.bounds import Form, hidden
-from suffice.check import Checked, check
-from suffice.classifier import Classifier
 from suffice.errors import NotACertificate, Rejected, SufficeError
-from suffice.inputs import Free
-from suffice.network import Network
-from suffice.perturb import Ball, Box, Choice, Hull, Region
+from suffice.model.classifier import Classifier
+from suffice.model.network import Network
+from suffice.proof.check import Checked, check
+from suffice.prove.bounds import Form, hidden
+from suffice.prove.inputs import Free
+from suffice.sets import perturbations as perturb
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+from suffice.verbs import verbs
 
-CHECK = sys.modules["suffice.check"]
+CHECK = sys.modules["suffice.proof.check"]
 MUTANTS = 2400  # at least 2,000 per run
 Lines = list[dict[str, Any]]
 

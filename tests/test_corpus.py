@@ -23,11 +23,11 @@ from rich.console import Console
 from threadpoolctl import threadpool_info
 
 import suffice as sf
-from suffice import corpus, engines, findings, rows
 from suffice.cli import main
+from suffice.corpus import corpus, engines, findings, rows
+from suffice.corpus.rows import Row
 from suffice.render import auditors
 from suffice.render import corpus as report
-from suffice.rows import Row
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
 

@@ -14,24 +14,11 @@ from helpers import make_classifier, make_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.classifier import Classifier
 from suffice.errors import InputError
-from suffice.perturb import (
-    Ball,
-    Box,
-    Boxes,
-    Choice,
-    Deletion,
-    EpsilonBall,
-    Hull,
-    KNNBox,
-    KNNHull,
-    Perturbation,
-    Region,
-    WordSwap,
-    from_dict,
-)
-from suffice.text import Text
+from suffice.model.classifier import Classifier
+from suffice.model.text import Text
+from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap, from_dict
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 SOME = settings(max_examples=40)
 WORDS = 8

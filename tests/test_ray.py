@@ -10,9 +10,9 @@ from deadly import Deadly
 from helpers import make_classifier, make_text
 
 import suffice as sf
-from suffice import corpus, engines
 from suffice.cli import main
-from suffice.rows import Row
+from suffice.corpus import corpus, engines
+from suffice.corpus.rows import Row
 
 pytest.importorskip("ray")
 pytestmark = [

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice as sf
-from suffice import branch
-from suffice.bounds import Form
-from suffice.branch import Restorable, Tree, decide_restorations
-from suffice.inputs import Restored
-from suffice.network import Bools, Floats
-from suffice.verbs import ask
-from suffice.verdict import Budget, Problem, Proved
+from suffice.model.network import Bools, Floats
+from suffice.prove import branch
+from suffice.prove.bounds import Form
+from suffice.prove.branch import Restorable, decide_restorations
+from suffice.prove.inputs import Restored
+from suffice.prove.tree import Tree
+from suffice.prove.verdict import Budget, Problem, Proved
+from suffice.verbs.verbs import ask
 
 WORDS = 7
 SEEDS = st.integers(0, 2**32 - 1)

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import suffice as sf
-from suffice.network import Bools
-from suffice.perturb import Choice, Perturbation
-from suffice.search import Search
-from suffice.verbs import Question, ask
-from suffice.verdict import Verdict
+from suffice.model.network import Bools
+from suffice.prove.verdict import Verdict
+from suffice.search.words import Search
+from suffice.sets.perturbations import Perturbation
+from suffice.sets.regions import Choice
+from suffice.verbs.verbs import Question, ask
 
 KINDS = ("box", "hull", "inf", "one", "two", "swap", "deletion", "boxes")
 METHODS = ("search", "hs", "msa")

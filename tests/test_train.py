@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice import robust as robustly
-from suffice.classifier import load
 from suffice.cli import main
 from suffice.errors import InputError, MissingExtra
-from suffice.train import Data, Recipe, Row, Trained, add_train_arguments, prepare, read_rows, run_train, train
+from suffice.model.classifier import load
+from suffice.train import robust as robustly
+from suffice.train.train import Data, Recipe, Row, Trained, add_train_arguments, prepare, read_rows, run_train, train
 
 torch = pytest.importorskip("torch")
 

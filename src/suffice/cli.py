@@ -19,12 +19,12 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 import suffice as sf
-from suffice import classifier as models
-from suffice import corpus, engines
+from suffice.corpus import corpus, engines
 from suffice.errors import InputError, NotACertificate, Rejected, SufficeError
-from suffice.perturb import Perturbation
+from suffice.model import classifier as models
 from suffice.render import auditors, terminal
 from suffice.render import corpus as report
+from suffice.sets.perturbations import Perturbation
 
 Command = Callable[[argparse.Namespace], int]
 PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
@@ -335,7 +335,7 @@ def run_serve(args: argparse.Namespace) -> int:
 
 
 def run_train(args: argparse.Namespace) -> int:
-    from suffice.train import run_train as train
+    from suffice.train.train import run_train as train
 
     return train(args)
 
@@ -552,7 +552,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    from suffice.train import add_train_arguments
+    from suffice.train.train import add_train_arguments
 
     add_train_arguments(parser)
     parser.set_defaults(run=run_train)

@@ -12,12 +12,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text as Line
 
-from suffice.answers import Attribution, Bias, Growth, Profile, Repair
-from suffice.mistake import Mistake
+from suffice.model.text import Text
+from suffice.prove.verdict import Witness
 from suffice.render import phrases
 from suffice.render.terminal import in_colour, marked
-from suffice.text import Text
-from suffice.verdict import Witness
+from suffice.verbs.answers import Attribution, Bias, Growth, Profile, Repair
+from suffice.verbs.mistake import Mistake
 
 OnRow = Callable[[int, int, int], None]
 TONES = {"independent": "green", "dependent": "red", "unknown": "yellow", "optimal": "green"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from suffice.findings import Audit, Comparison, Rate, shown, verdict
+from suffice.corpus.findings import Audit, Comparison, Rate, shown, verdict
 from suffice.render import phrases
 from suffice.render.html import document, pill, say
 

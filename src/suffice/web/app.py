@@ -17,8 +17,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from suffice import classifier as models
 from suffice.errors import InputError
+from suffice.model import classifier as models
 from suffice.render.style import sheet
 from suffice.version import __version__
 from suffice.web import fields, guard, jobs, openapi

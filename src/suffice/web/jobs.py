@@ -16,9 +16,10 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 import suffice as sf
-from suffice import perturb, verbs
 from suffice.errors import SufficeError
 from suffice.render import phrases
+from suffice.sets import perturbations as perturb
+from suffice.verbs import verbs
 
 Payload: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[str, Payload], None]
