@@ -78,7 +78,7 @@ def run_sparse(plan: Plan, settings: Settings) -> dict[str, Any]:
         found = hitting_sets(work, make_oracle("bounds", question.problem), sparse=settings["sparse"])
     return {
         "seed": asking.SEED,
-        "command": "suffice.hitting.hitting_sets(task, oracle, sparse=...)",
+        "command": "suffice.search.hitting.hitting_sets(task, oracle, sparse=...)",
         "time": time.perf_counter() - started,
         "finished": found.finished,
         "rounds": found.stats["queries"],

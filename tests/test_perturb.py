@@ -259,9 +259,9 @@ def test_what_is_remembered_of_nearest_words_is_bounded(monkeypatch):
     texts = [classifier.read(f"word{i}") for i in range(WORDS)]
     first = [KNNBox(2).around(classifier, text).names for text in texts]
     assert len(classifier.nearest) > 4
-    monkeypatch.setattr("suffice.perturb.REMEMBERED", 3)
+    monkeypatch.setattr("suffice.sets.neighbours.REMEMBERED", 3)
     assert [KNNBox(2).around(classifier, text).names for text in texts * 2] == first * 2
-    monkeypatch.setattr("suffice.perturb.FEW", 1)
+    monkeypatch.setattr("suffice.sets.neighbours.FEW", 1)
     classifier.nearest.clear()
     assert [KNNBox(2).around(classifier, text).names for text in texts] == first
     assert not classifier.nearest
