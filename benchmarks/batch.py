@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import suffice as sf
-from suffice import corpus
-from suffice.rows import Row, read_rows
+from suffice.corpus import batch as batching
+from suffice.corpus.rows import Row, read_rows
 
 
 def run(classifier: sf.Classifier, rows: list[Row], k: int, workers: int, seconds: float) -> dict[str, Any]:
     """One run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         started, before = time.perf_counter(), cpu()
-        lines = corpus.batch(
+        lines = batching.batch(
             classifier,
             rows,
             Path(folder) / "results.jsonl",

@@ -24,8 +24,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import suffice as sf
-from suffice.classifier import bundled
-from suffice.perturb import Perturbation
+from suffice.model.classifier import bundled
+from suffice.sets.perturbations import Perturbation
 
 DATA = {"sst": "sst2", "imdb": "imdb", "trec": "trec6", "twitter": "twitter"}
 SUBSTITUTES = 8  # per word: the nearest synonyms

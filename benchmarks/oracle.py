@@ -26,12 +26,14 @@ from unittest.mock import patch
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from suffice import bounds, branch, oracles
-from suffice.classifier import Classifier, bundled, load
-from suffice.network import Bools, Floats
-from suffice.oracles import BoundsOracle, make_oracle
-from suffice.perturb import KNNBox
-from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.model.classifier import Classifier, bundled, load
+from suffice.model.network import Bools, Floats
+from suffice.prove import bounds, branch
+from suffice.prove.oracles import bounds as oracles
+from suffice.prove.oracles import make_oracle
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.sets.perturbations import KNNBox
 
 TEXTS = {"sst-fc25": "sst2/test", "sst-cnn25": "sst2/test", "imdb-fc100": "imdb/test"}
 KS = (10, 25)
@@ -361,7 +363,9 @@ def scale(args: argparse.Namespace, report: Report) -> None:
 def _large(args: argparse.Namespace) -> Classifier:
     if (args.large / "classifier.json").is_file():
         return load(args.large)
-    from suffice.train import Recipe, prepare, read_rows, train
+    from suffice.train.data import prepare, read_rows
+    from suffice.train.fit import train
+    from suffice.train.recipe import Recipe
 
     data = prepare(read_rows(args.data / "imdb/train.csv.gz"), labels=["negative", "positive"])
     recipe = Recipe(length=200, dimension=50, hidden=(100, 20), epochs=4)

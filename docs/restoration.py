@@ -11,11 +11,11 @@ import matplotlib
 import numpy as np
 
 import suffice as sf
-from suffice.network import Floats
-from suffice.oracles import BoundsOracle
-from suffice.restore import stamina, strongest
-from suffice.verbs import ask
-from suffice.verdict import Problem
+from suffice.model.network import Floats
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Problem
+from suffice.search.restoration import stamina, strongest
+from suffice.verbs.question import Question
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -36,7 +36,7 @@ def restored(problem: Problem, start: Floats, order: list[int]) -> list[float]:
 def main() -> None:
     classifier = sf.load("sst-fc25")
     box = sf.KNNBox(25)
-    question = ask(classifier, TEXT, box, None, (), (), "fixed")
+    question = Question(classifier, TEXT, perturbation=box)
     problem, words = question.problem, np.flatnonzero(question.problem.features)
     result = sf.explain(classifier, TEXT, perturbation=box)
     attacks = strongest(BoundsOracle(problem).attacker, problem.features, 12, seed=0)

@@ -13,7 +13,7 @@ import suffice as sf
 from experiments import asking
 from experiments.plan import Plan, classifier, samples
 from experiments.store import Job, Row, Settings
-from suffice import adapters
+from suffice.verbs import adapters
 
 EXPLAINERS = ("anchors", "lime", "shap")
 THRESHOLD = 0.95  # the precision that an anchor is asked for, as is its default

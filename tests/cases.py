@@ -10,9 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from suffice.bounds import Form
-from suffice.classifier import Classifier
-from suffice.network import (
+from suffice.model.classifier import Classifier
+from suffice.model.network import (
     AvgPool,
     BatchNorm,
     Bools,
@@ -29,22 +28,11 @@ from suffice.network import (
     Relu,
     Transpose,
 )
-from suffice.oracles import bounds_for
-from suffice.perturb import (
-    Ball,
-    Box,
-    Boxes,
-    Choice,
-    Deletion,
-    EpsilonBall,
-    Hull,
-    KNNBox,
-    KNNHull,
-    Perturbation,
-    Region,
-    WordSwap,
-)
-from suffice.verdict import Problem, Proved, Refuted, Unknown, Verdict
+from suffice.prove.bounds import Form
+from suffice.prove.oracles.bounds import bounds_for
+from suffice.prove.verdict import Problem, Proved, Refuted, Unknown, Verdict
+from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 WORDS = tuple(f"w{i}" for i in range(8))
 MANY = 256  # more vertices than this are sampled

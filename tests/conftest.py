@@ -8,7 +8,7 @@ import pytest
 from helpers import make_classifier
 from hypothesis import HealthCheck, settings
 
-from suffice.classifier import Classifier
+from suffice.model.classifier import Classifier
 
 os.environ.setdefault("KERAS_BACKEND", "torch")  # before any test imports Keras
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suffice.classifier import Classifier
-from suffice.network import Network
+from suffice.model.classifier import Classifier
+from suffice.model.network import Network
 
 
 def make_classifier(

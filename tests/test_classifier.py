@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
-from suffice import step as networks
-from suffice.classifier import BUNDLED, Classifier, bundled, load
 from suffice.errors import InputError, ModelError
-from suffice.network import (
+from suffice.model import step as networks
+from suffice.model.classifier import BUNDLED, Classifier, bundled, load
+from suffice.model.network import (
     AvgPool,
     Conv1d,
     Conv2d,

@@ -101,7 +101,9 @@ def test_every_perturbation_option_is_understood(capsys: pytest.CaptureFixture[s
         "epsilon-ball": ["--eps", "0.1", "--norm", "2"],
         "word-swap": ["--swaps", str(swaps)],
         "deletion": ["--deletion"],
-        "knn-box": [],
+        "knn-box": ["--knn-box", "15"],
+        "mask": ["--mask"],
+        "removal-or-swap": [],
     }
     for kind, options in kinds.items():
         main(["explain", TEXT, *options, "--json"])
@@ -167,7 +169,7 @@ def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> 
         (["explain", TEXT, "--eps", "nan"], "nan"),
         (["explain", TEXT, "--eps", "1", "--norm", "3"], "3"),
         (["explain", TEXT, "--norm", "2"], "--eps"),
-        (["explain", TEXT, "--eps", "1", "--knn-box", "3"], "not allowed with"),
+        (["explain", TEXT, "--eps", "1", "--knn-box", "3"], "do not go together"),
         (["explain", TEXT, "--include", "zebra"], "zebra"),
         (["explain", TEXT, "--exclude", "zebra"], "zebra"),
         (["explain", TEXT, "--seconds", "0"], "0"),

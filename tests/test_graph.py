@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from suffice import graph
-from suffice.curves import CURVES, FUZZ
-from suffice.network import Network
+from suffice.model import graph
+from suffice.model.curves import CURVES, FUZZ
+from suffice.model.network import Network
 
 torch.set_num_threads(1)
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from cases import NETWORKS, Case, complaint, flip_among, make_case, samples
 
-from suffice import marabou
 from suffice.errors import MissingExtra
-from suffice.marabou import MarabouOracle
-from suffice.oracles import BoundsOracle
-from suffice.verdict import Budget, Proved, Refuted, Unknown, Verdict
+from suffice.prove.oracles import marabou
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.oracles.marabou import MarabouOracle
+from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Verdict
 
 needs_marabou = pytest.mark.skipif(importlib.util.find_spec("maraboupy") is None, reason="needs maraboupy")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from cases import NETWORKS, PERTURBATIONS, Case, complaint, flip_among, make_case, samples
 
-from suffice import milp
-from suffice.milp import MilpOracle
-from suffice.verdict import Budget, Proved, Refuted, Unknown, Verdict
+from suffice.prove.oracles import milp
+from suffice.prove.oracles.milp import MilpOracle
+from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Verdict
 
 
 def ask(case: Case, seconds: float = 60.0) -> list[Verdict]:

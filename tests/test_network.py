@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from suffice import step as networks
 from suffice.errors import ModelError
-from suffice.network import (
+from suffice.model import step as networks
+from suffice.model.network import (
     AvgPool,
     BatchNorm,
     Conv1d,

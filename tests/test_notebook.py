@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 import suffice as sf
-from suffice.findings import summarise
+from suffice.corpus.findings import summarise
 
 TUTORIAL = Path(__file__).parent.parent / "examples" / "tutorial.ipynb"
 HOSTILE = "<script>alert(1)</script> great film"

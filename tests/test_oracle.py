@@ -27,15 +27,17 @@ from cases import (
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from suffice import bounds, branch, milp, oracles
-from suffice.bounds import Batch, Form, hidden, margin_rows, plain
 from suffice.errors import ModelError
-from suffice.inputs import Free
-from suffice.milp import MilpOracle
-from suffice.network import Dense, Network, Relu
-from suffice.oracles import BoundsOracle
-from suffice.perturb import Ball, Box, Choice, Hull, Region
-from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.model.network import Dense, Network, Relu
+from suffice.prove import bounds, branch
+from suffice.prove.bounds import Batch, Form, hidden, margin_rows, plain
+from suffice.prove.inputs import Free
+from suffice.prove.oracles import bounds as oracles
+from suffice.prove.oracles import milp
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.oracles.milp import MilpOracle
+from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 EXAMPLES, QUESTIONS = 36, 4  # of each pair of a network and a perturbation
 FEW = 12  # relus that can switch: so few must always be decided

@@ -14,24 +14,11 @@ from helpers import make_classifier, make_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.classifier import Classifier
 from suffice.errors import InputError
-from suffice.perturb import (
-    Ball,
-    Box,
-    Boxes,
-    Choice,
-    Deletion,
-    EpsilonBall,
-    Hull,
-    KNNBox,
-    KNNHull,
-    Perturbation,
-    Region,
-    WordSwap,
-    from_dict,
-)
-from suffice.text import Text
+from suffice.model.classifier import Classifier
+from suffice.model.text import Text
+from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap, from_dict
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 SOME = settings(max_examples=40)
 WORDS = 8
@@ -272,9 +259,9 @@ def test_what_is_remembered_of_nearest_words_is_bounded(monkeypatch):
     texts = [classifier.read(f"word{i}") for i in range(WORDS)]
     first = [KNNBox(2).around(classifier, text).names for text in texts]
     assert len(classifier.nearest) > 4
-    monkeypatch.setattr("suffice.perturb.REMEMBERED", 3)
+    monkeypatch.setattr("suffice.sets.neighbours.REMEMBERED", 3)
     assert [KNNBox(2).around(classifier, text).names for text in texts * 2] == first * 2
-    monkeypatch.setattr("suffice.perturb.FEW", 1)
+    monkeypatch.setattr("suffice.sets.neighbours.FEW", 1)
     classifier.nearest.clear()
     assert [KNNBox(2).around(classifier, text).names for text in texts] == first
     assert not classifier.nearest

@@ -10,8 +10,8 @@ import pytest
 from helpers import make_classifier, make_text
 
 import suffice as sf
-from suffice import growth
 from suffice.cli import main
+from suffice.verbs import profile as growth
 
 TEXT = [f"word{(7 * i + 10) % 80}" for i in range(10)]
 STEPS = [2, 5, 10, 20, 40]

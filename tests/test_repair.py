@@ -10,8 +10,8 @@ import pytest
 from judges import Judge
 
 import suffice as sf
-from suffice import adapters
 from suffice.cli import main
+from suffice.verbs import adapters
 
 TEXT = "it is not good , but it is not the worst film of the year either"
 

@@ -20,14 +20,15 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.check import Checked, check
-from suffice.classifier import Classifier
 from suffice.errors import Rejected
-from suffice.network import Network
-from suffice.perturb import Ball, Box, Choice, Hull, Perturbation, Region
-from suffice.verdict import Proved, Refuted, Unknown
+from suffice.model.classifier import Classifier
+from suffice.model.network import Network
+from suffice.proof.check import Checked, check
+from suffice.prove.verdict import Proved, Refuted, Unknown
+from suffice.sets.perturbations import Perturbation
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
-CHECK = sys.modules["suffice.check"]
+CHECK = sys.modules["suffice.proof.check"]
 WORDS = [f"w{i}" for i in range(6)]
 SETS = ["boxes", "knn-box", "knn-hull", "ball-1", "ball-2", "ball-inf", "word-swap", "deletion"]
 # How far the least margin is from zero: the last but one is as close as doubles get, the last is no distance.

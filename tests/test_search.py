@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import suffice as sf
-from suffice.network import Bools
-from suffice.perturb import Choice, Perturbation
-from suffice.search import Search
-from suffice.verbs import Question, ask
-from suffice.verdict import Verdict
+from suffice.model.network import Bools
+from suffice.prove.verdict import Verdict
+from suffice.search.words import Search
+from suffice.sets.perturbations import Perturbation
+from suffice.sets.regions import Choice
+from suffice.verbs.question import Question
 
 KINDS = ("box", "hull", "inf", "one", "two", "swap", "deletion", "boxes")
 METHODS = ("search", "hs", "msa")
@@ -59,8 +60,13 @@ class Case:
         roles = rng.choice(3, size=count, p=[0.8, 0.1, 0.1] if constrained else [1, 0, 0])
         self.include = [int(i) for i in np.flatnonzero(roles == 1)]
         self.exclude = [int(i) for i in np.flatnonzero(roles == 2)]
-        self.question = ask(
-            self.classifier, self.text, self.perturbation, self.cost, self.include, self.exclude, "fixed"
+        self.question = Question(
+            self.classifier,
+            self.text,
+            perturbation=self.perturbation,
+            cost=self.cost,
+            include=self.include,
+            exclude=self.exclude,
         )
         self.robust = dict(robust_sets(self.question, count))
 
@@ -251,9 +257,9 @@ def test_ctrl_c_gives_the_best_answer_so_far(method: str) -> None:
 @pytest.mark.parametrize("kind", ["box", "swap", "hull"])
 def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Proofs are made weak so that words are split on, and the search is stopped at its n-th question."""
-    monkeypatch.setattr("suffice.search.EFFORT", 1)
-    monkeypatch.setattr("suffice.search.TRIES", 1)
-    monkeypatch.setattr("suffice.search.BATCH", 2)
+    monkeypatch.setattr("suffice.search.words.EFFORT", 1)
+    monkeypatch.setattr("suffice.search.words.TRIES", 1)
+    monkeypatch.setattr("suffice.search.words.BATCH", 2)
     ask, left = Search.ask, [0]
 
     def limited(self: Search, held: Bools, effort: int) -> list[Verdict]:

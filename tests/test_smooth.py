@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice import graph
-from suffice.bounds import Batch, Form, hidden, margin_bound, margin_rows, plain
-from suffice.certificate import Certificate
-from suffice.classifier import Classifier
-from suffice.curves import CURVES
-from suffice.exact import scores_with_error
-from suffice.inputs import Free
-from suffice.network import Floats, Network
-from suffice.oracles import BoundsOracle, make_oracle
-from suffice.tangents import lines
-from suffice.verdict import Budget, Problem, Proved, Refuted, Unknown
+from suffice.model import graph
+from suffice.model.classifier import Classifier
+from suffice.model.curves import CURVES
+from suffice.model.network import Floats, Network
+from suffice.proof.certificate import Certificate
+from suffice.prove.bounds import Batch, Form, hidden, margin_bound, margin_rows, plain
+from suffice.prove.exact import scores_with_error
+from suffice.prove.inputs import Free
+from suffice.prove.oracles import make_oracle
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.tangents import lines
+from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown
 
-CHECK = sys.modules["suffice.check"]
+CHECK = sys.modules["suffice.proof.check"]
 WORDS = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(20))]
 SWAPS = {f"w{i}": [f"w{(i + 3) % 20}", f"w{(i + 7) % 20}"] for i in range(20)}
 SETS = [sf.KNNBox(3), sf.KNNHull(3), sf.EpsilonBall(0.2), sf.EpsilonBall(0.3, p=2), sf.WordSwap(SWAPS), sf.Deletion()]
@@ -52,9 +53,9 @@ def text_of(seed: int, words: int) -> list[str]:
 
 
 def problem_of(classifier: Classifier, text: list[str], perturbation: sf.KNNBox) -> Problem:
-    from suffice.verbs import ask
+    from suffice.verbs.question import Question
 
-    return ask(classifier, text, perturbation, None, (), (), "fixed").problem
+    return Question(classifier, text, perturbation=perturbation).problem
 
 
 # --- lines ---

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import InputError
-from suffice.text import Text, read, split
+from suffice.model.text import Text, read, split
 
 LOOKUP = {word: i for i, word in enumerate(["<PAD>", "<UNK>", "a", "film", "good", "bad", "don't", ",", "😀"])}
 

@@ -18,9 +18,9 @@ from serving import serving
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 import suffice as sf
-from suffice import tokenizers as kinds
 from suffice.cli import main
 from suffice.errors import InputError, MissingExtra, ModelError
+from suffice.model import tokenizers as kinds
 from suffice.render import phrases
 
 PIECES = ["[PAD]", "[UNK]", "good", "##ness", "bad", "film", "a", "##s", "!", "very"]
@@ -352,7 +352,7 @@ def test_nearest_words_are_refused_where_words_count_once():
 
 
 def test_the_checker_refuses_a_set_in_which_a_word_could_count_twice():
-    from suffice.check import _Region
+    from suffice.proof.check import _Region
 
     clf = once()
     tokens = list(clf.read("word1 word2").tokens)

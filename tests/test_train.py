@@ -12,11 +12,16 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice import robust as robustly
-from suffice.classifier import load
 from suffice.cli import main
 from suffice.errors import InputError, MissingExtra
-from suffice.train import Data, Recipe, Row, Trained, add_train_arguments, prepare, read_rows, run_train, train
+from suffice.model.classifier import load
+from suffice.train import robust as robustly
+from suffice.train.arguments import add_train_arguments
+from suffice.train.command import run_train
+from suffice.train.data import Data, prepare, read_rows
+from suffice.train.data import Example as Row
+from suffice.train.fit import Trained, train
+from suffice.train.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -1,27 +1,46 @@
-"""suffice: which words of a text are enough to decide a neural text classifier's answer, with proof."""
+"""suffice: which words of a text are enough to decide a text classifier's answer, with proof."""
 
-from suffice.answers import Attribution, Bias, Profile, Repair
-from suffice.attribution import attribute
-from suffice.auditing import bias, repair
-from suffice.certificate import Certificate
-from suffice.check import check
-from suffice.classifier import Classifier, Prediction, load
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
-from suffice.explanation import Explanation
-from suffice.flip import Contrast
-from suffice.growth import profile
-from suffice.importers.keras import from_keras
-from suffice.importers.onnx import from_onnx
-from suffice.importers.sklearn import from_sklearn
-from suffice.importers.torch import from_torch
-from suffice.importers.vectors import read_vectors
-from suffice.mistake import Mistake
-from suffice.network import Network
-from suffice.perturb import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
-from suffice.text import Text, Word
-from suffice.verbs import contrast, explain, explain_all, is_robust
-from suffice.verdict import Proved, Refuted, Unknown, Witness
+from suffice.model.classifier import Classifier, Prediction, load
+from suffice.model.network import Network
+from suffice.model.text import Text, Word
+from suffice.proof.certificate import Certificate
+from suffice.proof.check import check
+from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
+from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
+from suffice.verbs.attribute import Attribution, attribute
+from suffice.verbs.bias import Bias, bias
+from suffice.verbs.contrast import Contrast, contrast
+from suffice.verbs.explain import explain
+from suffice.verbs.explain_all import explain_all
+from suffice.verbs.explanation import Explanation
+from suffice.verbs.is_robust import is_robust
+from suffice.verbs.mistake import Mistake
+from suffice.verbs.profile import Profile, profile
+from suffice.verbs.question import Question
+from suffice.verbs.repair import Repair, repair
 from suffice.version import __version__
+
+if TYPE_CHECKING:
+    from suffice.importers.keras import from_keras
+    from suffice.importers.onnx import from_onnx
+    from suffice.importers.sklearn import from_sklearn
+    from suffice.importers.torch import from_torch
+    from suffice.importers.vectors import read_vectors
+
+# Loaded when first used: most programs bring in no model.
+LATER = {
+    "from_keras": "suffice.importers.keras",
+    "from_onnx": "suffice.importers.onnx",
+    "from_sklearn": "suffice.importers.sklearn",
+    "from_torch": "suffice.importers.torch",
+    "read_vectors": "suffice.importers.vectors",
+}
 
 __all__ = [
     "Attribution",
@@ -36,6 +55,7 @@ __all__ = [
     "InputError",
     "KNNBox",
     "KNNHull",
+    "Mask",
     "MissingExtra",
     "Mistake",
     "ModelError",
@@ -44,8 +64,10 @@ __all__ = [
     "Prediction",
     "Profile",
     "Proved",
+    "Question",
     "Refuted",
     "Rejected",
+    "RemoveOrSwap",
     "Repair",
     "SufficeError",
     "Text",
@@ -70,3 +92,13 @@ __all__ = [
     "read_vectors",
     "repair",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module 'suffice' has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)

@@ -10,13 +10,13 @@ import numpy as np
 import scipy  # its subpackages load on first use, which keeps `import suffice` quick
 from numpy.typing import ArrayLike
 
-from suffice import graph
-from suffice.classifier import Classifier
 from suffice.errors import ModelError
-from suffice.graph import Tensor
 from suffice.importers.compare import FAINT, compared, odds, random_rows, scores_of
 from suffice.importers.walk import Walked
-from suffice.network import Floats, Ints, Network
+from suffice.model import graph
+from suffice.model.classifier import Classifier
+from suffice.model.graph import Tensor
+from suffice.model.network import Floats, Ints, Network
 
 
 @dataclass(frozen=True, eq=False)

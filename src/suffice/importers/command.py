@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from suffice.classifier import Classifier
 from suffice.errors import InputError, ModelError
 from suffice.importers.keras import from_keras
 from suffice.importers.onnx import from_onnx
 from suffice.importers.torch import PICKLE, STATE, from_torch
 from suffice.importers.vectors import read_vectors
-from suffice.tokenizers import HuggingFace
+from suffice.model.classifier import Classifier
+from suffice.model.tokenizers import HuggingFace
 
 Importer: TypeAlias = Callable[..., Classifier]
 PIPELINE = (

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suffice.classifier import Classifier
 from suffice.errors import InputError, ModelError
-from suffice.network import Floats, Ints
+from suffice.model.classifier import Classifier
+from suffice.model.network import Floats, Ints
 
 TOLERANCE = 1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
 LEAST = 50  # inputs

@@ -16,17 +16,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suffice import graph
-from suffice.classifier import Classifier
 from suffice.errors import ModelError
-from suffice.graph import Tensor
 from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.keras_file import Call, Config, Layer, Model, live_model, read_model
 from suffice.importers.keras_forward import forward
 from suffice.importers.walk import Node, Program, Value, Values, walk
-from suffice.network import Floats, Ints
+from suffice.model import graph
+from suffice.model.classifier import Classifier
+from suffice.model.graph import Tensor
+from suffice.model.network import Floats, Ints
 
 Rule: TypeAlias = Callable[[Layer, Sequence[Any]], Any]
 # Kinds of configuration that Keras may be asked to build when it opens a file for the comparison.

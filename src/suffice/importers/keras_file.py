@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
-from suffice.network import Floats
+from suffice.model.network import Floats
 
 Config: TypeAlias = Mapping[str, Any]
 Called: TypeAlias = "tuple[list[Call], list[str]]"

@@ -13,7 +13,7 @@ import numpy as np
 import scipy  # its subpackages load on first use, which keeps `import suffice` quick
 
 from suffice.importers.keras_file import Config, Layer, Model
-from suffice.network import Floats
+from suffice.model.network import Floats
 
 Values: TypeAlias = Any  # arrays
 

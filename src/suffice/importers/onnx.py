@@ -11,14 +11,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suffice.classifier import Classifier
 from suffice.errors import MissingExtra, ModelError
-from suffice.graph import Tensor
 from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.walk import Node, Program, Value, Values, Words, is_constant, walk
-from suffice.network import Floats, Ints
+from suffice.model.classifier import Classifier
+from suffice.model.graph import Tensor
+from suffice.model.network import Floats, Ints
 
 Model: TypeAlias = Any  # onnx.ModelProto
 Proto: TypeAlias = Any  # onnx.NodeProto

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice import graph
-from suffice.graph import Tensor
 from suffice.importers.walk import Lookup, Value, Words, is_constant
-from suffice.network import Floats, Ints
+from suffice.model import graph
+from suffice.model.graph import Tensor
+from suffice.model.network import Floats, Ints
 
 PRODUCT = (
     "it multiplies or divides two values that both depend on the text (attention, gates and masked means do), "

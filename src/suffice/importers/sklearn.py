@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice import graph
-from suffice.classifier import Classifier
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.compare import compared, random_texts
-from suffice.network import Floats, Network
-from suffice.tokenizers import Pattern
+from suffice.model import graph
+from suffice.model.classifier import Classifier
+from suffice.model.network import Floats, Network
+from suffice.model.tokenizers import Pattern
 
 LINEAR = (
     "LogisticRegression",

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from suffice.errors import InputError
-from suffice.network import Floats
+from suffice.model.network import Floats
 
 LONGEST_WORD = 4096  # bytes: a binary file that is none must not be read to its end in search of a space
 

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice import graph
-from suffice.curves import CURVES
 from suffice.errors import ModelError
-from suffice.graph import Tensor
-from suffice.network import Floats, Ints
+from suffice.model import graph
+from suffice.model.curves import CURVES
+from suffice.model.graph import Tensor
+from suffice.model.network import Floats, Ints
 
 Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Words, Lookup or Refusal
 Values: TypeAlias = Mapping[str, Value]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from suffice.answers import Attribution, Bias, Profile
-from suffice.findings import Audit, verdict
-from suffice.flip import Contrast
+from suffice.corpus.findings import Audit, verdict
+from suffice.model.text import Text
 from suffice.render import phrases
 from suffice.render.html import REPORT, pill, say
 from suffice.render.style import sheet
-from suffice.text import Text
+from suffice.verbs.attribute import Attribution
+from suffice.verbs.bias import Bias
+from suffice.verbs.contrast import Contrast
+from suffice.verbs.profile import Profile
 
 WORST = 10  # texts shown of an audit
 BADGES = {

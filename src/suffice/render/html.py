@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 from html import escape
 
-from suffice.explanation import Detail, Explanation
 from suffice.render import phrases
 from suffice.render.style import sheet
+from suffice.verbs.explanation import Detail, Explanation
 
 REPORT = """
 body.suffice { margin: 0; }

@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from suffice.explanation import Change, Detail, Explanation
-from suffice.flip import Contrast
-from suffice.text import Text
+from suffice.model.text import Text
+from suffice.verbs.contrast import Contrast
+from suffice.verbs.explanation import Change, Detail, Explanation
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
 Tone: TypeAlias = Literal["good", "warn", "bad"]

@@ -14,11 +14,11 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text as Line
 
-from suffice.classifier import Prediction
-from suffice.explanation import Explanation
-from suffice.flip import Contrast
+from suffice.model.classifier import Prediction
+from suffice.model.text import Text
 from suffice.render import phrases
-from suffice.text import Text
+from suffice.verbs.contrast import Contrast
+from suffice.verbs.explanation import Explanation
 
 OnProgress = Callable[[float, float, float, tuple[int, ...]], None]
 STYLES = {"needed": "bold white on blue", "free": "", "cut": "dim strike", "between": ""}

@@ -1,0 +1,1 @@
+"""What may change: perturbation sets, the regions they make of a text, and nearest words."""

@@ -17,8 +17,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from suffice import classifier as models
 from suffice.errors import InputError
+from suffice.model import classifier as models
 from suffice.render.style import sheet
 from suffice.version import __version__
 from suffice.web import fields, guard, jobs, openapi
@@ -58,7 +58,7 @@ def make_app(
     """The application; `chosen` are bundled names or folders, all bundled ones when empty."""
     offered = folders(chosen)
     questions = fields.questions(list(offered), limits)
-    state = Routes(offered, {verb: questions[verb] for verb in jobs.AVAILABLE}, limits)
+    state = Routes(offered, {verb: questions[verb] for verb in jobs.VERBS}, limits)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -1,0 +1,331 @@
+"""Classifier: labels, vocabulary, embedding and network together; predict, save and load."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy  # its subpackages load on first use, which keeps `import suffice` quick
+from numpy.typing import ArrayLike
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from suffice.errors import InputError, ModelError
+from suffice.model import text as texts
+from suffice.model.network import Floats, Ints, Network, Step, compact, validated
+from suffice.model.text import Text
+from suffice.model.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
+
+FORMAT = 1
+DEFAULT = "sst-fc25"  # the bundled model that is meant where none is named
+BUNDLED = Path(__file__).parents[1] / "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The winning label, the raw scores, their softmax, and the lead over the best rival."""
+
+    label: str
+    scores: tuple[float, ...]
+    probabilities: tuple[float, ...]
+    margin: float
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A text classifier: words are looked up, embedded and sent through the network.
+
+    `embedding` is (V, d) for the V words of `vocabulary`; texts are cut or padded to `length`. `meta` is for
+    people (data, accuracy, origin) and does not affect a prediction, so it is not part of the digest. `tokenizer` makes
+    words of a string: "words" (the default), a function of the string, or a Hugging Face `tokenizers.Tokenizer`.
+    """
+
+    network: Network
+    embedding: ArrayLike
+    vocabulary: Sequence[str]
+    labels: Sequence[str]
+    length: int
+    pad: str = "<PAD>"
+    unknown: str = "<UNK>"
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Any = "words"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "embedding", np.array(self.embedding, dtype=np.float64))
+        object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
+        object.__setattr__(self, "labels", tuple(self.labels))
+        object.__setattr__(self, "tokenizer", as_tokenizer(self.tokenizer))
+        _validate(self)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(self.labels)
+        return (
+            f"<Classifier {labels}: {self.length} words × {self.dimension}, "
+            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus>"
+        )
+
+    @property
+    def table(self) -> Floats:
+        """The embedding as an array of float64."""
+        return self.embedding  # type: ignore[return-value]
+
+    @cached_property
+    def columns(self) -> Floats:
+        """The embedding's coordinates one after the other (d, V), for distances to all words at once."""
+        return np.ascontiguousarray(self.table.T)
+
+    @cached_property
+    def nearest(self) -> dict[tuple[int, int], Ints]:
+        """What is known of nearest words, by word and k: texts share most of their words."""
+        return {}
+
+    @property
+    def dimension(self) -> int:
+        return int(self.table.shape[1])
+
+    @property
+    def reader(self) -> Tokenizer:
+        """The tokenizer as one of the kinds that suffice knows."""
+        return self.tokenizer  # type: ignore[no-any-return]
+
+    @cached_property
+    def lookup(self) -> dict[str, int]:
+        return {word: index for index, word in enumerate(self.vocabulary)}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over everything that affects a prediction."""
+        sha = hashlib.sha256()
+        sha.update(json.dumps(_header(self), sort_keys=True, ensure_ascii=False).encode())
+        sha.update("\n".join(self.vocabulary).encode())
+        for array in (self.table, *_arrays(self.network)):
+            plain = np.ascontiguousarray(array, dtype="<f8") + 0.0  # sparse files know no -0.0
+            sha.update(repr(array.shape).encode() + plain.tobytes())
+        return sha.hexdigest()
+
+    def read(self, given: str | Sequence[str] | Text) -> Text:
+        """The text as this classifier sees it."""
+        if isinstance(given, Text):
+            return given
+        how = self.reader
+        return texts.read(given, self.lookup, self.length, self.pad, self.unknown, how, how.once)
+
+    def embed(self, text: Text) -> Floats:
+        """The (length, dimension) input of a text."""
+        return self.table[list(text.indices)]
+
+    def predict(self, given: str | Sequence[str] | Text) -> Prediction:
+        return self.predict_input(self.embed(self.read(given)))
+
+    def predict_input(self, point: Floats) -> Prediction:
+        """The prediction for an embedded (length, dimension) input, such as a perturbed one."""
+        scores = self.network.forward(np.ravel(point))
+        best = int(scores.argmax())
+        odds = np.exp(scores - scores.max())
+        margin = scores[best] - np.delete(scores, best).max()
+        shares = odds / odds.sum()
+        return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
+
+    def index_of(self, word: str) -> int:
+        """The row of a word that a substitute names, as the classifier would read it in a text."""
+        unknown = self.lookup[self.unknown]
+        if word in self.lookup or not isinstance(self.reader, Pattern):
+            return self.lookup.get(word, self.lookup.get(word.lower(), unknown))
+        tokens = [token for token, _, _ in self.reader(word)]
+        if len(tokens) > 1:
+            raise InputError(f"The substitute {word!r} is read as {len(tokens)} words, but takes the place of one.")
+        return self.lookup.get(tokens[0], unknown) if tokens else unknown
+
+    def each_once(self, rows: list[list[int]]) -> list[list[int]]:
+        """The words that may stand at each position, refused where one that counts once could stand at two.
+
+        A model of sets of words counts a word once, however often it occurs; the network, which adds up positions,
+        would count it twice.
+        """
+        silent = {self.lookup[self.pad], self.lookup[self.unknown]}
+        seen: dict[int, int] = {}
+        for position, row in enumerate(rows if self.reader.once else ()):
+            for index in set(row) - silent:
+                if seen.setdefault(index, position) != position:
+                    raise InputError(
+                        "For this classifier a word counts once, however often it occurs, but "
+                        f"{self.vocabulary[index]!r} could stand at positions {seen[index]} and {position}: "
+                        "leave it out of one's substitutes."
+                    )
+        return rows
+
+    def label_index(self, label: str) -> int:
+        if label not in self.labels:
+            raise InputError(f"The label {label!r} is unknown: this classifier has {', '.join(self.labels)}.")
+        return list(self.labels).index(label)
+
+    def save(self, folder: str | Path) -> None:
+        """Write classifier.json, vocabulary.txt, weights.safetensors (and a tokenizer.json) into `folder`."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        header = {**_header(self), "digest": self.digest, "meta": dict(self.meta)}
+        (path / "classifier.json").write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (path / "vocabulary.txt").write_text("\n".join(self.vocabulary) + "\n", encoding="utf-8", newline="\n")
+        if isinstance(self.reader, HuggingFace):
+            (path / FILE).write_text(self.reader.json, encoding="utf-8", newline="\n")
+        tensors = {"embedding": self.table}
+        for place, step in enumerate(self.network.steps):
+            tensors |= _step_tensors(place, step)
+        save_file({name: _narrow(array) for name, array in tensors.items()}, path / "weights.safetensors")
+
+
+def load(name: str | Path, tokenizer: Any = None) -> Classifier:
+    """A bundled model by name, or a saved folder; `tokenizer` where the model reads texts with your own function."""
+    folder = BUNDLED / name if str(name) in bundled() else Path(name)
+    if not os.path.isfile(folder / "classifier.json"):
+        raise ModelError(
+            f"There is no model {str(name)!r}: give a folder with a classifier.json, or one of {', '.join(bundled())}."
+        )
+    with _damage(name):
+        header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
+        named = header["tokenizer"]
+    brought = own_function(named, tokenizer)
+    with _damage(name):
+        words = (folder / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        tensors = load_file(folder / "weights.safetensors")
+        file = folder / FILE
+        saved = file.read_text(encoding="utf-8") if os.path.isfile(file) else None
+        classifier = _assemble(header, words, tensors, from_header(named, saved, brought))
+    if header.get("digest") != classifier.digest:
+        raise ModelError(f"The model in {str(name)!r} is damaged: its digest does not match its files.")
+    return classifier
+
+
+@contextmanager
+def _damage(name: str | Path) -> Iterator[None]:
+    """Whatever goes wrong while a folder is read means that it is damaged."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
+        what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}."
+        raise ModelError(f"The model in {str(name)!r} is damaged: {what}") from error
+
+
+def bundled() -> tuple[str, ...]:
+    """The names of the models that come with the package."""
+    return tuple(sorted(path.parent.name for path in BUNDLED.glob("*/classifier.json")))
+
+
+def _header(classifier: Classifier) -> dict[str, Any]:
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "labels": list(classifier.labels),
+        "length": classifier.length,
+        "pad": classifier.pad,
+        "unknown": classifier.unknown,
+        "tokenizer": classifier.reader.header(),
+        "relu": [np.flatnonzero(step.relu).tolist() for step in classifier.network.steps],
+    }
+    curves = [{name: units.tolist() for name, units in step.curves} for step in classifier.network.steps]
+    return {**header, "curves": curves} if any(curves) else header
+
+
+def _arrays(network: Network) -> list[Floats]:
+    return [array for step in network.steps for array in (step.dense(), step.bias)]
+
+
+def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats], how: Tokenizer) -> Classifier:
+    if header["format"] != FORMAT:
+        raise ModelError(f"The model has format {header['format']!r}; this version reads format {FORMAT}.")
+    curves = header.get("curves", [{}] * len(header["relu"]))
+    marks = zip(header["relu"], curves, strict=True)
+    steps = [_read_step(tensors, place, relus, curved) for place, (relus, curved) in enumerate(marks)]
+    return Classifier(
+        network=Network(validated(steps)),
+        embedding=tensors["embedding"],
+        vocabulary=words,
+        labels=header["labels"],
+        length=header["length"],
+        pad=header["pad"],
+        unknown=header["unknown"],
+        meta=header.get("meta", {}),
+        tokenizer=how,
+    )
+
+
+def _step_tensors(place: int, step: Step) -> dict[str, Floats]:
+    """One dense tensor, or the three arrays of CSR where most weights are zero (convolutions, pooling)."""
+    name = f"step{place}.weight"
+    rows = scipy.sparse.csr_array(step.weight)
+    if rows.nnz * 2 > step.weight.shape[0] * step.weight.shape[1]:
+        return {name: step.dense(), f"step{place}.bias": step.bias}
+    small = np.min_scalar_type(max(rows.nnz, *rows.shape))
+    return {
+        f"{name}.data": rows.data,
+        f"{name}.indices": rows.indices.astype(small),
+        f"{name}.indptr": rows.indptr.astype(small),
+        f"{name}.shape": np.array(rows.shape, dtype=np.int64),
+        f"step{place}.bias": step.bias,
+    }
+
+
+def _read_step(tensors: dict[str, Floats], place: int, relus: list[int], curved: dict[str, list[int]]) -> Step:
+    name = f"step{place}.weight"
+    bias = np.asarray(tensors[f"step{place}.bias"], dtype=np.float64)
+    if name in tensors:
+        weight = np.array(tensors[name], dtype=np.float64, order="C")
+    else:
+        parts = [tensors[f"{name}.{part}"] for part in ("data", "indices", "indptr")]
+        data, indices, indptr = (
+            parts[0].astype(np.float64),
+            parts[1].astype(np.int64),
+            parts[2].astype(np.int64),
+        )
+        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(tensors[f"{name}.shape"].tolist()))
+        matrix.check_format()
+        weight = compact(matrix)
+    relu = np.zeros(len(bias), dtype=bool)
+    relu[relus] = True
+    curves = tuple((name, np.array(units, dtype=np.int64)) for name, units in sorted(curved.items()))
+    return Step(weight, bias, relu, curves)
+
+
+def _narrow(array: Floats) -> Floats:
+    """float32 where that loses nothing, as with weights trained in float32."""
+    if array.dtype != np.float64:
+        return np.ascontiguousarray(array)
+    with np.errstate(over="ignore"):
+        single = array.astype(np.float32)
+    return np.ascontiguousarray(single if np.array_equal(single, array) else array)
+
+
+def _validate(classifier: Classifier) -> None:
+    table, words = classifier.table, classifier.vocabulary
+    if table.ndim != 2 or len(table) != len(words):
+        raise ModelError(f"The embedding has shape {table.shape} but the vocabulary has {len(words)} words.")
+    if not np.isfinite(table).all():
+        raise ModelError("The embedding holds a value that is not a finite number.")
+    if not all(isinstance(word, str) and "\n" not in word and "\r" not in word for word in words):
+        raise ModelError("Every word of the vocabulary must be a string without line breaks.")
+    if not all(isinstance(label, str) for label in classifier.labels):
+        raise ModelError(f"Every label must be a string; found {list(classifier.labels)!r}.")
+    if len(set(words)) != len(words):
+        raise ModelError("The vocabulary holds a word twice.")
+    for role in (classifier.pad, classifier.unknown):
+        if role not in classifier.lookup:
+            raise ModelError(f"The vocabulary lacks {role!r}, which the classifier uses for padding or unknown words.")
+    if not isinstance(classifier.length, int) or classifier.length < 1:
+        raise ModelError(f"The length must be a positive whole number, not {classifier.length!r}.")
+    expected = classifier.length * table.shape[1]
+    if classifier.network.inputs != expected:
+        raise ModelError(
+            f"The network takes {classifier.network.inputs} numbers, but {classifier.length} words × "
+            f"{table.shape[1]} dimensions give {expected}."
+        )
+    if len(classifier.labels) != classifier.network.outputs or len(set(classifier.labels)) != len(classifier.labels):
+        raise ModelError(
+            f"There are {len(set(classifier.labels))} different labels for {classifier.network.outputs} outputs."
+        )

@@ -1,0 +1,127 @@
+"""Step: one round of the normal form, an affine map and then relu, a smooth curve or nothing on each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import scipy  # its subpackages load on first use, which keeps `import suffice` quick
+from numpy.typing import NDArray
+
+from suffice.errors import ModelError
+from suffice.model.curves import CURVES
+
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
+
+# A matrix this empty and this large is kept sparse: below that, dense products are faster.
+SPARSE_DENSITY, SPARSE_SIZE = 0.1, 250_000
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """z = weight @ h + bias, then relu where `relu` is True, and the named curves at their units.
+
+    `weight` is a NumPy or a SciPy CSR array; `curves` holds (name, units) pairs, units in order.
+    """
+
+    weight: Floats
+    bias: Floats
+    relu: Bools
+    curves: tuple[tuple[str, Ints], ...] = ()
+
+    def apply(self, values: Floats) -> Floats:
+        """The pre-activations z for a batch (n, inputs) of values h."""
+        return np.asarray((self.weight @ values.T).T + self.bias)
+
+    def activate(self, z: Floats) -> Floats:
+        values = np.where(self.relu & (z < 0), 0.0, z)
+        for name, units in self.curves:
+            values[..., units] = CURVES[name].value(z[..., units])
+        return values
+
+    def slopes(self, z: Floats) -> Floats | Bools:
+        """The derivative of each unit's activation at z; where there are only relus, 0 and 1 as booleans."""
+        on = ~(self.relu & (z <= 0))
+        if not self.curves:
+            return on
+        slopes = on.astype(np.float64)
+        for name, units in self.curves:
+            slopes[..., units] = CURVES[name].slope(z[..., units])
+        return slopes
+
+    def range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Outer bounds of the activations while z lies in [low, high]."""
+        least, most = (np.where(self.relu & (side < 0), 0.0, side) for side in (low, high))
+        for name, units in self.curves:
+            least[..., units], most[..., units] = CURVES[name].range(low[..., units], high[..., units])
+        return least, most
+
+    @cached_property
+    def curved(self) -> Bools:
+        """The units with a smooth curve."""
+        mask = np.zeros(len(self.bias), dtype=bool)
+        for _, units in self.curves:
+            mask[units] = True
+        return mask
+
+    @cached_property
+    def bent(self) -> Bools:
+        """The units that are not simply passed on."""
+        return self.relu | self.curved
+
+    def dense(self) -> Floats:
+        """The weight as an ordinary array."""
+        return np.asarray(self.weight.toarray()) if scipy.sparse.issparse(self.weight) else self.weight  # type: ignore[attr-defined]
+
+    def magnitude(self) -> Floats:
+        """The absolute weights, sparse where the weight is."""
+        return abs(self.weight)
+
+
+def nonzero(weight: Floats) -> int:
+    return int(weight.count_nonzero()) if scipy.sparse.issparse(weight) else int(np.count_nonzero(weight))  # type: ignore[attr-defined]
+
+
+def compact(matrix: Floats) -> Floats:
+    """Sparse where that pays, an ordinary array otherwise."""
+    size = matrix.shape[0] * matrix.shape[1]
+    if size >= SPARSE_SIZE and nonzero(matrix) < SPARSE_DENSITY * size:
+        rows: Floats = scipy.sparse.csr_array(matrix)
+        return rows
+    full = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix  # type: ignore[attr-defined]
+    # one memory order, so that equal weights give equal scores to the last bit
+    return np.ascontiguousarray(full)
+
+
+def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps, once their shapes fit together and every number is finite."""
+    for place, step in enumerate(steps):
+        if step.weight.ndim != 2 or step.bias.shape != (step.weight.shape[0],) or step.relu.shape != step.bias.shape:
+            raise ModelError(f"Step {place} has a weight of {step.weight.shape} and a bias of {step.bias.shape}.")
+        if place and step.weight.shape[1] != len(steps[place - 1].bias):
+            raise ModelError(
+                f"Step {place} takes {step.weight.shape[1]} values "
+                f"but step {place - 1} gives {len(steps[place - 1].bias)}."
+            )
+        _validate_curves(place, step)
+        stored = step.weight.data if scipy.sparse.issparse(step.weight) else step.weight
+        if not (np.isfinite(stored).all() and np.isfinite(step.bias).all()):
+            raise ModelError(f"Step {place} holds a weight that is not a finite number.")
+    if not steps or steps[-1].bent.any() or len(steps[-1].bias) < 2:
+        raise ModelError("The last step must be affine and give one score for each of at least two labels.")
+    return tuple(steps)
+
+
+def _validate_curves(place: int, step: Step) -> None:
+    taken = np.flatnonzero(step.relu).tolist()
+    for name, units in step.curves:
+        if name not in CURVES:
+            raise ModelError(f"Step {place} has a curve {name!r}; this version knows {', '.join(CURVES)}.")
+        taken += units.tolist()
+    if len(set(taken)) != len(taken) or not set(taken) <= set(range(len(step.bias))):
+        raise ModelError(f"Step {place} has a unit with two activations, or one that does not exist.")

@@ -1,0 +1,113 @@
+"""Attacks: perturbed inputs that change the label, looked for on many sets of free words at once.
+
+From a starting point, jump to the corner of every free word's set that a linear view of the margin prefers, and
+look again; keep the lowest margin seen. What an attack returns is only a candidate until `exact.confirm` has
+run it through the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.verdict import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """The lowest margin (n,) found for each set of free words, and the point (n, length, dimension)."""
+
+    margin: Floats
+    point: Floats
+
+    def better(self, other: Attempt) -> Attempt:
+        wins = other.margin < self.margin
+        return Attempt(np.minimum(self.margin, other.margin), np.where(wins[:, None, None], other.point, self.point))
+
+
+def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, Floats]:
+    """Margins (n,) against one rival each, and their gradients (n, length, dimension)."""
+    values = points.reshape(len(points), -1)
+    slopes = []
+    for step in problem.network.steps:
+        z = step.apply(values)
+        slopes.append(step.slopes(z))
+        values = step.activate(z) if step.curves else z * slopes[-1]
+    index, others = np.arange(len(points)), np.asarray(problem.rivals)[rivals]
+    back = np.zeros_like(values)
+    back[:, problem.label] = 1.0
+    back[index, others] -= 1.0
+    margin = values[:, problem.label] - values[index, others]
+    for step, slope in zip(reversed(problem.network.steps), reversed(slopes), strict=True):
+        back = np.asarray((back * slope) @ step.weight)
+    return margin, back.reshape(points.shape)
+
+
+def descend(problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: int, deepest: bool = False) -> Attempt:
+    """Corner steps from `start`, a few rounds, until every row has flipped (or all the way, for the `deepest`)."""
+    point = start
+    best = Attempt(np.full(len(free), np.inf), point)
+    for _ in range(steps):
+        margin, gradient = gradients(problem, point, rivals)
+        best = best.better(Attempt(margin, point))
+        if not deepest and (best.margin < 0).all():
+            return best
+        corner = problem.region.minimiser(gradient)
+        before, point = point, np.where(free[:, :, None], corner, problem.center)
+        if np.array_equal(before, point):  # every row is where it wants to be
+            return best
+    return best.better(Attempt(margins(problem, point, rivals), point))
+
+
+def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:
+    """Margins (n,) against one rival each."""
+    scores = problem.network.forward(points)
+    return np.asarray(scores[:, problem.label] - scores[np.arange(len(points)), np.asarray(problem.rivals)[rivals]])
+
+
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """What attacks on one problem share: how far each word can push the margin against each rival."""
+
+    problem: Problem
+    margins: Floats  # (rivals,)
+    push: Floats  # (rivals, length), at most 0
+    corners: Floats  # (rivals, length, dimension)
+
+    @staticmethod
+    def of(problem: Problem) -> Attacker:
+        rivals = np.arange(len(problem.rivals))
+        points = np.broadcast_to(problem.center, (len(rivals), *problem.center.shape))
+        margins, slopes = gradients(problem, points, rivals)
+        push = problem.region.support(slopes) - (slopes * problem.center).sum(-1)
+        return Attacker(problem, margins, np.minimum(push, 0.0), problem.region.minimiser(slopes))
+
+    def attack(self, free: Bools, restarts: int = 0, steps: int = 4, seed: int = 0) -> Attempt:
+        """The best of a first-order start and `restarts` random ones, for each row of `free`."""
+        promise = np.argsort(self.margins + free @ self.push.T, axis=1, kind="stable")
+        found = self._from_corner(free, promise[:, 0], steps)
+        rng = np.random.default_rng(seed)
+        for turn in range(restarts):
+            open_ = np.flatnonzero(found.margin > 0)
+            if not len(open_):
+                break
+            rivals = promise[open_, (turn + 1) % promise.shape[1]]
+            start = self._random(rng, free[open_])
+            fresh = descend(self.problem, free[open_], start, rivals, steps)
+            found.margin[open_], found.point[open_] = _lower(found, open_, fresh)
+        return found
+
+    def _from_corner(self, free: Bools, rivals: Ints, steps: int) -> Attempt:
+        start = np.where(free[:, :, None], self.corners[rivals], self.problem.center)
+        return descend(self.problem, free, start, rivals, steps)
+
+    def _random(self, rng: np.random.Generator, free: Bools) -> Floats:
+        directions = rng.standard_normal((len(free), *self.problem.center.shape))
+        return np.where(free[:, :, None], self.problem.region.minimiser(directions), self.problem.center)
+
+
+def _lower(old: Attempt, index: Ints, new: Attempt) -> tuple[Floats, Floats]:
+    merged = Attempt(old.margin[index], old.point[index]).better(new)
+    return merged.margin, merged.point

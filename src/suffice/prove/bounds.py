@@ -1,0 +1,481 @@
+"""Linear bounds of the margin over sets of inputs, for many sets at once (backward bounds, CROWN).
+
+A row of coefficients over the margin is carried back through the network. At each relu it is replaced by the
+relu's lower line where the coefficient is positive (slope alpha, free in [0, 1] for an unstable unit) and by
+its upper chord where it is negative; at a smooth curve by the lines of `tangents`. A unit that a proof has split on
+also gets a multiplier beta >= 0 (sign s: the row becomes A - beta s). At the input the set's own support function
+gives the least value.
+
+Every bound that leaves this module is already lowered by an a-priori bound of the rounding error, so
+"bound > 0" holds for the real-number network. The argument: replacing a row A by the floats computed for A @ W
+changes A·z by at most gamma(n) |A| |W| |h|, and |h| is bounded once per problem over the largest region.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.model.curves import CURVES
+from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.prove.inputs import Inputs, Interval
+from suffice.prove.tangents import lines
+from suffice.prove.verdict import Problem
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+
+ROUND = 2.0**-53
+# Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
+LARGE, TINY = 1e100, 1e-100
+# Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
+CHUNK_NUMBERS = 200_000
+
+
+# --- the problem, compiled ---
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A Problem prepared for bounds: hidden steps, margin rows, and how large everything can get.
+
+    `size[k]` bounds |W_k| |h| + |b_k| over everything free, which is what rounding errors are measured by (at smooth
+    curves times their steepness, plus their values, since lines around them have such slopes and intercepts);
+    `reach[k]` bounds the pre-activations of step k over everything free. Both hold for questions about features only,
+    which `about` makes sure of.
+    """
+
+    problem: Problem
+    steps: tuple[Step, ...]
+    margin: Step
+    size: tuple[Floats, ...]
+    margin_size: Floats
+    reach: tuple[Interval, ...]
+    gamma: float
+
+    @staticmethod
+    def of(problem: Problem) -> Form:
+        *hidden, last = problem.network.steps
+        rivals = list(problem.rivals)
+        weight = last.dense()
+        rows = Step(
+            weight[problem.label] - weight[rivals],
+            last.bias[problem.label] - last.bias[rivals],
+            np.zeros(len(rivals), dtype=bool),
+        )
+        sizes, reach, top = _magnitudes(hidden, _bounding_box(problem))
+        largest = np.abs(weight[problem.label]) + np.abs(weight[rivals])
+        constant = np.abs(last.bias[problem.label]) + np.abs(last.bias[rivals])
+        terms = max(sum(step.weight.shape) for step in problem.network.steps) + 32
+        gamma = 8 * terms * ROUND
+        return Form(problem, tuple(hidden), rows, sizes, largest @ top + constant + TINY, reach, gamma)
+
+    def about(self, moved: Bools) -> None:
+        """Refuse a question in which words move (n, length) that are no features: bounds do not hold there."""
+        if (moved & ~self.problem.features).any():
+            raise ValueError("only features can be free")
+
+    @cached_property
+    def finite(self) -> bool:
+        """False when the network can overflow over the region: then nothing here may be believed."""
+        weights = [abs(step.weight).max() for step in (*self.steps, self.margin) if step.weight.size]
+        sizes = [size.max(initial=0.0) for size in (self.margin_size, *self.size)]
+        return bool(np.max([*weights, *sizes]) <= LARGE)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.problem.center.shape
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Where each step's units are when all hidden units stand in one row."""
+        ends = np.cumsum([0, *(len(step.bias) for step in self.steps)]).tolist()
+        return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
+
+    @cached_property
+    def work(self) -> int:
+        """Multiplications that the bounds of all hidden units take for one input set, roughly."""
+        sizes = [int(step.weight.shape[0] * step.weight.shape[1]) for step in self.steps]
+        rows = [2 * int(step.bent.sum()) for step in self.steps]
+        return 1 + sum(count * sum(sizes[:place]) for place, count in enumerate(rows))
+
+    @cached_property
+    def curved(self) -> Bools | None:
+        """The hidden units with smooth curves (units,), if there are any."""
+        found = np.concatenate([step.curved for step in self.steps]) if self.steps else np.zeros(0, dtype=bool)
+        return found if found.any() else None
+
+    @cached_property
+    def unsettled(self) -> tuple[Ints, ...]:
+        """At each step the units whose shape plain intervals leave open.
+
+        The others need no better bounds. They could still show that splits contradict each other, but the checker does
+        not look at them, so such a proof would be rejected.
+        """
+        pairs = zip(self.steps, self.reach, strict=True)
+        return tuple(np.flatnonzero(step.curved | step.relu & (low < 0) & (high > 0)) for step, (low, high) in pairs)
+
+    @cached_property
+    def units(self) -> int:
+        """How many hidden units there are in all."""
+        return sum(len(step.bias) for step in self.steps)
+
+
+def _bounding_box(problem: Problem) -> Interval:
+    """The smallest box around everything that can be asked about: words that are no features stay where they are."""
+    lower, upper = _sides(problem.region)
+    features = problem.features[:, None]
+    return np.where(features, lower, problem.center), np.where(features, upper, problem.center)
+
+
+def _sides(region: Region) -> Interval:
+    match region:
+        case Box(lower=lower, upper=upper):
+            return lower, upper
+        case Ball(center=center, radius=radius):
+            wide = radius * (1 + 1e-12)
+            return center - wide, center + wide
+        case Hull(points=points) | Choice(points=points):
+            return points.min(1), points.max(1)
+
+
+def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...], tuple[Interval, ...], Floats]:
+    """Sizes and interval bounds of every step over `box`, widened well beyond rounding."""
+    lower, upper = (side.ravel() for side in box)
+    sizes, reach = [], []
+    top = np.maximum(np.abs(lower), np.abs(upper))
+    for step in steps:
+        middle, radius = (lower + upper) / 2, (upper - lower) / 2
+        size = (step.magnitude() @ top + np.abs(step.bias)) * (1 + 1e-9) + TINY
+        z, spread = step.apply(middle[None])[0], step.magnitude() @ radius + size * 1e-9
+        lower, upper = z - spread, z + spread
+        reach.append((lower, upper))
+        least, most = step.range(lower, upper)
+        top = np.maximum(np.abs(least), np.abs(most))
+        for name, units in step.curves:
+            size[units] = size[units] * (1 + CURVES[name].steep(lower[units], upper[units])) + top[units] + 1
+        sizes.append(size)
+        lower, upper = least, most
+    return tuple(sizes), tuple(reach), top
+
+
+# --- bounds of the hidden units ---
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """For a batch of input sets, bounds of all hidden units in one row (n, units) and the lines they allow.
+
+    relu(z) lies above low·z and below up·z + shift; `loose` marks the unstable units, whose `low` may be any
+    slope in [0, 1]. Units without relu are given as [0, inf], which makes both lines the identity. A smooth curve
+    lies above low·z + floor; there is no `floor` where there are no curves.
+    """
+
+    lower: Floats
+    upper: Floats
+    low: Floats
+    up: Floats
+    shift: Floats
+    loose: Bools
+    floor: Floats | None = None
+
+    def take(self, index: Ints | slice) -> Hidden:
+        return Hidden(
+            self.lower[index],
+            self.upper[index],
+            self.low[index],
+            self.up[index],
+            self.shift[index],
+            self.loose[index],
+            None if self.floor is None else self.floor[index],
+        )
+
+    @staticmethod
+    def blank(count: int, form: Form) -> Hidden:
+        """Arrays to be filled in, step by step."""
+        shape = (count, form.units)
+        lower, upper, low, up, shift = (np.zeros(shape) for _ in range(5))
+        floor = None if form.curved is None else np.zeros(shape)
+        return Hidden(lower, upper, low, up, shift, np.zeros(shape, dtype=bool), floor)
+
+    def crossing(self, form: Form) -> Bools:
+        """The units that a split at zero would tell something about."""
+        if form.curved is None:
+            return self.loose
+        return self.loose | (form.curved & (self.lower < 0) & (self.upper > 0))
+
+    @property
+    def contradicted(self) -> Bools:
+        """Items whose splits cannot all hold: some unit's lower bound is above its upper bound."""
+        return np.asarray((self.lower > self.upper).any(-1))
+
+
+Signs: TypeAlias = NDArray[np.int8]
+
+
+def hidden(form: Form, inputs: Inputs, signs: Signs | None = None, first: Interval | None = None) -> Hidden:
+    """Bounds of every hidden unit, step by step; `signs` (n, units) are the splits (+1, -1, 0).
+
+    `first` are the bounds of the first step, when the caller has them: splits do not change them.
+    """
+    found = Hidden.blank(len(inputs), form)
+    for place, part in enumerate(form.slices):
+        given = first if place == 0 else None
+        lower, upper = given or step_bounds(form, inputs, found, place)
+        if signs is not None:
+            lower = np.where(signs[:, part] > 0, np.maximum(lower, 0.0), lower)
+            upper = np.where(signs[:, part] < 0, np.minimum(upper, 0.0), upper)
+        found.lower[:, part], found.upper[:, part] = lower, upper
+        _relax(found, part)
+        _relax_curves(found, part, form.steps[place])
+    return found
+
+
+def _relax(found: Hidden, part: slice) -> None:
+    """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here."""
+    lower, upper = found.lower[:, part], found.upper[:, part]
+    loose = (lower < 0) & (upper > 0)
+    active = (lower >= 0).astype(np.float64)
+    high, deep = np.where(loose, upper, 1.0), np.where(loose, lower, 0.0)
+    slope = np.where(loose, high / (high - deep), active)
+    # the chord must be at least 0 at `lower` and at least `upper` at `upper`
+    chord = np.maximum(-slope * deep, high * (1 - slope)) + 8 * ROUND * high
+    found.loose[:, part] = loose
+    found.up[:, part] = slope
+    found.shift[:, part] = np.where(loose, chord, 0.0)
+    found.low[:, part] = np.where(loose, high > -deep, active)
+
+
+def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
+    """The same for the smooth units, whose lines are not for anybody to choose."""
+    for name, units in step.curves:
+        at = part.start + units
+        assert found.floor is not None
+        found.low[:, at], found.floor[:, at], found.up[:, at], found.shift[:, at] = lines(
+            CURVES[name], found.lower[:, at], found.upper[:, at]
+        )
+        found.loose[:, at] = False
+
+
+def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int) -> Interval:
+    """Bounds of one step's units from the lines of the steps before it; intervals have settled some of them."""
+    step, (least, most), units = form.steps[place], form.reach[place], form.unsettled[place]
+    lower = np.where(step.bent, least, 0.0)[None].repeat(len(inputs), 0)
+    upper = np.where(step.bent, most, np.inf)[None].repeat(len(inputs), 0)
+    if len(units):
+        weight = step.weight[units]
+        rows = weight.toarray() if hasattr(weight, "toarray") else weight
+        error = form.gamma * form.size[place][units]
+        below = _rows_bound(form, inputs, found, place, np.concatenate([rows, -rows]))
+        below += np.concatenate([step.bias[units], -step.bias[units]]) - np.concatenate([error, error])
+        below = np.where(np.isfinite(below), below, -np.inf)
+        lower[:, units] = np.maximum(below[:, : len(units)], least[units])
+        upper[:, units] = np.minimum(-below[:, len(units) :], most[units])
+    return lower, upper
+
+
+def _rows_bound(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Floats) -> Floats:
+    """Lower bounds (n, r) of rows·h, h being what step `place` receives, for every set of the batch."""
+    if place == 0:
+        anchored = np.asarray(inputs.anchor.reshape(len(inputs.anchor), -1) @ rows.T)
+        return anchored + inputs.shared_fall(rows.reshape(len(rows), *form.shape))
+    chunk = max(1, CHUNK_NUMBERS // (len(rows) * form.problem.network.inputs))
+    parts = [slice(i, i + chunk) for i in range(0, len(inputs), chunk)]
+    return np.concatenate([_backward(form, inputs.take(part), found.take(part), place, rows) for part in parts])
+
+
+def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Floats) -> Floats:
+    over = np.broadcast_to(rows, (len(inputs), *rows.shape))
+    total = np.zeros(over.shape[:2])
+    for k in range(place - 1, -1, -1):
+        step, part = form.steps[k], form.slices[k]
+        total -= form.gamma * (np.abs(over) @ form.size[k])
+        negative = np.minimum(over, 0.0)
+        total += np.matmul(negative, found.shift[:, part, None])[..., 0]
+        if found.floor is not None:
+            total += np.matmul(over - negative, found.floor[:, part, None])[..., 0]
+        over = (over - negative) * found.low[:, None, part] + negative * found.up[:, None, part]
+        total += over @ step.bias
+        over = _times(over, step)
+    anchor = inputs.anchor.reshape(len(inputs.anchor), -1, 1)
+    total += np.matmul(over, anchor)[..., 0]
+    return total + inputs.fall(over.reshape(*over.shape[:2], *form.shape))
+
+
+def _times(rows: Floats, step: Step) -> Floats:
+    flat = rows.reshape(-1, rows.shape[-1])
+    return np.asarray(flat @ step.weight).reshape(*rows.shape[:-1], -1)
+
+
+# --- bounds of the margin, with slopes and multipliers that can be optimised ---
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """What a proof may choose: lower slopes alpha and split multipliers beta, both (n, units)."""
+
+    alpha: Floats
+    beta: Floats
+
+    def take(self, index: Ints | slice) -> Dual:
+        return Dual(self.alpha[index], self.beta[index])
+
+    def pick(self, wins: Bools, new: Dual) -> Dual:
+        """The new dual for the items that win, this one for the others."""
+        column = wins[:, None]
+        return Dual(np.where(column, new.alpha, self.alpha), np.where(column, new.beta, self.beta))
+
+
+def plain(bounds: Hidden) -> Dual:
+    """The dual that every search starts from: the relaxation's own slopes, no multipliers."""
+    return Dual(bounds.low.copy(), np.zeros_like(bounds.low))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One linear form per item over the last hidden step, to be bounded from below: coefficients, constant, size."""
+
+    over: Floats
+    constant: Floats
+    size: Floats
+
+    def take(self, index: Ints | slice) -> Rows:
+        return Rows(self.over[index], self.constant[index], self.size[index])
+
+
+def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> Rows:
+    """The margin against each item's rival (an index into `problem.rivals`), or its negative."""
+    return Rows(sign * form.margin.dense()[rivals], sign * form.margin.bias[rivals], form.margin_size[rivals])
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows to be bounded, each over its input set and through the lines around its relus; `signs` are the splits."""
+
+    inputs: Inputs
+    bounds: Hidden
+    rows: Rows
+    signs: Signs | None = None
+
+    def take(self, index: Ints | slice) -> Batch:
+        signs = None if self.signs is None else self.signs[index]
+        return Batch(self.inputs.take(index), self.bounds.take(index), self.rows.take(index), signs)
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One backward pass: the bound of each item, the rows over every relu (n, units), and over the input."""
+
+    bound: Floats
+    over: Floats
+    inputs: Floats
+
+    def take(self, index: Ints | slice) -> Pass:
+        return Pass(self.bound[index], self.over[index], self.inputs[index])
+
+
+def margin_bound(form: Form, batch: Batch, dual: Dual) -> Pass:
+    """Sound lower bound (n,) of one row per item over its input set.
+
+    `dual` may hold anything finite: slopes are used on unstable units only and clipped to [0, 1], multipliers on
+    split units only and clipped to >= 0.
+    """
+    bounds, over, total = batch.bounds, batch.rows.over, batch.rows.constant - form.gamma * batch.rows.size
+    low = np.where(bounds.loose, np.minimum(np.maximum(dual.alpha, 0.0), 1.0), bounds.low)
+    multiplier = None if batch.signs is None else np.maximum(dual.beta, 0.0) * batch.signs
+    seen = np.empty_like(low)
+    for k in range(len(form.steps) - 1, -1, -1):
+        step, part = form.steps[k], form.slices[k]
+        seen[:, part] = over
+        error = np.abs(over)
+        negative = np.minimum(over, 0.0)
+        total = total + _dots(negative, bounds.shift[:, part])
+        if bounds.floor is not None:
+            total = total + _dots(over - negative, bounds.floor[:, part])
+        over = (over - negative) * low[:, part] + negative * bounds.up[:, part]
+        if multiplier is not None:
+            over = over - multiplier[:, part]
+            error = error + np.abs(multiplier[:, part])
+        total = total - form.gamma * (error @ form.size[k]) + over @ step.bias
+        over = _times(over, step)
+    shaped = over.reshape(-1, *form.shape)
+    total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
+    return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped)
+
+
+def _dots(left: Floats, right: Floats) -> Floats:
+    """Row by row, the scalar product."""
+    return np.asarray(np.einsum("nu,nu->n", left, right))
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """Where each bound is attained, carried forward through the lines: before and after every relu (n, units)."""
+
+    z: Floats
+    values: Floats
+
+
+def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
+    """The minimiser of each item run through the relaxed network."""
+    bounds, lower = batch.bounds, found.over > 0
+    slope = np.where(lower, np.where(bounds.loose, dual.alpha, bounds.low), bounds.up)
+    offset = np.where(lower, 0.0 if bounds.floor is None else bounds.floor, bounds.shift)
+    values = batch.inputs.minimiser(found.inputs).reshape(len(slope), -1)
+    z, relaxed = np.empty_like(slope), np.empty_like(slope)
+    for step, part in zip(form.steps, form.slices, strict=True):
+        z[:, part] = step.apply(values)
+        values = slope[:, part] * z[:, part] + offset[:, part]
+        relaxed[:, part] = values
+    return Relaxed(z, relaxed)
+
+
+def losses(form: Form, batch: Batch, found: Pass, dual: Dual) -> Floats:
+    """How much the relaxation of each relu (n, units) gives away."""
+    reached = forward(form, batch, found, dual)
+    real = np.maximum(reached.z, 0.0)
+    for step, part in zip(form.steps, form.slices, strict=True):
+        if step.curves:
+            real[:, part] = step.activate(reached.z[:, part])
+    return np.where(batch.bounds.crossing(form), np.abs(found.over * (reached.values - real)), 0.0)
+
+
+class Ascent:
+    """Adam for one array, with values kept in float32 so that a certificate can hold them exactly."""
+
+    def __init__(self, rate: float, most: float) -> None:
+        self.rate, self.most, self.turn = rate, most, 0
+        self.first: Floats | float = 0.0
+        self.second: Floats | float = 0.0
+
+    def step(self, value: Floats, gradient: Floats) -> Floats:
+        """The value moved along its gradient and clipped to [0, most]."""
+        self.turn += 1
+        rate = self.rate * 0.97**self.turn * np.sqrt(1 - 0.99**self.turn) / (1 - 0.9**self.turn)
+        self.first = 0.9 * self.first + 0.1 * gradient
+        self.second = 0.99 * self.second + 0.01 * gradient * gradient
+        moved = value + rate * self.first / (np.sqrt(self.second) + 1e-12)
+        return np.asarray(np.minimum(np.maximum(moved, 0.0), self.most).astype(np.float32), dtype=np.float64)
+
+
+def optimise(form: Form, batch: Batch, dual: Dual, found: Pass, iterations: int) -> tuple[Pass, Dual]:
+    """Projected ascent on slopes and multipliers, from a first pass; the best dual of each item and its pass."""
+    best, kept = found.bound, dual
+    slope, multiplier = Ascent(0.25, 1.0), Ascent(0.25, np.inf)
+    for _ in range(iterations):
+        if (best > 0).all():
+            break
+        z = forward(form, batch, found, dual).z
+        alpha = slope.step(dual.alpha, np.where(batch.bounds.loose, np.maximum(found.over, 0.0) * z, 0.0))
+        beta = dual.beta if batch.signs is None else multiplier.step(dual.beta, -batch.signs * z)
+        dual = Dual(alpha, beta)
+        found = margin_bound(form, batch, dual)
+        kept = kept.pick(found.bound > best, dual)
+        best = np.maximum(best, found.bound)
+    if (found.bound < best).any():
+        found = margin_bound(form, batch, kept)
+    return found, kept

@@ -1,0 +1,113 @@
+"""Scores that rounding cannot spoil: the forward pass with an error bound, and exactly in integers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from suffice.model.curves import CURVES, FUZZ, Curve
+from suffice.model.network import Bools, Floats, Network
+from suffice.prove.verdict import Problem, Witness
+from suffice.sets.regions import Hull
+
+ROUND = 2.0**-53
+UNDERFLOW = 2.0**-1022  # more than all that a sum of products can lose below the smallest normal number
+
+
+def scores_with_error(network: Network, points: Floats, input_error: float = 0.0) -> tuple[Floats, Floats]:
+    """Scores (n, classes) of inputs and how far each can be from the real-number network's.
+
+    `input_error` bounds how far the inputs themselves may be from the points that are meant.
+    """
+    values = points.reshape(len(points), network.inputs)
+    error = np.full(values.shape, input_error)
+    for step in network.steps:
+        gamma = 2 * (step.weight.shape[1] + 4) * ROUND
+        magnitude = step.magnitude()
+        size = (magnitude @ np.abs(values).T).T + np.abs(step.bias)
+        error = (magnitude @ error.T).T * (1 + gamma) + gamma * size + UNDERFLOW
+        z = step.apply(values)
+        values = step.activate(z)
+        for name, units in step.curves:
+            error[:, units] = _curve_error(CURVES[name], z[:, units], values[:, units], error[:, units])
+    return values, error
+
+
+def _curve_error(curve: Curve, z: Floats, values: Floats, error: Floats) -> Floats:
+    return error * curve.steep(z - error, z + error) * (1 + ROUND) + FUZZ * (1 + np.abs(z) + np.abs(values))
+
+
+def exact_scores(network: Network, point: Floats) -> list[Fraction]:
+    """Scores of one input in exact rational arithmetic (integers scaled by powers of two); none for smooth curves."""
+    if network.curved:
+        raise ValueError("a network with smooth curves has no exact scores")
+    values, scale = _integers(point.ravel())
+    for step in network.steps:
+        weight, weight_scale = _integers(step.dense())
+        bias, bias_scale = _integers(step.bias)
+        total = weight_scale + scale
+        shift = max(bias_scale, total)
+        sums = weight @ values * (1 << (shift - total)) + bias * (1 << (shift - bias_scale))
+        values = np.where(step.relu & (sums < 0), 0, sums)
+        scale = shift
+    return [Fraction(int(v), 1 << scale) for v in values]
+
+
+def predicted(network: Network, point: Floats) -> int:
+    """The class with the highest score in real arithmetic; of equal ones the first."""
+    scores, error = scores_with_error(network, point[None])
+    best = int(scores[0].argmax())
+    close = scores[0] + error[0] >= scores[0, best] - error[0, best]
+    if not np.isfinite(scores).all() or close.sum() == 1 or network.curved:
+        return best
+    exact = exact_scores(network, point)
+    return exact.index(max(exact))
+
+
+def _integers(array: Floats) -> tuple[np.typing.NDArray[np.object_], int]:
+    """Python integers n and one exponent e with array = n / 2**e, exactly."""
+    ratios = [value.as_integer_ratio() for value in array.ravel().tolist()]
+    scale = max((bottom.bit_length() - 1 for _, bottom in ratios), default=0)
+    whole = np.empty(len(ratios), dtype=object)
+    whole[:] = [top << (scale - bottom.bit_length() + 1) for top, bottom in ratios]
+    return whole.reshape(array.shape), scale
+
+
+def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None = None) -> list[Witness | None]:
+    """For each point a Witness, if it changes free words only, lies in the region and does not keep the label.
+
+    Floats decide where the error bound lets them, exact arithmetic where it does not (there is none for smooth
+    curves); a tie does not keep the label. `shares` give points of a hull as mixtures of corners, which then need
+    not be representable.
+    """
+    if not len(points):
+        return []
+    changed = (points != problem.center).any(-1)
+    member = problem.region.contains(points) if shares is None else np.ones_like(changed)
+    sound = np.isfinite(points).all((-1, -2)) & ~(changed & ~(free & member)).any(-1)
+    mixed = isinstance(problem.region, Hull) and shares is not None
+    doubt = 64 * ROUND * float(np.abs(points).max()) * problem.region.points.shape[1] if mixed else 0.0  # type: ignore[union-attr]
+    scores, error = scores_with_error(problem.network, points, doubt)
+    rivals = list(problem.rivals)
+    margins = scores[:, [problem.label]] - scores[:, rivals]
+    slack = (error[:, [problem.label]] + error[:, rivals]) * (1 + 1e-9)
+    found: list[Witness | None] = [None] * len(points)
+    for i in np.flatnonzero(sound & (margins - slack <= 0).any(-1)):
+        sure = margins[i] + slack[i] <= 0
+        winner = int(np.where(sure, margins[i], np.inf).argmin()) if sure.any() else None
+        if winner is None and not mixed and not problem.network.curved:
+            winner = _exact_rival(problem, points[i])
+        if winner is not None:
+            positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
+            mixture = None if shares is None else shares[i]
+            found[i] = Witness(points[i], positions, rivals[winner], float(margins[i, winner]), mixture)
+    return found
+
+
+def _exact_rival(problem: Problem, point: Floats) -> int | None:
+    """The index of a rival that reaches the label in exact arithmetic, if any does."""
+    scores = exact_scores(problem.network, point)
+    gaps = [scores[problem.label] - scores[j] for j in problem.rivals]
+    best = min(range(len(gaps)), key=gaps.__getitem__)
+    return best if gaps[best] <= 0 else None

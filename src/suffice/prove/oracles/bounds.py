@@ -1,0 +1,105 @@
+"""Oracles: the ways to answer "do the fixed words suffice?", for many sets of free words at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from suffice.model.network import Bools, Ints
+from suffice.prove.attack import Attacker
+from suffice.prove.bounds import Batch, Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain
+from suffice.prove.branch import decide
+from suffice.prove.exact import confirm
+from suffice.prove.inputs import Free
+from suffice.prove.tree import Leaf
+from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
+
+CHEAP_STEPS = 12  # slope ascent before branching
+BULK = 1024  # questions per round of cheap answers
+
+
+class BoundsOracle:
+    """Our own: attacks and linear bounds in bulk, then optimised slopes, then branch and bound."""
+
+    name = "bounds"
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.form = Form.of(problem)
+        self.attacker = Attacker.of(problem)
+
+    def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
+        """Complete answers, as far as the budget goes."""
+        answers = self.ask_cheaply(free)
+        open_ = [i for i, answer in enumerate(answers) if isinstance(answer, Unknown)]
+        if open_ and self.form.finite and not budget.spent:
+            for i, answer in zip(open_, decide(self.form, free[open_], budget), strict=True):
+                answers[i] = answer
+        return answers
+
+    def ask_cheaply(self, free: Bools, optimised: bool = False, restarts: int = 0) -> list[Verdict]:
+        """Attacks and one backward pass, with optimised slopes if asked: Unknown is a usual answer here."""
+        self.form.about(free)
+        answers: list[Verdict] = []
+        for start in range(0, len(free), BULK):
+            answers += self._bulk(free[start : start + BULK], optimised, restarts)
+        return answers
+
+    def _bulk(self, free: Bools, optimised: bool, restarts: int) -> list[Verdict]:
+        answers: list[Verdict] = [Unknown("neither attacks nor plain bounds decide it")] * len(free)
+        if not self.form.finite:
+            return [Unknown("the network can overflow over this region")] * len(free)
+        self._refute(answers, free, np.arange(len(free)), restarts)
+        open_ = _open(answers)
+        if len(open_):
+            self._prove(answers, free, open_, optimised)
+        return answers
+
+    def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int) -> None:
+        attempt = self.attacker.attack(free[index], restarts=restarts)
+        hits = np.flatnonzero(attempt.margin <= 0)
+        found = confirm(self.problem, attempt.point[hits], free[index[hits]])
+        for i, witness in zip(index[hits], found, strict=True):
+            if witness is not None:
+                answers[i] = Refuted(witness)
+
+    def _prove(self, answers: list[Verdict], free: Bools, index: Ints, optimised: bool) -> None:
+        """Every rival must lose: one item per question and rival."""
+        inputs = Free(self.problem.region, free[index])
+        bounds = hidden(self.form, inputs)
+        count = len(self.problem.rivals)
+        items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
+        wide, spread = inputs.take(items), bounds.take(items)
+        batch, dual = Batch(wide, spread, margin_rows(self.form, rivals)), plain(spread)
+        found = margin_bound(self.form, batch, dual)
+        if optimised:
+            found, dual = optimise(self.form, batch, dual, found, CHEAP_STEPS)
+        proved = (found.bound > 0).reshape(-1, count).all(-1)
+        for place in np.flatnonzero(proved):
+            mine = range(int(place) * count, int(place + 1) * count)
+            answers[index[place]] = Proved(tuple(Leaf(dual.alpha[i], dual.beta[i]) for i in mine))
+        self._try_minimisers(answers, free, index[~proved], wide, found, np.repeat(~proved, count))
+
+    def _try_minimisers(
+        self, answers: list[Verdict], free: Bools, index: Ints, wide: Free, found: Pass, items: Bools
+    ) -> None:
+        """The points where the bounds are attained are good attacks: try them on the real network."""
+        if not len(index):
+            return
+        points = wide.minimiser(found.inputs)[items]
+        margins = self.problem.margins(points).min(-1).reshape(len(index), -1)
+        best = margins.argmin(-1) + np.arange(len(index)) * margins.shape[1]
+        witnesses = confirm(self.problem, points[best], free[index])
+        for i, witness in zip(index, witnesses, strict=True):
+            if witness is not None:
+                answers[i] = Refuted(witness)
+
+
+def _open(answers: Sequence[Verdict]) -> Ints:
+    return np.array([i for i, answer in enumerate(answers) if isinstance(answer, Unknown)], dtype=np.int64)
+
+
+def bounds_for(form: Form, free: Bools) -> Hidden:
+    """The hidden bounds of a batch of free sets, for those who build on them (MILP, benchmarks)."""
+    return hidden(form, Free(form.problem.region, free))

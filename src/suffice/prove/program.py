@@ -1,0 +1,230 @@
+"""The linear program of a subproblem whose relus are all fixed: exact multipliers, or a point that flips.
+
+Where nothing is left to split, the network is linear on the subproblem, and the ascent on multipliers would only get
+close. A linear program over the free words gives the multipliers (its dual) and the minimiser. What it says
+is never believed: multipliers go back into our own bound, points through the real network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from suffice.model.network import Floats
+from suffice.prove.bounds import Batch, Dual, Form, Hidden, Signs, margin_bound, margin_rows
+from suffice.prove.inputs import Free
+from suffice.sets.regions import Ball, Box, Choice, Hull
+
+TANGENTS = 40  # rounds of tangent planes around a 2-norm ball
+
+
+def leaf_program(
+    form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival: int
+) -> tuple[Floats, Floats | None, Floats | None] | None:
+    """Multipliers from the dual, and the minimiser (with its shares of corners for a hull)."""
+    match inputs.region:
+        case Ball(p=2):
+            return _round_program(form, inputs, bounds, signs, rival)
+        case Box() | Ball(p=np.inf):
+            columns = _Columns.box(inputs, inputs.region)
+        case Ball():
+            columns = _Columns.cross(inputs, inputs.region)
+        case Hull() | Choice():
+            columns = _Columns.mixture(inputs, inputs.region)
+    return _solve(form, bounds, signs, rival, columns)
+
+
+def _solve(
+    form: Form, bounds: Hidden, signs: Signs, rival: int, columns: _Columns
+) -> tuple[Floats, Floats | None, Floats | None] | None:
+    from scipy.optimize import linprog  # takes long to import and is rarely needed
+
+    objective, splits, owners = _linear_view(form, bounds, signs, rival)
+    if not columns.matrix.shape[1]:
+        return None  # nothing is free
+    cost, constraint = objective[0] @ columns.matrix, -(splits[0] @ columns.matrix)
+    limit = splits[1] + splits[0] @ columns.base
+    found = linprog(
+        cost,
+        A_ub=np.vstack([constraint, columns.extra]),
+        b_ub=np.concatenate([limit, columns.extra_limit]),
+        A_eq=columns.equal,
+        b_eq=columns.equal_to,
+        bounds=columns.range,
+        method="highs",
+    )
+    if found.status == 2:
+        return _phase_one(columns, constraint, limit, owners, form), None, None
+    if found.status != 0:
+        return None
+    beta = _spread_multipliers(np.maximum(-found.ineqlin.marginals[: len(owners)], 0.0), owners, form)
+    columns.found.append(found.x)
+    return beta, *columns.point(found.x)
+
+
+def _phase_one(columns: _Columns, constraint: Floats, limit: Floats, owners: list[int], form: Form) -> Floats:
+    """The splits contradict each other: multipliers of the least violation, scaled up, prove it."""
+    from scipy.optimize import linprog
+
+    worst = np.hstack([constraint, -np.ones((len(constraint), 1))])
+    extra = np.hstack([columns.extra, np.zeros((len(columns.extra), 1))])
+    equal = None if columns.equal is None else np.hstack([columns.equal, np.zeros((len(columns.equal), 1))])
+    cost = np.zeros(worst.shape[1])
+    cost[-1] = 1.0
+    found = linprog(
+        cost,
+        A_ub=np.vstack([worst, extra]),
+        b_ub=np.concatenate([limit, columns.extra_limit]),
+        A_eq=equal,
+        b_eq=columns.equal_to,
+        bounds=[*columns.range, (0, None)],
+        method="highs",
+    )
+    weights = np.zeros(len(owners)) if found.status != 0 else np.maximum(-found.ineqlin.marginals[: len(owners)], 0)
+    scale = 0.0 if found.status != 0 else min(1e6 * float(form.margin_size.max()) / max(found.fun, 1e-12), 1e12)
+    return _spread_multipliers(weights * scale, owners, form)
+
+
+def _spread_multipliers(weights: Floats, owners: list[int], form: Form) -> Floats:
+    beta = np.zeros((1, form.units))
+    for weight, unit in zip(weights, owners, strict=True):
+        beta[0, unit] = np.float32(weight)
+    return beta
+
+
+def _linear_view(
+    form: Form, bounds: Hidden, signs: Signs, rival: int
+) -> tuple[tuple[Floats, float], tuple[Floats, Floats], list[int]]:
+    """The margin and the split units (sign · z >= 0) as linear functions of the flattened input."""
+    matrix, offset = np.eye(form.problem.network.inputs), np.zeros(form.problem.network.inputs)
+    rows, constants, owners = [], [], []
+    for step, part in zip(form.steps, form.slices, strict=True):
+        matrix, offset = np.asarray(step.weight @ matrix), step.weight @ offset + step.bias
+        sides = signs[part]
+        for unit in np.flatnonzero(sides):
+            rows.append(sides[unit] * matrix[unit])
+            constants.append(sides[unit] * offset[unit])
+            owners.append(part.start + int(unit))
+        slope = bounds.low[0, part]
+        matrix, offset = slope[:, None] * matrix, slope * offset
+    weight = form.margin.dense()[rival]
+    objective = weight @ matrix, float(weight @ offset + form.margin.bias[rival])
+    stacked = np.array(rows).reshape(len(rows), form.problem.network.inputs)
+    return objective, (stacked, np.array(constants)), owners
+
+
+def _round_program(
+    form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival: int
+) -> tuple[Floats, Floats | None, Floats | None] | None:
+    """For 2-norm balls: linear programs over ever more tangent planes, until a proof or a point that flips."""
+    assert isinstance(inputs.region, Ball)
+    columns = _Columns.box(inputs, inputs.region)
+    batch = Batch(inputs, bounds, margin_rows(form, np.array([rival])), signs[None])
+    solved = None
+    for _ in range(TANGENTS):
+        solved = _solve(form, bounds, signs, rival, columns)
+        if solved is None:
+            return None
+        beta, point, _ = solved
+        if point is None or margin_bound(form, batch, Dual(bounds.low, beta)).bound[0] > 0:
+            return solved
+        if form.problem.margins(point[None]).min() <= 0:
+            return solved
+        columns = columns.with_tangents(inputs.region)
+    return solved
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The variables of a leaf's linear program: input = base + matrix @ variables."""
+
+    inputs: Free
+    matrix: Floats
+    base: Floats
+    range: list[tuple[float | None, float | None]]
+    extra: Floats
+    extra_limit: Floats
+    equal: Floats | None = None
+    equal_to: Floats | None = None
+    found: list[Floats] = field(default_factory=list)  # the solutions so far, for tangents
+
+    def with_tangents(self, region: Ball) -> _Columns:
+        """A tangent plane more for every word whose ball the last solution left."""
+        dimension = region.center.shape[1]
+        moved = self.found[-1].reshape(-1, dimension)
+        size = np.linalg.norm(moved, axis=1)
+        far = np.flatnonzero(size > region.radius * (1 + 1e-12))
+        planes = np.zeros((len(far), moved.size))
+        for row, word in enumerate(far):
+            planes[row, word * dimension : (word + 1) * dimension] = moved[word] / size[word]
+        limits = np.full(len(far), region.radius)
+        return replace(
+            self, extra=np.vstack([self.extra, planes]), extra_limit=np.concatenate([self.extra_limit, limits])
+        )
+
+    @staticmethod
+    def box(inputs: Free, region: Box | Ball) -> _Columns:
+        free = np.repeat(inputs.free[0], region.center.shape[1])
+        x = region.center.ravel()
+        if isinstance(region, Box):
+            low, high = region.lower.ravel() - x, region.upper.ravel() - x
+        else:
+            low, high = np.full(x.size, -region.radius), np.full(x.size, region.radius)
+        pairs: list[tuple[float | None, float | None]] = [
+            (float(a), float(b)) for a, b in zip(low[free], high[free], strict=True)
+        ]
+        matrix = np.eye(x.size)[:, free]
+        return _Columns(inputs, matrix, x, pairs, np.zeros((0, matrix.shape[1])), np.zeros(0))
+
+    @staticmethod
+    def cross(inputs: Free, region: Ball) -> _Columns:
+        """The 1-norm ball: each coordinate's rise and fall, of which a word has `radius` in all."""
+        length, dimension = region.center.shape
+        words = np.flatnonzero(inputs.free[0])
+        half = np.eye(length * dimension)[:, np.repeat(inputs.free[0], dimension)]
+        matrix = np.hstack([half, -half])
+        owner = np.tile(np.repeat(np.arange(len(words)), dimension), 2)
+        extra = (owner[None] == np.arange(len(words))[:, None]).astype(float)
+        ranges: list[tuple[float | None, float | None]] = [(0.0, None)] * matrix.shape[1]
+        return _Columns(inputs, matrix, region.center.ravel(), ranges, extra, np.full(len(words), region.radius))
+
+    @staticmethod
+    def mixture(inputs: Free, region: Hull | Choice) -> _Columns:
+        """Shares of every allowed corner of every free word, summing to one per word."""
+        length, most, dimension = region.points.shape
+        free = inputs.free[0]
+        allowed = np.broadcast_to(free[:, None], (length, most))
+        if inputs.allowed is not None:
+            allowed = allowed & inputs.allowed[0]
+        words, corners = np.nonzero(allowed)
+        matrix = np.zeros((length * dimension, len(words)))
+        for column, (word, corner) in enumerate(zip(words, corners, strict=True)):
+            matrix[word * dimension : (word + 1) * dimension, column] = region.points[word, corner]
+        base = np.where(free[:, None], 0.0, region.center).ravel()
+        equal = (words[None] == np.flatnonzero(free)[:, None]).astype(float)
+        ranges: list[tuple[float | None, float | None]] = [(0.0, None)] * len(words)
+        none = np.zeros((0, len(words)))
+        return _Columns(inputs, matrix, base, ranges, none, np.zeros(0), equal, np.ones(len(equal)))
+
+    def point(self, found: Floats) -> tuple[Floats | None, Floats | None]:
+        """The input that the program found, pulled into the region where that is possible."""
+        region = self.inputs.region
+        center = region.center
+        free = self.inputs.free[0][:, None]
+        moved = (self.base + self.matrix @ found).reshape(center.shape)
+        match region:
+            case Box(lower=lower, upper=upper):
+                return np.where(free, np.clip(moved, lower, upper), center), None
+            case Ball(radius=radius, p=p):
+                size = np.linalg.norm(moved - center, ord=p, axis=-1, keepdims=True)
+                shrink = np.minimum(1.0, radius / np.maximum(size, 1e-300)) * (1 - 1e-9)
+                return np.where(free, center + (moved - center) * shrink, center), None
+            case Hull(points=points):
+                shares = np.zeros(points.shape[:2])
+                shares[np.nonzero(np.broadcast_to(free, points.shape[:2]))] = np.maximum(found, 0.0)
+                total = np.where(free[:, 0], shares.sum(-1), 1.0)
+                mixed = np.einsum("lm,lmd->ld", shares / total[:, None], points)
+                return np.where(free, mixed, center), shares
+            case Choice():
+                return None, None

@@ -1,0 +1,39 @@
+"""The proof tree: leaves that bounds close, splits on the sign of a unit, picks of a word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from suffice.model.network import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A closed subproblem: the slopes and multipliers (units,) that prove it."""
+
+    alpha: Floats
+    beta: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A relu unit (counted over all hidden units) taken as negative in the first branch, positive in the second."""
+
+    unit: int
+    branches: tuple[Tree, Tree]
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """A word: its allowed choices are `chosen` in the first branch and the rest in the second.
+
+    In a restoration there is nothing to choose: the word is restored in the first branch, not in the second.
+    """
+
+    position: int
+    chosen: tuple[int, ...]
+    branches: tuple[Tree, Tree]
+
+
+Tree: TypeAlias = Leaf | Split | Pick

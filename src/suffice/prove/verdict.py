@@ -1,0 +1,165 @@
+"""Verdicts: the three answers to "do these words suffice?", and what a question is made of.
+
+The contract of every oracle: it may always answer Unknown; it may answer Proved or Refuted only with evidence.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Network
+from suffice.proof.certificate import Certificate
+from suffice.sets.regions import Region
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One text and one classifier, ready for any number of questions about sets of words.
+
+    `features` marks the positions that may be perturbed and explained; the others never move. The property is
+    one number per rival class: margin = score of `label` minus score of the rival, and must stay above zero.
+    `at_most` limits how many of the free words change at once; None: any number of them.
+    """
+
+    network: Network
+    region: Region
+    label: int
+    features: Bools
+    at_most: int | None = None
+
+    @property
+    def center(self) -> Floats:
+        return self.region.center
+
+    @cached_property
+    def rivals(self) -> tuple[int, ...]:
+        return tuple(j for j in range(self.network.outputs) if j != self.label)
+
+    def margins(self, points: Floats) -> Floats:
+        """Margins (n, rivals) of points (n, length, dimension), by the plain forward pass."""
+        scores = self.network.forward(points)
+        return scores[..., [self.label]] - scores[..., list(self.rivals)]
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """A perturbed input that was run through the network and does not keep the label.
+
+    `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
+    the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
+    changed words became, real words where the set is one of words (`real`), else only the nearest ones.
+    """
+
+    point: Floats
+    positions: tuple[int, ...]
+    rival: int
+    margin: float
+    shares: Floats | None = None
+    label: str = ""
+    words: tuple[str, ...] = ()
+    real: bool = False
+
+    def __str__(self) -> str:
+        what = "becomes" if self.real else "moves towards"
+        moves = ", ".join(f"word {i} {what} {word!r}" for i, word in zip(self.positions, self.words, strict=True))
+        return f"{self.label or self.rival} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "margin": self.margin,
+            "positions": list(self.positions),
+            "words": list(self.words),
+            "real_words": self.real,
+            "rival": self.rival,
+            "shares": None if self.shares is None else self.shares.tolist(),
+            "point": self.point.tolist(),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Witness:
+        shares = data["shares"]
+        return Witness(
+            point=np.array(data["point"], dtype=np.float64),
+            positions=tuple(data["positions"]),
+            rival=data["rival"],
+            margin=data["margin"],
+            shares=None if shares is None else np.array(shares, dtype=np.float64),
+            label=data["label"],
+            words=tuple(data["words"]),
+            real=data["real_words"],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Proved:
+    """No allowed change of the free words changes the label. `evidence` is what the certificate is made of."""
+
+    evidence: Any = None
+    by: str = "bounds"
+    certificate: Certificate | None = None
+
+    def __bool__(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Refuted:
+    """`witness` changes only free words, and the label."""
+
+    witness: Witness
+    by: str = "bounds"
+    certificate: Certificate | None = None
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Neither proved nor refuted, and why."""
+
+    reason: str
+    by: str = "bounds"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+Verdict: TypeAlias = Proved | Refuted | Unknown
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much may be spent: seconds from now on, and subproblems per question."""
+
+    seconds: float = 60.0
+    subproblems: int = 200_000
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.elapsed
+
+    @property
+    def spent(self) -> bool:
+        return self.left <= 0
+
+
+class Oracle(Protocol):
+    """Built once for a Problem and asked many times; a question is a mask of the free positions."""
+
+    name: str
+
+    def ask(self, free: Bools, budget: Budget) -> Sequence[Verdict]:
+        """One verdict for each row of `free` (n, length)."""

@@ -1,0 +1,183 @@
+"""The report of an audit: one self-contained page that reads without scripts; a small script sorts and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from suffice.corpus.findings import Audit, Comparison, Rate, shown, verdict
+from suffice.render import phrases
+from suffice.render.html import document, pill, say
+
+Line = Mapping[str, Any]
+BADGES = {
+    "dependent": ("bad", "✗", "dependent"),
+    "unknown": ("warn", "?", "undecided"),
+    "error": ("warn", "!", "error"),
+    "independent": ("good", "✓", "independent"),
+    "trivial": ("warn", "–", "nothing to prove"),
+}
+STYLE = """
+.suffice .audit { display: grid; gap: 1.5rem; }
+.suffice .audit .card { display: grid; gap: .9rem; min-width: 0; }
+.suffice .counts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; }
+.suffice .wide { overflow-x: auto; }
+.suffice .filter { display: none; gap: .5rem; flex-wrap: wrap; }
+.suffice .scripted .filter { display: flex; }
+.suffice .filter input, .suffice .filter select { font: inherit; padding: .35rem .6rem; color: inherit;
+  background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
+.suffice .scripted th[data-sort] { cursor: pointer; text-decoration: underline dotted; }
+.suffice td.text { max-width: 34rem; overflow-wrap: anywhere; white-space: pre-wrap; }
+"""
+SCRIPT = """
+(() => {
+  const root = document.querySelector(".audit"), table = document.querySelector("#cases");
+  if (!root || !table) return;
+  root.classList.add("scripted");
+  const body = table.tBodies[0], rows = [...body.rows];
+  const word = document.querySelector("#find"), kind = document.querySelector("#kind");
+  const filter = () => rows.forEach(row => {
+    const fits = row.textContent.toLowerCase().includes(word.value.toLowerCase());
+    row.hidden = !fits || (kind.value && row.dataset.kind !== kind.value);
+  });
+  word.addEventListener("input", filter);
+  kind.addEventListener("change", filter);
+  table.querySelectorAll("th[data-sort]").forEach((head, place) => {
+    let up = false;
+    const sort = () => {
+      up = !up;
+      const value = row => row.cells[head.cellIndex].dataset.value || row.cells[head.cellIndex].textContent;
+      const order = (a, b) => value(a).localeCompare(value(b), undefined, { numeric: true });
+      rows.sort((a, b) => up ? order(a, b) : order(b, a)).forEach(row => body.append(row));
+    };
+    head.tabIndex = 0;
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", event => { if (event.key === "Enter") sort(); });
+  });
+})();
+"""
+
+
+def page(audit: Audit, title: str, facts: Sequence[tuple[str, str]] = ()) -> str:
+    """The whole report; `facts` are lines about the model and the question."""
+    parts = [
+        _summary(audit, title, facts),
+        "" if audit.comparison is None else _comparison(audit.comparison),
+        _rates("By label", audit.by_label),
+        _rates("By group of protected words", audit.by_group),
+        _rates("By protected word, changed alone", audit.by_word),
+        _cases(audit.lines),
+    ]
+    return document(title, f'<div class="audit">{"".join(parts)}</div>', STYLE, script=SCRIPT)
+
+
+def _summary(audit: Audit, title: str, facts: Sequence[tuple[str, str]]) -> str:
+    rate = audit.overall
+    counts = {"dependent": rate.dependent, "unknown": rate.unknown, "independent": rate.independent}
+    counts |= {"trivial": rate.trivial, "error": audit.errors}
+    pills = "".join(pill(*BADGES[kind][:2], f"{count} {BADGES[kind][2]}") for kind, count in counts.items())
+    lines = "".join(f"<p class='soft small'>{say(name)}: {say(value)}</p>" for name, value in facts)
+    return (
+        f'<section class="card"><p class="eyebrow">suffice audit</p><h1>{say(title)}</h1>'
+        f"<p>Dependent: {say(rate)} texts that hold a protected word that may change.</p>"
+        f'<p class="counts">{pills}</p><div>{lines}</div></section>'
+    )
+
+
+def _comparison(found: Comparison) -> str:
+    rows = [
+        (
+            one.row,
+            _badge(one.before),
+            _badge(one.after),
+            f"{say(one.label_before)} → {say(one.label_after)}",
+            say(one.text),
+        )
+        for one in found.changed
+    ]
+    heads = ("row", "before", "now", "label", "text")
+    table = _table(heads, rows) if rows else ""
+    return f'<section class="card"><h2>What changed</h2><p>{say(found)}</p>{table}</section>'
+
+
+def _rates(title: str, rates: Sequence[Rate]) -> str:
+    if not rates:
+        return ""
+    rows = [(say(r.name), say(r), r.dependent, r.independent, r.unknown, r.trivial, r.asked + r.trivial) for r in rates]
+    heads = ("", "share dependent", "dependent", "independent", "undecided", "nothing to prove", "texts")
+    return f'<section class="card"><h2>{say(title)}</h2>{_table(heads, rows)}</section>'
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Cells are HTML already, or numbers."""
+    top = "".join(f"<th>{say(head)}</th>" for head in heads)
+    body = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(cell: object) -> str:
+    return f'<td class="number">{cell}</td>' if isinstance(cell, int) else f"<td>{cell}</td>"
+
+
+def _cases(lines: Sequence[Line]) -> str:
+    heads = "".join(f'<th data-sort="{name}">{name}</th>' for name in ("row", "verdict", "label", "text", "evidence"))
+    body = "".join(_case(line, place) for place, line in enumerate(lines))
+    choices = "".join(f'<option value="{kind}">{say(name)}</option>' for kind, (_, _, name) in BADGES.items())
+    controls = (
+        '<div class="filter"><input id="find" type="search" placeholder="find" aria-label="find in the rows">'
+        f'<select id="kind" aria-label="verdict"><option value="">all verdicts</option>{choices}</select></div>'
+    )
+    return (
+        f'<section class="card"><h2>Every text, the worst first</h2>{controls}<div class="wide">'
+        f'<table id="cases"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div></section>'
+    )
+
+
+def _case(line: Line, place: int) -> str:
+    kind, label = verdict(line), line.get("label", "")
+    wrong = line.get("expected") not in (None, label)
+    expected = f'<br><span class="soft small">expected {say(line["expected"])}</span>' if wrong else ""
+    return (
+        f'<tr id="row-{int(line["row"])}" data-kind="{kind}"><td class="number">{int(line["row"])}</td>'
+        f'<td data-value="{place:09d}">{_badge(kind)}</td><td>{say(label)}{expected}</td>'
+        f'<td class="text" dir="auto">{_marked(line)}</td><td>{_evidence(line)}</td></tr>'
+    )
+
+
+def _badge(kind: str) -> str:
+    return pill(*BADGES[kind])
+
+
+def _marked(line: Line) -> str:
+    """The text with its protected words marked."""
+    source, pieces, last = shown(line), [], 0
+    for word in line.get("protected", ()):
+        start, end = word["start"], word["end"]
+        pieces += [say(source[last:start]), f"<mark>{say(source[start:end])}</mark>"]
+        last = end
+    return "".join([*pieces, say(source[last:])])
+
+
+def _evidence(line: Line) -> str:
+    parts = [f"<p>{say(line.get('reason') or line.get('error', ''))}</p>"]
+    if line.get("witness"):
+        parts.append(_witness(line["witness"]))
+    if line.get("certificate_file"):
+        parts.append(f'<p><a href="{quote(line["certificate_file"])}">certificate</a></p>')
+    elif line.get("certificate"):
+        parts.append(f"<p class='small soft'>certificate {say(line['certificate']['sha256'][:12])}</p>")
+    return "".join(part for part in parts if part != "<p></p>")
+
+
+def _witness(witness: Line) -> str:
+    what = "becomes" if witness["real_words"] else "moves towards"
+    moves = ", ".join(f"{move['word']} {what} {move['became']}" for move in witness["changed"])
+    told = f"{moves or 'nothing changes'}: {witness['label']} (margin {witness['margin']:.3g})"
+    return (
+        f"<details open><summary>witness</summary><p>{say(told)}</p><p dir='auto'>{say(witness['text'])}</p></details>"
+    )
+
+
+def allowed(perturbation: Mapping[str, Any]) -> str:
+    return phrases.allowed(perturbation)

@@ -1,0 +1,1 @@
+"""Which set is cheapest? Searches over words, hitting sets, flips, and how their evidence is written down."""

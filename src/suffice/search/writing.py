@@ -1,0 +1,116 @@
+"""Certify: turns what a search or an oracle found into the lines of a certificate (docs/certificate.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
+from suffice.model.text import Text
+from suffice.proof.certificate import FORMAT, Certificate, array
+from suffice.prove.tree import Leaf, Pick, Split, Tree
+from suffice.prove.verdict import Problem, Proved, Witness
+from suffice.search.cost import Costs
+from suffice.search.words import ByAttack, ByCost, ByRestoration, Node
+
+Line = dict[str, Any]
+
+
+def header(classifier: Classifier, text: Text, problem: Problem, perturbation: Mapping[str, Any], claim: Line) -> Line:
+    return {
+        "certificate": FORMAT,
+        "model": classifier.digest,
+        "text": list(text.tokens),
+        "perturbation": dict(perturbation),
+        "features": positions(problem.features),
+        "label": classifier.labels[problem.label],
+        "claim": claim,
+    }
+
+
+def sufficient(labels: Sequence[str], problem: Problem, proof: Proved) -> Iterator[Line]:
+    """One proof tree per rival."""
+    for rival, tree in zip(problem.rivals, proof.evidence, strict=True):
+        yield {"prove": "sufficient", "rival": labels[rival]}
+        yield from tree_lines(tree)
+
+
+def cheapest_claim(held: Bools, costs: Costs, include: Bools, exclude: Bools, lower: int) -> Line:
+    return {
+        "kind": "cheapest",
+        "positions": positions(held),
+        "costs": [int(unit) for unit in costs.units],
+        "unit": str(costs.unit),
+        "include": positions(include),
+        "exclude": positions(exclude),
+        "cost": costs.of(held),
+        "lower": lower,
+    }
+
+
+def cheapest(labels: Sequence[str], problem: Problem, root: Node) -> Iterator[Line]:
+    """The word tree of a finished search."""
+    yield {"prove": "cheapest"}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.children is not None:
+            yield {"word": node.word}
+            waiting += [node.children[1], node.children[0]]
+        else:
+            yield from _closed(labels, problem, node)
+
+
+def _closed(labels: Sequence[str], problem: Problem, node: Node) -> Iterator[Line]:
+    match node.reason:
+        case ByCost():
+            yield {"cost": True}
+        case ByAttack(witness):
+            yield {"attack": point(labels, problem, witness)}
+        case ByRestoration(evidence):
+            changed = (evidence.start != problem.center).any(-1)
+            start = {"changed": positions(changed), "vectors": array(evidence.start[changed])}
+            rival = labels[problem.rivals[evidence.rival]]
+            yield {"restoration": {"start": start, "rival": rival, "budget": evidence.budget}}
+            yield from tree_lines(evidence.proof, restoration=True)
+        case _:
+            raise ValueError(f"a node closed by {node.reason!r} proves nothing about cheaper sets")
+
+
+def counterexample(labels: Sequence[str], problem: Problem, witness: Witness) -> Line:
+    return {"point": point(labels, problem, witness)}
+
+
+def point(labels: Sequence[str], problem: Problem, witness: Witness) -> Line:
+    where = list(witness.positions)
+    if witness.shares is not None:
+        return {"changed": where, "shares": witness.shares[where].tolist(), "rival": labels[witness.rival]}
+    return {"changed": where, "vectors": array(witness.point[where]), "rival": labels[witness.rival]}
+
+
+def tree_lines(tree: Tree, restoration: bool = False) -> Iterator[Line]:
+    """A proof tree in preorder, without recursion."""
+    waiting: list[Tree] = [tree]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case Leaf(alpha, beta):
+                multipliers = {str(u): float(beta[u]) for u in np.flatnonzero(beta)}
+                yield {"leaf": {"alpha": array(alpha, "f4"), "beta": multipliers}}
+            case Split(unit, (first, second)):
+                yield {"split": unit}
+                waiting += [second, first]
+            case Pick(position, chosen, (first, second)):
+                yield {"pick": position} if restoration else {"pick": position, "chosen": list(chosen)}
+                waiting += [second, first]
+
+
+def positions(mask: Bools) -> list[int]:
+    return [int(i) for i in np.flatnonzero(mask)]
+
+
+def assemble(head: Line, *parts: Iterator[Line] | Sequence[Line]) -> Certificate:
+    return Certificate((head, *(line for part in parts for line in part)))

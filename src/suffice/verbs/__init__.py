@@ -1,0 +1,1 @@
+"""What people ask: one question, and a module for each verb with the answer it gives."""

@@ -1,0 +1,276 @@
+"""Attribution: in which share of the explanations each word stands, counted and not estimated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
+from suffice.model.text import Text, Word
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Proved, Refuted
+from suffice.search.cost import Cost
+from suffice.search.hitting import sparse_attack
+from suffice.search.words import Node, Outcome, Search, optimal_sets
+from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answering import FORMAT, finished, listed
+from suffice.verbs.explanation import Explanation
+from suffice.verbs.question import Given, Named, Padding, Question
+from suffice.verbs.running import OnProgress, searcher, single_threaded
+
+LIMIT = 100
+
+
+@dataclass(frozen=True)
+class Share:
+    """In how many of the explanations a word stands."""
+
+    word: Word
+    count: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """In which share of the explanations each word stands.
+
+    `of` says of which: "optimal" (the cheapest) or "minimal" (no word can be left out). `necessary` are the words
+    that every one of them holds, `some` those that only some hold. When `complete` is False there may be more than
+    those found: shares are then of the ones found, and `necessary` lists only words proved to be in every explanation.
+    """
+
+    of: Literal["optimal", "minimal"]
+    explanations: tuple[Explanation, ...]
+    shares: tuple[Share, ...]
+    necessary: tuple[Word, ...]
+    complete: bool
+    label: str
+    text: Text
+    reason: str = ""
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def some(self) -> tuple[Word, ...]:
+        fixed = {word.position for word in self.necessary}
+        return tuple(item.word for item in self.shares if item.count and item.word.position not in fixed)
+
+    def __str__(self) -> str:
+        total, kind = len(self.explanations), "optimal" if self.of == "optimal" else "subset-minimal"
+        if not total:
+            return f"No {kind} explanation was found: {self.reason}."
+        counted = f"There is 1 {kind} explanation" if total == 1 else f"There are {total} {kind} explanations"
+        if not self.complete:
+            counted = f"At least {total} {kind} explanations exist ({self.reason})"
+        return f"{counted}. In all of them: {listed(self.necessary) or 'no word'}; in some: {self._shared()}."
+
+    def _shared(self) -> str:
+        fixed = {word.position for word in self.necessary}
+        some = [item for item in self.shares if item.count and item.word.position not in fixed]
+        ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
+        return ", ".join(f"{item.word.text} ({item.share:.0%})" for item in ranked) or "no word"
+
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import attribution
+
+        return attribution(self)
+
+    def __repr__(self) -> str:
+        return f"<Attribution over {len(self.explanations)} {self.of} explanations>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "of": self.of,
+            "complete": self.complete,
+            "reason": self.reason,
+            "label": self.label,
+            "text": self.text.source,
+            "words": [{**asdict(item.word), "count": item.count, "share": item.share} for item in self.shares],
+            "necessary": [word.position for word in self.necessary],
+            "explanations": [list(result.positions) for result in self.explanations],
+            "stats": dict(self.stats),
+            "meta": dict(self.meta),
+        }
+
+
+def attribute(
+    classifier: Classifier,
+    text: Given,
+    *,
+    perturbation: Perturbation | None = None,
+    of: Literal["optimal", "minimal"] = "optimal",
+    limit: int = LIMIT,
+    cost: Cost = None,
+    include: Named = (),
+    exclude: Named = (),
+    padding: Padding = "fixed",
+    seconds: float = 60.0,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+    self_check: bool = True,
+) -> Attribution:
+    """For each word the share of explanations that hold it.
+
+    `of` says of which explanations: "optimal", all the cheapest ones; or "minimal", all from which no word can be left
+    out, the cheapest first. At most `limit` of them are looked for; `complete` on the result says whether that was all.
+    """
+    if of not in ("optimal", "minimal"):
+        raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
+    question = Question(
+        classifier,
+        text,
+        perturbation=perturbation,
+        cost=cost,
+        include=include,
+        exclude=exclude,
+        padding=padding,
+        seconds=seconds,
+        seed=seed,
+        more={"of": of, "limit": limit},
+    )
+    return attributed(question, on_progress, self_check)
+
+
+def attributed(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Attribution:
+    """The answer to a question."""
+    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
+    with single_threaded():
+        started = time.monotonic()
+        source = _Optimal if of == "optimal" else _Minimal
+        hunt = source(question, searcher(question, question.budget, on_progress))
+        outcomes = list(islice(hunt.outcomes(), limit + 1))
+        found = tuple(finished(question, one, started, self_check) for one in outcomes[:limit])
+        more = "there are more than the limit" if len(outcomes) > limit else hunt.doubt
+        necessary = _necessary(question, found, complete=not more)
+    stats = {"seconds": time.monotonic() - started, **hunt.search.stats}
+    return Attribution(
+        of=of,
+        explanations=found,
+        shares=_shares(question, found),
+        necessary=necessary,
+        complete=not more,
+        label=question.label,
+        text=question.text,
+        reason=more or hunt.reason,
+        stats=stats,
+        meta=question.meta(),
+    )
+
+
+class _Optimal:
+    """Every cheapest explanation, by the search that found the first."""
+
+    def __init__(self, question: Question, search: Search) -> None:
+        self.search, self.doubt, self.reason = search, "", ""
+
+    def outcomes(self) -> Iterator[Outcome]:
+        first = self.search.run()
+        if first.witness is not None:
+            self.reason = "no explanation avoids the excluded words"
+            return
+        if not first.finished:
+            self.doubt = first.reason or "the search did not finish"
+            return
+        for held, proof in optimal_sets(self.search, first.upper):
+            yield replace(first, held=held, proof=proof)
+        if self.search.heap or self.search.stuck:
+            self.doubt = "time is up"
+
+
+class _Minimal:
+    """Every subset-minimal explanation, the cheapest first.
+
+    The cheapest set that shares a word with every attack known and contains no explanation known is asked about:
+    a set that suffices is minimal (a part of it would have been cheaper), and one that does not gives a new attack.
+    """
+
+    def __init__(self, question: Question, search: Search) -> None:
+        self.question, self.search, self.doubt, self.reason = question, search, "", ""
+        self.attacks: list[Bools] = []
+        self.found: list[Bools] = []
+
+    def outcomes(self) -> Iterator[Outcome]:
+        search, budget = self.search, self.search.budget
+        if isinstance(self._ask(search.problem.features & ~search.exclude), Refuted):
+            self.reason = "no explanation avoids the excluded words"
+            return
+        rng = np.random.default_rng(search.seed)
+        while (held := self._next()) is not None:
+            answer = self._ask(held)
+            if isinstance(answer, Proved):
+                self.found.append(held)
+                yield self._outcome(held, answer)
+            elif isinstance(answer, Refuted):
+                witness = sparse_attack(search.oracle.attacker, answer.witness, rng)
+                self.attacks.append(_mask(witness.positions, len(held)))
+            else:
+                self.doubt = "time is up" if budget.spent else "some sets are undecided"
+                return
+
+    def _ask(self, held: Bools) -> Proved | Refuted | None:
+        if self.search.budget.spent:
+            return None
+        answer = self.search.ask(held[None], self.search.budget.subproblems)[0]
+        return answer if isinstance(answer, Proved | Refuted) else None
+
+    def _next(self) -> Bools | None:
+        """The cheapest set that hits all attacks and holds no known explanation; None when there is none."""
+        from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to load
+
+        search = self.search
+        words = np.flatnonzero(search.problem.features)
+        hits = [LinearConstraint(row[words].astype(float), lb=1.0) for row in self.attacks]
+        news = [LinearConstraint(row[words].astype(float), ub=row.sum() - 1.0) for row in self.found]
+        low, high = search.include[words].astype(float), (~search.exclude)[words].astype(float)
+        answer = milp(
+            search.costs.units[words],
+            integrality=np.ones(len(words)),
+            bounds=Bounds(low, high),
+            constraints=[*hits, *news],
+        )
+        if answer.status == 2:
+            return None
+        if answer.status != 0:
+            raise RuntimeError(f"the hitting-set program ended with status {answer.status}: {answer.message}")
+        held = np.zeros(len(search.problem.features), dtype=bool)
+        held[words] = answer.x > 0.5
+        return held
+
+    def _outcome(self, held: Bools, proof: Proved) -> Outcome:
+        """Proved to suffice; that nothing cheaper does is not claimed of each."""
+        cost = self.search.costs.of(held)
+        root = Node(self.search.include, self.search.exclude, 0)
+        return Outcome(held, proof, self.search.costs.of(self.search.include), cost, root, None, {}, finished=False)
+
+
+def _mask(positions: tuple[int, ...], length: int) -> Bools:
+    mask = np.zeros(length, dtype=bool)
+    mask[list(positions)] = True
+    return mask
+
+
+def _shares(question: Question, found: tuple[Explanation, ...]) -> tuple[Share, ...]:
+    counts = [sum(word.position in one.positions for one in found) for word in question.text.words]
+    total = max(len(found), 1)
+    return tuple(Share(word, n, n / total) for word, n in zip(question.text.words, counts, strict=True))
+
+
+def _necessary(question: Question, found: tuple[Explanation, ...], complete: bool) -> tuple[Word, ...]:
+    """Named in every explanation: by counting when all are known, else those whose change alone flips the label."""
+    words = question.text.words
+    if complete:
+        return tuple(word for word in words if found and all(word.position in one.positions for one in found))
+    alone = np.eye(len(question.text), dtype=bool)[: len(words)]
+    answers = BoundsOracle(question.problem).ask_cheaply(alone)
+    forced = question.included[: len(words)] | [isinstance(answer, Refuted) for answer in answers]
+    return tuple(word for word, yes in zip(words, forced, strict=True) if yes)

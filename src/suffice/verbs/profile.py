@@ -1,0 +1,336 @@
+"""Profile: how the explanation grows with the size of the perturbation sets.
+
+What one step learnt helps the others. An attack on smaller sets is one on larger sets, and a set of words that
+suffices on larger sets suffices on smaller ones; so both ends are done first and then the middles. Nothing is taken on
+trust: attacks are confirmed and sets proved anew in every step, so each step's certificate stands on its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools, Floats
+from suffice.model.text import Text, Word
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget, Proved, Refuted, Verdict, Witness
+from suffice.search.cost import Cost
+from suffice.search.words import ByRestoration, Node, Search
+from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answering import FORMAT, finished, listed
+from suffice.verbs.explanation import Explanation
+from suffice.verbs.question import Given, Named, Padding, Question
+from suffice.verbs.running import OnProgress, searcher, single_threaded
+
+PARAMETERS = {"knn-box": "k", "knn-hull": "k", "epsilon-ball": "eps"}  # sets that are nested
+DOUBLINGS = 12  # how far beyond the last step the radius search looks
+HALVINGS = 8  # how finely it looks between two radii that are not whole numbers
+STARTS = 6  # perturbed texts handed to the next step
+
+
+@dataclass(frozen=True)
+class Growth:
+    """From which step on a word matters.
+
+    `enters`: the first step whose explanation holds the word. `needed`: the first step at which every explanation
+    must hold it, because changing this word alone flips the label; from there on it stays needed.
+    """
+
+    word: Word
+    enters: float | None
+    needed: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """How the explanation grows with the size of the perturbation sets.
+
+    One explanation per step. No word at all is needed up to `free_until` (proved), and some word is from
+    `needed_from` on (a counterexample changes every word); None where the search for that radius found none.
+    """
+
+    parameter: str  # "k" or "eps"
+    steps: tuple[float, ...]
+    explanations: tuple[Explanation, ...]
+    growth: tuple[Growth, ...]
+    free_until: float | None
+    needed_from: float | None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        return tuple(result.cost for result in self.explanations)
+
+    @property
+    def lower_bounds(self) -> tuple[float, ...]:
+        return tuple(result.lower_bound for result in self.explanations)
+
+    @property
+    def text(self) -> Text:
+        return self.explanations[0].text
+
+    @property
+    def label(self) -> str:
+        return self.explanations[0].label
+
+    def __str__(self) -> str:
+        return f"{self._start()} {self._end()}"
+
+    def _start(self) -> str:
+        name = self.parameter
+        free, needed = self.free_until, self.needed_from
+        if needed is None:
+            return f"No word is needed up to {name} = {free:g} (proved)." if free is not None else "Undecided."
+        if free is None:
+            return f"Some word is needed at {name} = {needed:g} already."
+        return f"No word is needed up to {name} = {free:g} (proved); from {name} = {needed:g} on some word is."
+
+    def _end(self) -> str:
+        last, step = self.explanations[-1], self.steps[-1]
+        where = f"At {self.parameter} = {step:g}"
+        if last.status == "unknown":
+            return f"{where} nothing better than the whole text was proved."
+        proved = "proved" if last.status == "optimal" else f"proved; none below {last.lower_bound:g} does"
+        if last.status == "infeasible":
+            return f"{where}, no set without the excluded words suffices."
+        count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
+        return f"{where}, {count} ({proved}): {listed(last.words) or 'none'}."
+
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import profile
+
+        return profile(self)
+
+    def __repr__(self) -> str:
+        costs = ", ".join(f"{step:g}: {cost:g}" for step, cost in zip(self.steps, self.costs, strict=True))
+        return f"<Profile over {self.parameter}: {costs}>"
+
+    def plot(self) -> Any:
+        """A matplotlib figure of the cost and its lower bound over the steps (extra: plot)."""
+        from suffice.render.plots import profile
+
+        return profile(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "parameter": self.parameter,
+            "steps": list(self.steps),
+            "free_until": self.free_until,
+            "needed_from": self.needed_from,
+            "words": [{**asdict(item.word), "enters": item.enters, "needed": item.needed} for item in self.growth],
+            "explanations": [result.to_dict() for result in self.explanations],
+            "stats": dict(self.stats),
+        }
+
+
+@dataclass(eq=False)
+class _Known:
+    """What the finished steps know."""
+
+    witnesses: list[Witness] = field(default_factory=list)
+    starts: list[Floats] = field(default_factory=list)
+    robust: dict[int, Bools] = field(default_factory=dict)  # step to the words proved to suffice there
+
+
+def profile(
+    classifier: Classifier,
+    text: Given,
+    perturbation: Callable[[Any], Perturbation],
+    steps: Sequence[float],
+    *,
+    cost: Cost = None,
+    include: Named = (),
+    exclude: Named = (),
+    padding: Padding = "fixed",
+    seconds: float = 60.0,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+    self_check: bool = True,
+) -> Profile:
+    """The explanation at each of several sizes of the sets: `profile(clf, text, sf.KNNBox, [5, 10, 15, 25])`.
+
+    `perturbation` makes a perturbation from a number. `seconds` is for all steps together. For k-nearest sets and
+    balls the result also says up to which radius no word is needed at all, and from which on some word is.
+    """
+    sizes, budget, started = _sizes(steps), Budget(seconds), time.monotonic()
+    read = classifier.read(text)
+
+    def question(size: float) -> Question:
+        return Question(
+            classifier,
+            read,
+            perturbation=perturbation(size),
+            cost=cost,
+            include=include,
+            exclude=exclude,
+            padding=padding,
+            seconds=seconds,
+            seed=seed,
+            more={"size": size},
+        )
+
+    with single_threaded():
+        climb = _Climb([question(size) for size in sizes], on_progress, self_check)
+        found = climb.run(budget)
+        kind = climb.questions[0].perturbation.to_dict()["kind"]
+        free, needed = _known_radius(sizes, found, climb.questions[0])
+        if kind in PARAMETERS:
+            free, needed = _radius(question, free, needed, budget)
+        growth = _growth(climb.questions, sizes, found, budget)
+    stats = {"seconds": time.monotonic() - started, "reused_attacks": climb.reused}
+    return Profile(PARAMETERS.get(kind, "size"), sizes, found, growth, free, needed, stats)
+
+
+def _sizes(steps: Sequence[float]) -> tuple[float, ...]:
+    if isinstance(steps, str) or not len(steps):
+        raise InputError("`steps` must be a list of at least one size, such as [5, 10, 15, 25].")
+    return tuple(sorted(set(steps)))
+
+
+class _Climb:
+    """The steps, both ends first, each with what the others know."""
+
+    def __init__(self, questions: list[Question], on_progress: OnProgress | None, self_check: bool) -> None:
+        self.questions, self.on_progress, self.self_check = questions, on_progress, self_check
+        self.known = [_Known() for _ in questions]
+        self.reused = 0
+
+    def run(self, budget: Budget) -> tuple[Explanation, ...]:
+        found: dict[int, Explanation] = {}
+        for step in _ends_first(len(self.questions)):
+            share = max(budget.left, 1e-3) / (len(self.questions) - len(found) + 1)
+            found[step] = self._step(step, Budget(share))
+        return tuple(found[step] for step in range(len(self.questions)))
+
+    def _step(self, step: int, budget: Budget) -> Explanation:
+        question, started = self.questions[step], time.monotonic()
+        search = searcher(question, budget, self.on_progress)
+        for known in self.known[:step]:
+            self.reused += search.seed_attacks(known.witnesses, known.starts)
+        for known in self.known[step + 1 :]:
+            for held in known.robust.values():
+                search.ask(held[None], 0)
+        outcome = search.run()
+        self.known[step] = _learnt(step, search, outcome.root)
+        return finished(question, outcome, started, self.self_check)
+
+
+def _learnt(step: int, search: Search, root: Node) -> _Known:
+    robust = {} if search.best is None else {step: search.best[0]}
+    sparse = sorted(search.attacks, key=lambda witness: len(witness.positions))
+    return _Known(sparse[:64], list(_starts(root))[:STARTS], robust)
+
+
+def _starts(root: Node) -> Iterator[Floats]:
+    """The perturbed texts that closed nodes of a finished search, from the root down."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node.reason, ByRestoration):
+            yield node.reason.evidence.start
+        waiting += node.children or ()
+
+
+def _ends_first(count: int) -> list[int]:
+    """0, the last, and then the middles of what is between."""
+    order, gaps = list(dict.fromkeys([0, count - 1])), [(0, count - 1)]
+    while gaps:
+        low, high = gaps.pop(0)
+        if high - low > 1:
+            middle = (low + high) // 2
+            order.append(middle)
+            gaps += [(low, middle), (middle, high)]
+    return order
+
+
+# --- the radius from which on something is needed ---
+
+
+def _known_radius(
+    sizes: Sequence[float], found: Sequence[Explanation], question: Question
+) -> tuple[float | None, float | None]:
+    """What the steps say already: the largest at which nothing had to be added, the smallest at which something."""
+    base = question.costs.price(question.costs.of(question.included))
+    free = [size for size, result in zip(sizes, found, strict=True) if _nothing_added(result, question)]
+    needed = [size for size, result in zip(sizes, found, strict=True) if result.lower_bound > base]
+    return (max(free) if free else None), (min(needed) if needed else None)
+
+
+def _nothing_added(result: Explanation, question: Question) -> bool:
+    return result.status == "optimal" and list(result.positions) == list(question.include)
+
+
+def _radius(
+    question: Callable[[float], Question], free: float | None, needed: float | None, budget: Budget
+) -> tuple[float | None, float | None]:
+    """Close in on the radius: double while nothing is needed, then halve the gap; stop at the first doubt."""
+    low, high = (0 if free is None else free), needed
+    for _ in range(DOUBLINGS):
+        if high is not None or budget.spent:
+            break
+        size = low * 2 or 1
+        verdict = _robust_at(question, size, budget)
+        if isinstance(verdict, Proved):
+            free = low = size
+        elif isinstance(verdict, Refuted):
+            high = size
+        else:
+            return free, None
+    while high is not None and (middle := _between(low, high)) is not None and not budget.spent:
+        verdict = _robust_at(question, middle, budget)
+        if isinstance(verdict, Proved):
+            free = low = middle
+        elif isinstance(verdict, Refuted):
+            high = middle
+        else:
+            break
+    return free, high
+
+
+def _between(low: float, high: float) -> float | None:
+    """The middle of two radii; None when they are close enough (neighbours, or within one in two hundred)."""
+    if isinstance(low, int) and isinstance(high, int):
+        return (low + high) // 2 if high - low > 1 else None
+    return (low + high) / 2 if high - low > high / 2**HALVINGS else None
+
+
+def _robust_at(question: Callable[[float], Question], size: float, budget: Budget) -> Verdict | None:
+    try:
+        asked = question(size)
+    except InputError:  # more neighbours than the vocabulary has
+        return None
+    free = asked.problem.features & ~asked.included
+    return BoundsOracle(asked.problem).ask(free[None], Budget(max(budget.left, 1e-3) / 4))[0]
+
+
+# --- the words ---
+
+
+def _growth(
+    questions: Sequence[Question], sizes: Sequence[float], found: Sequence[Explanation], budget: Budget
+) -> tuple[Growth, ...]:
+    words = questions[0].text.words
+    alone = np.eye(len(questions[0].text), dtype=bool)[: len(words)]
+    needed: dict[int, float] = {}
+    rest = _flippers(questions[-1], alone, list(range(len(words))), budget)  # who flips nothing at the end never does
+    for question, size in zip(questions, sizes, strict=True):
+        for i in _flippers(question, alone, [i for i in rest if i not in needed], budget):
+            needed[i] = size
+    enters = {i: size for size, result in reversed(list(zip(sizes, found, strict=True))) for i in result.positions}
+    return tuple(Growth(word, enters.get(word.position), needed.get(word.position)) for word in words)
+
+
+def _flippers(question: Question, alone: Bools, words: list[int], budget: Budget) -> list[int]:
+    """Those of the words whose change alone flips the label."""
+    if not words:
+        return []
+    asked = Budget(max(budget.left, 1e-3), 1000)
+    answers = BoundsOracle(question.problem).ask(alone[words], asked)
+    return [i for i, answer in zip(words, answers, strict=True) if isinstance(answer, Refuted)]

@@ -1,0 +1,101 @@
+"""Why: for each word what it may become, and for each needed word the change that its absence would allow.
+
+If a word is taken out of an explanation that has nothing to spare, some change of the free words and of it flips
+the label. These counterexamples are for people, so each is made sparse: as few changed words as easily found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats
+from suffice.prove.attack import Attacker
+from suffice.prove.exact import confirm
+from suffice.prove.verdict import Problem, Witness
+from suffice.sets.regions import Choice, Region
+from suffice.verbs.explanation import Change, Detail
+
+SHOWN = 8  # options named per word
+RESTARTS = 4  # random starts of an attack
+ROUNDS = 4  # of making an attack sparse
+LARGEST = 4_000_000  # numbers per batch of restored inputs
+
+Namer = Callable[[Witness | None], Witness | None]
+
+
+def details(problem: Problem, held: Bools, name: Namer) -> tuple[Detail, ...]:
+    """What is known about each feature; `name` gives a witness its words."""
+    flips = counterexamples(problem, held & problem.features)
+    return tuple(
+        _detail(problem.region, int(i), _change(name(flips.get(int(i))))) for i in np.flatnonzero(problem.features)
+    )
+
+
+def options(region: Region, position: int) -> tuple[str, ...]:
+    """The other words that a word's set is made of, nearest first; none for balls and given boxes."""
+    if not region.names:
+        return ()
+    names = region.names[position]
+    return names[1:] if isinstance(region, Choice) else names
+
+
+def counterexamples(problem: Problem, held: Bools) -> dict[int, Witness]:
+    """For each held word, a flip of the label with that word free as well, where an attack finds one."""
+    words = np.flatnonzero(held)
+    free = np.repeat((problem.features & ~held)[None], len(words), axis=0)
+    free[np.arange(len(words)), words] = True
+    if not len(words):
+        return {}
+    attempt = Attacker.of(problem).attack(free, restarts=RESTARTS)
+    hits = np.flatnonzero(attempt.margin <= 0)
+    points = _sparse(problem, attempt.point[hits])
+    found = zip(words[hits], confirm(problem, points, free[hits]), strict=True)
+    return {int(word): witness for word, witness in found if witness is not None}
+
+
+def _sparse(problem: Problem, points: Floats) -> Floats:
+    """Put back as many changed words as keep each flip, those that matter least first."""
+    size = max(1, LARGEST // max(1, problem.center.size * len(problem.center)))
+    parts = [_sparse_part(problem, points[i : i + size]) for i in range(0, len(points), size)]
+    return np.concatenate(parts) if parts else points
+
+
+def _sparse_part(problem: Problem, points: Floats) -> Floats:
+    for _ in range(ROUNDS):
+        trials = _restored(points, problem.center, _importance(problem, points))
+        flat = trials.reshape(-1, *problem.center.shape)
+        flips = (problem.margins(flat).min(-1) < 0).reshape(trials.shape[:2])
+        most = flips.shape[1] - 1 - flips[:, ::-1].argmax(1)
+        better = np.where(flips.any(1)[:, None, None], trials[np.arange(len(points)), most], points)
+        if (better == points).all():
+            return better
+        points = better
+    return points
+
+
+def _importance(problem: Problem, points: Floats) -> Floats:
+    """By how much the margin rises when one word of a point is put back (n, length)."""
+    length = len(problem.center)
+    one = np.eye(length, dtype=bool)[None, :, :, None]
+    single = np.where(one, problem.center, points[:, None]).reshape(-1, *problem.center.shape)
+    return np.asarray(problem.margins(single).min(-1).reshape(len(points), length))
+
+
+def _restored(points: Floats, center: Floats, importance: Floats) -> Floats:
+    """For each point, the versions with the 1, 2, 3... least important words put back."""
+    rank = np.argsort(np.argsort(importance, axis=1, kind="stable"), axis=1)
+    back = rank[:, None, :] <= np.arange(len(center))[None, :, None]
+    return np.where(back[..., None], center, points[:, None])
+
+
+def _detail(region: Region, position: int, flip: Change | None) -> Detail:
+    names = options(region, position)
+    return Detail(position, names[:SHOWN], max(0, len(names) - SHOWN), flip)
+
+
+def _change(witness: Witness | None) -> Change | None:
+    if witness is None:
+        return None
+    return Change(witness.label, witness.margin, witness.positions, witness.words, witness.real)
