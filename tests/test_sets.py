@@ -121,6 +121,16 @@ def test_removal_or_swap_is_both():
         assert set(names) == {name for one in apart for name in one.names[position]}
 
 
+def test_the_default_is_removal_or_a_bundled_substitute_that_the_classifier_knows():
+    classifier = sf.load("sst-fc25")
+    question = sf.Question(classifier, "a good film about zork")
+    swaps = question.to_dict()["perturbation"]["swaps"]
+    assert question.to_dict()["perturbation"]["kind"] == "removal-or-swap"
+    assert "great" in swaps["good"]
+    assert all(classifier.knows(other) for others in swaps.values() for other in others)
+    assert question.to_dict() == sf.Question(classifier, "a good film about zork", perturbation=None).to_dict()
+
+
 def test_a_question_keeps_only_the_substitutes_of_its_text():
     thesaurus = {f"word{n}": [f"other{n}"] for n in range(1000)} | SWAPS
     question = sf.Question(CLASSIFIER, TEXT, perturbation=sf.WordSwap(thesaurus))
