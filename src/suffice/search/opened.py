@@ -1,0 +1,316 @@
+"""Opened: explanations of a classifier that can be run and whose worst case can be computed (a bag of words).
+
+The walk is that of `asking`, but a candidate is proved by its worst case instead of by running every text, and a text
+that flips teaches more than one set: if the label stays flipped whichever q of the changed words G are put back, every
+explanation holds at least q + 1 words of G. The cheapest set that keeps all these rules is the lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.asked import Flip, OutOfBudget
+from suffice.prove.bag import Holds, Open
+from suffice.prove.verdict import Budget
+from suffice.prove.worst import Enough, Failing, Worst
+from suffice.search.asking import Asking
+from suffice.search.covers import bits, mask_of, price
+
+TRIES = 4  # sizes of a rule that are tried
+GREEDY = 8  # steps towards some explanation
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Every explanation holds at least `least` of `words`: the change flips the label whichever least - 1 are put back."""
+
+    words: int
+    least: int
+    rival: int
+    chosen: Ints
+    proof: Holds
+
+
+@dataclass(eq=False)
+class Opened(Asking):
+    """What is wanted of a bag of words, and what is known so far."""
+
+    worst: Worst = field(kw_only=True)
+    rules: list[Rule] = field(default_factory=list)
+    proved: list[tuple[int, Enough]] = field(default_factory=list)  # sets that are enough
+
+    # --- is it enough? ---
+
+    def known(self, held: int) -> bool:
+        return self.proof(held) is not None
+
+    def proof(self, held: int) -> Enough | None:
+        """The proof of a set, or of one inside it."""
+        return next((proof for one, proof in self.proved if one & ~held & self.asked.movable == 0), None)
+
+    def decide(self, held: int) -> Flip | None:
+        """A flip that keeps these words; None where the worst case is proved, or too close to call."""
+        if self.known(held):
+            return None
+        found = self.worst.ask(self._mask(held), self._budget())
+        match found:
+            case Enough():
+                self._keep(held, found)
+                return None
+            case Failing():
+                return self._failed(held, found)
+            case Open(chosen=chosen) if chosen is not None:
+                self._close(chosen)
+                return None
+            case Open(reason=reason):
+                raise OutOfBudget(reason)
+
+    def _budget(self) -> Budget:
+        self.asked.meter.look()
+        return self.asked.meter.budget
+
+    def _mask(self, held: int) -> Bools:
+        return np.array([bool(held >> i & 1) for i in range(len(self.costs))])
+
+    def _keep(self, held: int, proof: Enough) -> None:
+        self.proved.append((held, proof))
+        fits = not held & self.exclude and held & self.include == self.include
+        if fits and (self.best is None or price(held, self.costs) < price(self.best, self.costs)):
+            self.best = held
+            self.report()
+
+    def _close(self, chosen: Ints) -> None:
+        change = self.worst.change(chosen)
+        self.doubts.append(mask_of([i for i, _ in change]))
+        self.asked.open.add(self.asked.write(change))
+
+    def _failed(self, held: int, found: Failing) -> Flip | None:
+        """The failing text made small, and run; the rules that follow from it."""
+        small = self._smaller(found)
+        for chosen in (small, found.chosen):
+            flip = self._run(chosen)
+            if flip is not None:
+                self._learn(held, found)
+                return flip
+        self._close(found.chosen)
+        return None
+
+    def _run(self, chosen: Ints) -> Flip | None:
+        change = self.worst.change(chosen)
+        if not self.asked.margins([change])[0] <= 0:
+            return None
+        return self.asked.flip(change)
+
+    def _smaller(self, found: Failing) -> Ints:
+        """Put words back as long as the text fails, the harmless ones first."""
+        first, chosen = self.worst.layout.first, found.chosen
+        moved = np.flatnonzero(chosen != first)
+        push = self.worst.pushes(found.rival, chosen)[first[moved]]  # what putting back takes from the fall: negative
+        order = moved[np.argsort(-push)]
+        low, high = 0, len(order)  # how many are put back: `low` surely can be
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._still(found, order[:middle]) else (low, middle)
+        back = list(order[:low])
+        for word in order[low : low + 24]:
+            if len(back) + 1 < len(order) and self._still(found, [*back, word]):
+                back.append(word)
+        return self._without(chosen, back)
+
+    def _still(self, found: Failing, back: Ints | list[int]) -> bool:
+        return self.worst.form(found.rival, self._without(found.chosen, back)) <= -self._slack(found.rival)
+
+    def _slack(self, rival: int) -> float:
+        return 2.0 * self.worst.case(rival, np.zeros(len(self.costs), dtype=bool)).tolerance
+
+    def _without(self, chosen: Ints, back: Ints | list[int]) -> Ints:
+        found = chosen.copy()
+        where = np.asarray(back, dtype=np.int64)
+        found[where] = self.worst.layout.first[where]
+        return found
+
+    # --- rules ---
+
+    def _learn(self, held: int, found: Failing) -> None:
+        """Rules that the candidate breaks."""
+        for rule in self._rules(held, found):
+            if (rule.words & held).bit_count() < rule.least and rule.least > 1:
+                self.rules.append(rule)
+
+    def _rules(self, held: int, found: Failing) -> Iterator[Rule]:
+        full, harm = self._worse(found)
+        changed = np.flatnonzero(found.chosen != self.worst.layout.first)
+        if self.asked.at_most is None:
+            yield from self._restoring(held, found.rival, full, harm)
+            yield from self._lifted(held, found.rival, full, harm, changed)
+        small = np.flatnonzero(self._smaller(found) != self.worst.layout.first)
+        if self.asked.at_most is not None or len(small) < len(changed):
+            yield from self._lifted(held, found.rival, full, harm, small)
+
+    def _worse(self, found: Failing) -> tuple[Ints, Floats]:
+        """The change with every other word at its worst too, and how much each word harms."""
+        layout = self.worst.layout
+        push = self.worst.pushes(found.rival, found.chosen)
+        best = np.maximum.reduceat(push, layout.first)
+        hits = np.flatnonzero(push == best[layout.slot])
+        top = np.zeros(layout.size, dtype=np.int64)
+        top[layout.slot[hits][::-1]] = hits[::-1]
+        moved = found.chosen != layout.first
+        chosen = np.where(moved, found.chosen, np.where(best > 0, top, layout.first))
+        return chosen, np.where(moved, -push[layout.first], np.maximum(best, 0.0))
+
+    def _restoring(self, held: int, rival: int, chosen: Ints, harm: Floats) -> Iterator[Rule]:
+        """As many words as can be put back, of all that are changed."""
+        words = (chosen != self.worst.layout.first) & ~self._mask(self.include)
+        start = np.where(words, chosen, self.worst.layout.first)
+        form = self.worst.form(rival, start)
+        able = np.sort(np.where(words & ~self._mask(self.exclude), harm, 0.0))[::-1]
+        back = int((form + np.cumsum(able) < 0).sum())
+        top = min(back + 1, len(able))
+        for size in range(top, max(top - TRIES, 0), -1):
+            rule = self._checked(rival, start, words, size)
+            if rule is not None:
+                yield rule
+                return
+
+    def _lifted(self, held: int, rival: int, chosen: Ints, harm: Floats, core: Ints) -> Iterator[Rule]:
+        """The words of a flip, and more words that harm as much: so many more have to be held."""
+        layout = self.worst.layout
+        inside = np.zeros(layout.size, dtype=bool)
+        inside[core] = True
+        others = np.flatnonzero((chosen != layout.first) & ~inside & ~self._mask(self.include))
+        others = others[np.argsort(-harm[others], kind="stable")]
+        size = self._fitting(rival, chosen, harm, core, others)
+        for _ in range(TRIES):
+            if size <= 0:
+                return
+            words = inside.copy()
+            words[others[:size]] = True
+            rule = self._checked(rival, np.where(words, chosen, layout.first), words, size)
+            if rule is not None:
+                yield rule
+                return
+            size = size * 3 // 4
+
+    def _fitting(self, rival: int, chosen: Ints, harm: Floats, core: Ints, others: Ints) -> int:
+        """How many more words may join, as far as one can tell: the strongest of all are put back, and it still flips."""
+        layout = self.worst.layout
+        start = layout.first.copy()
+        start[core] = chosen[core]
+        form = self.worst.form(rival, start)
+        best = 0
+        for size in range(1, len(others) + 1):
+            joined = np.concatenate([harm[core], harm[others[:size]]])
+            strongest = np.partition(joined, len(joined) - size)[len(joined) - size :].sum()
+            if form - harm[others[:size]].sum() + strongest < 0:
+                best = size
+        return best
+
+    def _checked(self, rival: int, chosen: Ints, words: Bools, back: int) -> Rule | None:
+        """A rule, if it is proved."""
+        able = words & ~self._mask(self.exclude)
+        if back <= 0 or int(able.sum()) <= back:
+            return None
+        found = self.worst.flips_all(rival, chosen, words, back, self._budget())
+        if not isinstance(found, Holds):
+            return None
+        mask = mask_of(np.flatnonzero(words).tolist())
+        return Rule(mask, back + 1, rival, np.where(words, chosen, self.worst.layout.first), found)
+
+    # --- which is cheapest? ---
+
+    def start(self) -> None:
+        """Does the text itself keep its label clearly?"""
+        base = self.asked.margins([()])
+        if base[0] <= 0:
+            self.flips.append(self.asked.flip(()))
+        self._doubt([()], base)
+
+    def candidate(self) -> int | None:
+        """The cheapest set that hits every flip and keeps every rule."""
+        self.asked.meter.look()
+        sure = [(flip.mask, 1) for flip in self.flips] + [(rule.words, rule.least) for rule in self.rules]
+        found, lower = cheapest_kept(sure, self.costs, self.include, self.exclude, self.asked.meter.budget.left)
+        if found is None:
+            return None
+        self.lower = max(self.lower, lower)
+        if self.doubts:
+            more = [*sure, *((doubt, 1) for doubt in self.doubts)]
+            safe, _ = cheapest_kept(more, self.costs, self.include, self.exclude, self.asked.meter.budget.left)
+            return found if safe is None else safe
+        return found
+
+    def _look(self, held: int) -> Flip | None:
+        flip = self.decide(held)
+        if flip is not None and len(self.flips).bit_count() == 1:  # now and then: some explanation in the meantime
+            self._greedy(held)
+        return flip
+
+    def _greedy(self, held: int) -> None:
+        """Add the words that harm most until the worst case holds."""
+        for step in range(GREEDY):
+            if self.best is not None and price(held, self.costs) >= price(self.best, self.costs):
+                return
+            found = self.worst.ask(self._mask(held), self._budget())
+            if isinstance(found, Enough):
+                self._keep(held, found)
+                return
+            if isinstance(found, Open):
+                return
+            held = self._with(held, found, step)
+
+    def _with(self, held: int, found: Failing, step: int) -> int:
+        full, harm = self._worse(found)
+        form = self.worst.form(found.rival, found.chosen)
+        ranked = harm / np.array(self.costs, dtype=np.float64)
+        for added, word in enumerate(np.argsort(-ranked).tolist()):
+            if held >> word & 1 or self.exclude >> word & 1 or not self.asked.movable >> word & 1:
+                continue
+            held |= 1 << word
+            form += harm[word]
+            if form > 0 and added >= step * step:
+                break
+        return held
+
+
+def cheapest_kept(
+    rules: list[tuple[int, int]], costs: list[int] | tuple[int, ...] | object, include: int, exclude: int, seconds: float
+) -> tuple[int | None, int]:
+    """The cheapest set that holds at least so many words of every given set, and a bound on the cost of all of them.
+
+    None where no set without `exclude` keeps all rules.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    prices = np.array(costs, dtype=np.float64)
+    count = len(prices)
+    low = np.array([include >> i & 1 for i in range(count)], dtype=np.float64)
+    high = np.array([1 - (exclude >> i & 1) for i in range(count)], dtype=np.float64)
+    if any((mask & ~exclude).bit_count() < least for mask, least in rules):
+        return None, 0
+    if not rules:
+        return include, price(include, list(map(int, prices)))
+    rows = np.array([[mask >> i & 1 for i in range(count)] for mask, _ in rules], dtype=np.float64)
+    wanted = np.array([least for _, least in rules], dtype=np.float64)
+    found = milp(
+        prices,
+        integrality=np.ones(count),
+        bounds=Bounds(low, high),
+        constraints=LinearConstraint(rows, wanted, np.inf),
+        options={"time_limit": max(seconds, 0.05), "mip_rel_gap": 0.0},
+    )
+    if found.x is None or found.status not in (0, 1):
+        raise OutOfBudget("time is up" if found.status == 1 else f"the solver stopped: {found.message}")
+    held = mask_of(np.flatnonzero(found.x > 0.5).tolist())
+    if found.status == 1:
+        raise OutOfBudget("time is up")
+    bound = found.mip_dual_bound if found.mip_dual_bound is not None else found.fun
+    return held, min(math.ceil(bound - 1e-6 * max(1.0, abs(bound))), price(held, [int(p) for p in prices]))
+
+
+__all__ = ["Opened", "Rule", "bits", "cheapest_kept"]
