@@ -94,6 +94,7 @@ class Line:
     high: float
     slope: float
     slopes: Floats
+    toll: float | None = None  # what a change costs where a path is limited in them; None: counted exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ def decide(case: Case, budget: Budget, nodes: int = 20_000) -> Found:
 class _Node:
     allowed: Bools
     slopes: Floats
-    parent: _Node | None = None
+    toll: float | None = None
     split: tuple[int, ...] = ()
     branches: list[_Node] = field(default_factory=list)
     lines: tuple[Line, ...] = ()
@@ -182,7 +183,7 @@ class _Hunt:
             allowed = node.allowed.copy()
             allowed[start:end] = False
             allowed[kept] = True
-            child = _Node(allowed, bound.slopes, node)
+            child = _Node(allowed, bound.slopes, bound.toll)
             node.branches.append(child)
             yield child
 
@@ -201,6 +202,7 @@ class _Bound:
         self.other: Ints | None = None  # the text on the other side of a tangent
         self.keep: Ints | None = None
         self.gaps = np.zeros(len(self.layout.columns))
+        self.toll = node.toll
         self._tables()
 
     def _tables(self) -> None:
@@ -278,7 +280,7 @@ class _Bound:
         bound, failed = self._under(0.0, constant)
         if failed is not None:
             return failed
-        return (Line(*self.span, 0.0, self.slopes),) if bound > self.case.tolerance else None
+        return (Line(*self.span, 0.0, self.slopes, self.toll),) if bound > self.case.tolerance else None
 
     def _chords(self) -> tuple[Line, ...] | Fails | None:
         waiting, done, left = [self.span], [], LINES
@@ -291,7 +293,7 @@ class _Bound:
             if failed is not None:
                 return failed
             if bound > self.case.tolerance:
-                done.append(Line(low, high, slope, self.slopes))
+                done.append(Line(low, high, slope, self.slopes, self.toll))
                 continue
             left -= 1
             if left <= 0 or high - low <= 1e-6 * high:
@@ -315,7 +317,7 @@ class _Bound:
             if failed is not None:
                 return failed
             if bound > self.case.tolerance:
-                return (Line(*self.span, slope, self.slopes),)
+                return (Line(*self.span, slope, self.slopes, self.toll),)
             best = max(best, bound)
             there = np.sqrt(self._square(self.chosen))
             sides[there > at] = self.chosen
@@ -337,32 +339,35 @@ class _Bound:
         """The least of the form with a line of this slope in the place of the root; the best text is kept."""
         table = np.where(self.inside, self.linear + slope * self.squares, np.inf)
         constant += self.fixed_linear + slope * self.fixed_squares
-        slopes, best = self._start(table), -np.inf
-        kept = slopes
-        for turn in range(SLOPES):
+        slopes, best, kept = self._start(table), -np.inf, None
+        toll = _Toll(self.case, self.toll)
+        for turn in range(toll.turns):
             free = table - slopes[:, None] * self.counts
             prices = np.zeros(len(self.layout.columns))
             prices[self.wide] = slopes
-            value, chosen = self._cheapest(prices)
+            value, chosen, texts = toll.cheapest(prices, self.node.allowed)
             if value == np.inf:  # more words would have to change than may
                 return np.inf, None
+            for text in texts:
+                failed = self._failed(text)
+                if failed is not None:
+                    return value, failed
             bound = value + float(free.min(1).sum()) + constant
             counts = self.layout.counts(chosen)
-            form, margin = self.case.form(counts)
-            if form <= 0.0:
-                return bound, Fails(chosen, margin)
             at = np.rint(counts[self.wide] - self.ranges.least[self.wide]).astype(np.int64)
+            at = np.clip(at, 0, self.inside.sum(1) - 1)  # a text that pays the toll may change too many words
             gaps = table[np.arange(len(at)), at] - slopes * counts[self.wide] - free.min(1)
             if bound > best:
-                best, kept = bound, slopes
-                self.chosen, self.margin, self.value = chosen, margin, bound
+                best, kept, self.toll = bound, slopes, toll.last
+                self.chosen, self.value = chosen, bound
                 self.gaps = np.zeros(len(self.layout.columns))
-                self.gaps[self.wide] = gaps
-            if bound > self.case.tolerance or turn == SLOPES - 1 or gaps.max(initial=0.0) <= 1e-12 * self.case.scale:
+                self.gaps[self.wide] = np.maximum(gaps, 0.0)
+            settled = gaps.max(initial=0.0) <= 1e-12 * self.case.scale
+            if bound > self.case.tolerance or (settled and toll.settled):
                 break
             slopes = self._mended(table, slopes, at)
         self.slopes = np.full(len(self.layout.columns), np.nan)
-        self.slopes[self.wide] = kept
+        self.slopes[self.wide] = slopes if kept is None else kept
         return best, None
 
     def _start(self, table: Floats) -> Floats:
@@ -381,13 +386,6 @@ class _Bound:
         convex = down <= up
         wanted = np.where(convex, np.clip(slopes, down, np.maximum(up, down)), slopes)
         return np.asarray(slopes + 0.6 * (wanted - slopes))
-
-    def _cheapest(self, prices: Floats) -> tuple[float, Ints]:
-        case, layout = self.case, self.layout
-        cost = layout.inner @ prices
-        if layout.pairs:
-            return cheapest_path(layout, cost, prices, self.node.allowed, case.reference, case.at_most)
-        return cheapest_choices(layout, cost, self.node.allowed, case.reference, case.at_most)
 
     # --- where to split ---
 
@@ -421,13 +419,74 @@ class _Bound:
         if self.gaps.max(initial=0.0) > 0:
             held = abs(self.layout.inner) @ self.gaps
             np.maximum.at(score, self.layout.slot, np.where(self.node.allowed, held, 0.0))
-            earlier, later, feature, _ = self.layout.all_pairs
-            for end in (earlier, later):
-                np.maximum.at(score, self.layout.slot[end], np.where(self.node.allowed[end], self.gaps[feature], 0.0))
+            gaps = self.gaps[self.layout.pairs.feature]
+            for end in (self.layout.pairs.earlier, self.layout.pairs.later):
+                np.maximum.at(score, self.layout.slot[end], np.where(self.node.allowed[end], gaps, 0.0))
         return score
 
 
 # --- prices per choice ---
+
+
+class _Toll:
+    """The cheapest text for given prices. On a path the limit on changes is a toll for each, raised until few pay it.
+
+    A text pays at least `toll` times what it changes beyond the limit less, so the least sum with tolls, less the toll
+    times the limit, is a bound whatever the toll.
+    """
+
+    def __init__(self, case: Case, last: float | None) -> None:
+        self.case, self.layout, self.last = case, case.layout, last
+        self.counted = case.at_most is not None and bool(case.layout.pairs)
+        self.turns = SLOPES + 4 if self.counted else SLOPES
+        self.settled = not self.counted
+        self.low, self.high = 0.0, np.inf
+
+    def cheapest(self, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
+        """The bound, the text it stands for, and texts within the limit that are worth a look."""
+        case, layout = self.case, self.layout
+        cost = layout.inner @ prices
+        if not layout.pairs:
+            value, chosen = cheapest_choices(layout, cost, allowed, case.reference, case.at_most)
+            return value, chosen, [chosen]
+        if not self.counted:
+            value, chosen = cheapest_path(layout, cost, prices, allowed)
+            return value, chosen, [chosen]
+        return self._tolled(cost, prices, allowed)
+
+    def _tolled(self, cost: Floats, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
+        case, layout, limit = self.case, self.layout, self.case.at_most
+        assert limit is not None
+        priced = np.where(allowed, cost, np.inf)
+        forced = np.isinf(priced[case.reference])
+        if int(forced.sum()) > limit:
+            return np.inf, case.reference, []
+        gain = priced[case.reference] - np.minimum.reduceat(priced, layout.first)
+        toll = self._next(gain[~forced], limit - int(forced.sum()))
+        moved = case.reference[layout.slot] != np.arange(len(cost))
+        value, chosen = cheapest_path(layout, cost + toll * moved, prices, allowed)
+        changed = np.flatnonzero(chosen != case.reference)
+        self.last = toll
+        if len(changed) > limit:
+            self.low = max(self.low, toll)
+            keep = changed[np.argsort(-np.where(forced, np.inf, gain)[changed], kind="stable")[:limit]]
+            text = case.reference.copy()
+            text[keep] = chosen[keep]
+            texts = [text] if not (forced & (text == case.reference)).any() else []
+        else:
+            self.high, texts = min(self.high, toll), [chosen]
+        self.settled = toll == 0.0 and len(changed) <= limit or len(changed) == limit
+        return value - toll * limit, chosen, texts
+
+    def _next(self, gain: Floats, limit: int) -> float:
+        if self.low == 0.0 and self.high == np.inf:
+            if self.last is not None:
+                return self.last
+            ranked = np.sort(gain)[::-1]
+            return max(float(ranked[limit : limit + 1].sum()), 0.0)
+        if self.high == np.inf:
+            return 2.0 * self.low + 1e-9
+        return 0.5 * (self.low + self.high) if self.high > 0 else 0.0
 
 
 def cheapest_choices(
@@ -492,10 +551,10 @@ def _groups(layout: Layout) -> tuple[Ints, Ints, Ints, Floats, Ints]:
 
 def _pair_ranges(layout: Layout, allowed: Bools, most: Floats, least: Floats) -> None:
     """A feature made by pairs counts at most once for each word that can end one."""
-    earlier, later, feature, sign = layout.all_pairs
-    if not len(earlier):
+    if not layout.pairs:
         return
-    live = allowed[earlier] & allowed[later]
+    later, feature, sign = layout.pairs.later, layout.pairs.feature, layout.pairs.sign
+    live = allowed[layout.pairs.earlier] & allowed[later]
     for positive, target in ((True, most), (False, least)):
         mine = live & ((sign > 0) == positive)
         ends = np.unique(layout.slot[later[mine]] * len(layout.columns) + feature[mine])

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
-
 import numpy as np
 from scipy import sparse
 
@@ -19,13 +17,25 @@ from suffice.model.bag import Bag, Tokens, grams, term
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.text import Text
 
-Pairs: TypeAlias = tuple[Ints, Ints, Floats]  # earlier choices, features, signs
-
 MOST_CHOICES, MOST_PAIRS = 12_000, 3_000_000
 
 
 class NotApart(Exception):
     """The pieces of a changed text may grow together, or there are too many of them: says which and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Features that two choices make when they meet, in the order of the later one and then of the earlier one."""
+
+    earlier: Ints
+    later: Ints
+    feature: Ints
+    sign: Floats
+    start: list[int]  # by the later choice, where its pairs begin; one more at the end
+
+    def __bool__(self) -> bool:
+        return len(self.earlier) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +51,7 @@ class Layout:
     first: Ints  # (words,)
     empty: Bools  # (choices,) no token: its neighbours meet
     inner: sparse.csr_matrix  # (choices, features)
-    pairs: Mapping[int, Pairs]  # by the later choice; none where features are single tokens
+    pairs: Pairs  # none where features are single tokens
     columns: Ints
 
     @property
@@ -53,28 +63,15 @@ class Layout:
         return np.append(self.first, len(self.slot))
 
     @cached_property
-    def holders(self) -> sparse.csc_matrix:
-        """By feature, which choices hold it by themselves."""
-        return self.inner.tocsc()
+    def turned(self) -> sparse.csr_matrix:
+        """(features, choices)"""
+        return self.inner.T.tocsr()
 
     @cached_property
-    def paired(self) -> Mapping[tuple[int, int], list[tuple[int, float]]]:
-        """The features that two choices make when they meet."""
-        found: dict[tuple[int, int], list[tuple[int, float]]] = {}
-        for later, (earlier, features, signs) in self.pairs.items():
-            for a, f, s in zip(earlier.tolist(), features.tolist(), signs.tolist(), strict=True):
-                found.setdefault((a, later), []).append((f, s))
-        return found
-
-    @cached_property
-    def all_pairs(self) -> tuple[Ints, Ints, Ints, Floats]:
-        """Earlier choice, later choice, feature and sign of every pair."""
-        parts = [(a, np.full(len(a), later), f, s) for later, (a, f, s) in self.pairs.items()]
-        if not parts:
-            none = np.zeros(0, dtype=np.int64)
-            return none, none, none, np.zeros(0)
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        return columns[0], columns[1], columns[2], columns[3]
+    def paired(self) -> Mapping[tuple[int, int], int]:
+        """The place of the pair that two choices make."""
+        ends = zip(self.pairs.earlier.tolist(), self.pairs.later.tolist(), strict=True)
+        return {meet: place for place, meet in enumerate(ends)}
 
     @cached_property
     def scale(self) -> Floats:
@@ -86,12 +83,14 @@ class Layout:
 
     def counts(self, chosen: Ints) -> Floats:
         """The features of a text, given the choice at each word."""
-        total = np.asarray(self.inner[chosen].sum(0)).ravel()
+        there = np.zeros(len(self.slot))
+        there[chosen] = 1.0
+        total = np.asarray(self.turned @ there)
         if self.pairs:
             kept = chosen[~self.empty[chosen]].tolist()
-            for meet in zip(kept, kept[1:], strict=False):
-                for feature, sign in self.paired.get(meet, ()):
-                    total[feature] += sign
+            met = [self.paired.get(meet, -1) for meet in zip(kept, kept[1:], strict=False)]
+            places = np.array([place for place in met if place >= 0], dtype=np.int64)
+            np.add.at(total, self.pairs.feature[places], self.pairs.sign[places])
         return total
 
     def change(self, chosen: Ints) -> tuple[tuple[int, str], ...]:
@@ -132,7 +131,7 @@ def _numbered(bag: Bag, words: tuple[tuple[str, ...], ...], lists: Sequence[Sequ
         for row, tokens in enumerate(flat)
         for column, count in bag.features(tokens).items()
     ]
-    pairs = _pairs(bag, flat, lists, slot, known) if bag.most > 1 else {}
+    pairs = _pairs(bag, flat, lists, slot, known) if bag.most > 1 else _ordered([], len(flat))
     rows, columns, counts = (np.array(part) for part in zip(*cells, strict=True)) if cells else ([], [], [])
     inner = sparse.csr_matrix((counts, (rows, columns)), shape=(len(flat), len(known)), dtype=np.float64)
     empty = np.array([not tokens for tokens in flat])
@@ -141,15 +140,15 @@ def _numbered(bag: Bag, words: tuple[tuple[str, ...], ...], lists: Sequence[Sequ
 
 def _pairs(
     bag: Bag, flat: Sequence[Tokens], lists: Sequence[Sequence[Tokens]], slot: Ints, known: dict[int, int]
-) -> dict[int, Pairs]:
+) -> Pairs:
     """The features that a choice makes with an earlier one, all words between them being able to vanish."""
     if bag.most > 2:
         raise NotApart("features are made of three tokens or more")
     barriers = np.array([not any(tokens == () for tokens in group) for group in lists])
     reach = np.concatenate([[0], np.maximum.accumulate(np.where(barriers, np.arange(len(lists)), 0))])
     by_last: dict[str, list[int]] = {}
-    found: dict[int, list[tuple[int, int, float]]] = {}
-    total, start = 0, 0
+    found: list[tuple[int, int, int, float]] = []
+    start = 0
     for later, tokens in enumerate(flat):
         while slot[start] < slot[later]:  # choices of earlier words become partners
             if flat[start]:
@@ -162,16 +161,18 @@ def _pairs(
             place = bag.column(f"{token} {tokens[0]}")
             if place is not None:
                 feature = known.setdefault(place[0], len(known))
-                near = [(e, feature, place[1]) for e in earlier if slot[e] >= least]
-                found.setdefault(later, []).extend(near)
-                total += len(near)
-        if total > MOST_PAIRS:
+                found += [(later, e, feature, place[1]) for e in earlier if slot[e] >= least]
+        if len(found) > MOST_PAIRS:
             raise NotApart(f"there are more than {MOST_PAIRS} pairs of words that may meet")
-    return {
-        later: (np.array([e for e, _, _ in near]), np.array([f for _, f, _ in near]), np.array([s for _, _, s in near]))
-        for later, near in found.items()
-        if near
-    }
+    return _ordered(found, len(flat))
+
+
+def _ordered(found: list[tuple[int, int, int, float]], choices: int) -> Pairs:
+    found.sort()
+    later, earlier, feature = (np.array([row[k] for row in found], dtype=np.int64) for k in range(3))
+    sign = np.array([row[3] for row in found], dtype=np.float64)
+    start = np.searchsorted(later, np.arange(choices + 1)).tolist()
+    return Pairs(earlier, later, feature, sign, start)
 
 
 # --- pieces that stay apart ---

@@ -8,100 +8,80 @@ from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.layout import Layout
 
 
-def cheapest_path(
-    layout: Layout, cost: Floats, prices: Floats, allowed: Bools, reference: Ints, at_most: int | None
-) -> tuple[float, Ints]:
+def cheapest_path(layout: Layout, cost: Floats, prices: Floats, allowed: Bools) -> tuple[float, Ints]:
     """The least sum of the choices' costs and of the prices of the pairs that meet, and the choices.
 
-    A place is the last choice that is not empty (0: none yet) and how many choices differ from the reference so far.
+    A place is the last choice that is not empty, 0 before the first one. What vanishes is free of cost, or its cost is
+    added where it vanishes.
     """
-    width = 1 if at_most is None else at_most + 1
-    value = np.full((len(cost) + 1, width), np.inf)
-    back = np.zeros((len(cost) + 1, width), dtype=np.int64)
-    value[0, 0] = 0.0
-    base, moved = 0, reference[layout.slot] != np.arange(len(cost))
-    for word in range(layout.size):
-        end = int(layout.first[word]) + 1  # places before this word
-        options = np.arange(end - 1, layout.ends[word + 1])
-        options = options[allowed[options]]
-        for choice in options[~layout.empty[options]].tolist():
-            step = int(moved[choice]) if at_most is not None else 0
-            _arrive(layout, value, back, base, end, choice, cost[choice], prices, step)
-        gone = options[layout.empty[options]]
-        if not len(gone):
-            base = end
-        elif at_most is not None and moved[gone].all():  # to vanish is a change here
-            value[base:end, 1:] = value[base:end, :-1]
-            value[base:end, 0] = np.inf
-    tail = value[base:]
-    best = int(tail.argmin())
-    if not np.isfinite(tail.flat[best]):  # more choices would have to change than may
-        return np.inf, reference
-    place, spent = base + best // width, best % width
-    return float(tail.flat[best]), _traced(layout, back, allowed, reference, moved, place, spent, at_most is not None)
+    walk = _Walk(layout, cost, prices[layout.pairs.feature] * layout.pairs.sign)
+    gone = _vanishing(layout, np.where(allowed, cost, np.inf))
+    lasting = [choice if choice >= 0 else None for choice in gone.tolist()]
+    live = (allowed & ~layout.empty).tolist()
+    ends = layout.ends.tolist()
+    for word, empty in enumerate(lasting):
+        walk.at(ends[word], [c for c in range(ends[word], ends[word + 1]) if live[c]], empty)
+    return walk.end(gone)
 
 
-def _arrive(
-    layout: Layout,
-    value: Floats,
-    back: Ints,
-    base: int,
-    end: int,
-    choice: int,
-    cost: float,
-    prices: Floats,
-    step: int,
-) -> None:
-    before = value[base:end]
-    pairs = layout.pairs.get(choice)
-    if pairs is not None:
-        earlier, feature, sign = pairs
-        near = earlier + 1 >= base
-        if near.any():
-            before = before.copy()
-            before[earlier[near] + 1 - base] += (prices[feature[near]] * sign[near])[:, None]
-    if before.shape[1] == 1:
-        at = int(before[:, 0].argmin())
-        value[choice + 1, 0], back[choice + 1, 0] = before[at, 0] + cost, base + at
-        return
-    at_each = before.argmin(0)
-    least = before[at_each, np.arange(before.shape[1])] + cost
-    stop = before.shape[1] - step
-    value[choice + 1, step:], back[choice + 1, step:] = least[:stop], base + at_each[:stop]
-
-
-def _traced(
-    layout: Layout,
-    back: Ints,
-    allowed: Bools,
-    reference: Ints,
-    moved: Bools,
-    place: int,
-    spent: int,
-    counted: bool,
-) -> Ints:
-    """The choices along the path: between the places everything vanishes, unchanged where that is possible."""
-    gone = _vanishing(layout, allowed, reference)
-    chosen = gone.copy()
-    costs = np.concatenate([[0], np.cumsum(np.where(gone >= 0, moved[gone], 0))])
-    last = layout.size
-    while True:
-        word = int(layout.slot[place - 1]) if place else -1
-        if counted:
-            spent -= int(costs[last] - costs[word + 1])
-        if not place:
-            return chosen
-        chosen[word] = place - 1
-        previous = int(back[place, spent if counted else 0])
-        if counted:
-            spent -= int(moved[place - 1])
-        place, last = previous, word
-
-
-def _vanishing(layout: Layout, allowed: Bools, reference: Ints) -> Ints:
-    """The empty choice of each word, the reference where it is empty itself, or -1."""
+def _vanishing(layout: Layout, priced: Floats) -> Ints:
+    """The cheapest empty choice of each word, the first of equals, or -1."""
+    priced = np.where(layout.empty, priced, np.inf)
+    least = np.minimum.reduceat(priced, layout.first)
+    hits = np.flatnonzero((priced == least[layout.slot]) & np.isfinite(priced))
     found = np.full(layout.size, -1, dtype=np.int64)
-    empty = np.flatnonzero(layout.empty & allowed)
-    found[layout.slot[empty][::-1]] = empty[::-1]
-    stays = layout.empty[reference] & allowed[reference]
-    return np.where(stays, reference, found)
+    found[layout.slot[hits][::-1]] = hits[::-1]
+    return found
+
+
+class _Walk:
+    """Values are kept without what has vanished since: `passed` is the sum of that, the same for all places."""
+
+    def __init__(self, layout: Layout, cost: Floats, pair_prices: Floats) -> None:
+        self.layout, self.pair_prices = layout, pair_prices
+        self.cost = cost.tolist()
+        self.value = np.full(len(cost) + 1, np.inf)
+        self.back = [0] * (len(cost) + 1)
+        self.value[0] = 0.0
+        self.base, self.passed = 0, 0.0
+        self.least, self.where = 0.0, 0  # the cheapest place so far
+
+    def at(self, start: int, choices: list[int], empty: int | None) -> None:
+        """One word: arrive at its choices, and let it vanish or not."""
+        new = [(choice, *self._arrive(choice, start + 1)) for choice in choices]
+        if empty is None:
+            self.value[self.base : start + 1] = np.inf
+            self.base, self.least = start + 1, np.inf
+        else:
+            self.passed += self.cost[empty]
+        shift = 0.0 if empty is None else self.cost[empty]
+        for choice, value, before in new:
+            kept = value - shift  # it did not vanish
+            self.value[choice + 1], self.back[choice + 1] = kept, before
+            if kept < self.least:
+                self.least, self.where = kept, choice + 1
+
+    def _arrive(self, choice: int, end: int) -> tuple[float, int]:
+        first, last = self.layout.pairs.start[choice], self.layout.pairs.start[choice + 1]
+        best, where = self.least, self.where
+        if first < last:
+            places = self.layout.pairs.earlier[first:last] + 1
+            met = self.value[places] + self.pair_prices[first:last]
+            at = int(met.argmin())
+            if best < met[at] and where > 0 and places[min(int(places.searchsorted(where)), len(places) - 1)] == where:
+                every = self.value[self.base : end].copy()  # the cheapest place is dearer to meet
+                live = places >= self.base
+                every[places[live] - self.base] = met[live]
+                where = self.base + int(every.argmin())
+                best = float(every[where - self.base])
+            elif met[at] <= best:
+                best, where = float(met[at]), int(places[at])
+        return best + self.cost[choice], where
+
+    def end(self, gone: Ints) -> tuple[float, Ints]:
+        chosen = gone.copy()
+        place = self.where
+        while place:
+            chosen[self.layout.slot[place - 1]] = place - 1
+            place = self.back[place]
+        return self.least + self.passed, chosen

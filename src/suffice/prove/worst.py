@@ -95,7 +95,7 @@ class Worst:
         less = np.where(counts > 0, less, layout.values(np.ones_like(counts)))
         gained, lost = pull * more, pull * less
         alone = np.asarray(layout.inner @ gained).ravel()
-        here = np.asarray(layout.inner[chosen] @ lost).ravel()
+        here = np.asarray(layout.inner @ lost).ravel()[chosen]
         return here[layout.slot] - alone + self._meeting(chosen, gained, lost)
 
     def _meeting(self, chosen: Ints, gained: Floats, lost: Floats) -> Floats:
@@ -104,6 +104,8 @@ class Worst:
         push = np.zeros(len(layout.slot))
         if not layout.pairs:
             return push
+        feature, sign = layout.pairs.feature, layout.pairs.sign
+        gained, lost = gained[feature] * sign, lost[feature] * sign
         kept = np.flatnonzero(~layout.empty[chosen])
         before = np.searchsorted(kept, np.arange(layout.size)) - 1
         after = np.searchsorted(kept, np.arange(layout.size), side="right")
@@ -116,9 +118,9 @@ class Worst:
         return push
 
     def _pair_sum(self, left: int, choice: int, right: int, prices: Floats) -> float:
-        paired, empty = self.layout.paired, self.layout.empty
-        meets = [(left, right)] if empty[choice] else [(left, choice), (choice, right)]
-        return float(sum(prices[f] * s for meet in meets for f, s in paired.get(meet, ())))
+        meets = [(left, right)] if self.layout.empty[choice] else [(left, choice), (choice, right)]
+        places = [place for meet in meets if (place := self.layout.paired.get(meet)) is not None]
+        return float(sum(prices[place] for place in places))
 
     def change(self, chosen: Ints) -> Change:
         return self.layout.change(chosen)
