@@ -440,7 +440,7 @@ class _Toll:
         self.counted = case.at_most is not None and bool(case.layout.pairs)
         self.turns = SLOPES + 4 if self.counted else SLOPES
         self.settled = not self.counted
-        self.low, self.high = 0.0, np.inf
+        self.low, self.high, self.shift = 0.0, np.inf, 0
 
     def cheapest(self, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
         """The bound, the text it stands for, and texts within the limit that are worth a look."""
@@ -467,26 +467,28 @@ class _Toll:
         value, chosen = cheapest_path(layout, cost + toll * moved, prices, allowed)
         changed = np.flatnonzero(chosen != case.reference)
         self.last = toll
-        if len(changed) > limit:
-            self.low = max(self.low, toll)
-            keep = changed[np.argsort(-np.where(forced, np.inf, gain)[changed], kind="stable")[:limit]]
-            text = case.reference.copy()
-            text[keep] = chosen[keep]
-            texts = [text] if not (forced & (text == case.reference)).any() else []
-        else:
-            self.high, texts = min(self.high, toll), [chosen]
-        self.settled = toll == 0.0 and len(changed) <= limit or len(changed) == limit
-        return value - toll * limit, chosen, texts
+        beyond = len(changed) - limit
+        self.shift += beyond
+        self.settled = beyond == 0 or (toll == 0.0 and beyond < 0)
+        if beyond <= 0:
+            self.high = min(self.high, toll)
+            return value - toll * limit, chosen, [chosen]
+        self.low = max(self.low, toll)
+        keep = changed[np.argsort(-np.where(forced, np.inf, gain)[changed], kind="stable")[:limit]]
+        text = case.reference.copy()
+        text[keep] = chosen[keep]
+        return value - toll * limit, chosen, [] if (forced & (text == case.reference)).any() else [text]
 
     def _next(self, gain: Floats, limit: int) -> float:
-        if self.low == 0.0 and self.high == np.inf:
-            if self.last is not None:
-                return self.last
-            ranked = np.sort(gain)[::-1]
-            return max(float(ranked[limit : limit + 1].sum()), 0.0)
-        if self.high == np.inf:
-            return 2.0 * self.low + 1e-9
-        return 0.5 * (self.low + self.high) if self.high > 0 else 0.0
+        """The toll that so many words are worth more than, as far as neighbours do not matter; mended by what is seen."""
+        if self.last is None or self.shift:
+            ranked = np.sort(np.maximum(gain, 0.0))[::-1]
+            toll = float(ranked[min(max(limit - self.shift, 0), len(ranked) - 1)]) if len(ranked) else 0.0
+        else:
+            toll = self.last
+        if self.low < toll < self.high or toll == self.low == 0.0:
+            return toll
+        return 2.0 * self.low + 1e-9 if self.high == np.inf else 0.5 * (self.low + self.high)
 
 
 def cheapest_choices(

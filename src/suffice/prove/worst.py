@@ -12,7 +12,7 @@ from suffice.prove.bag import Case, Fails, Found, Holds, Open, decide, turned
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 
-EASY = 40  # splits that a cut is worth
+EASY = 4  # splits that a cut is worth
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,7 +172,7 @@ class Opened(Asking):
         able = np.sort(np.where(words & ~self._mask(self.exclude), harm, 0.0))[::-1]
         back = int((form + np.cumsum(able) < 0).sum())
         top = min(back + 1, len(able))
-        for size in range(top, max(top - TRIES, 0), -1):
+        for size in (top, top - 1, top - 2, top - 4, top - 8, top - 16):
             rule = self._checked(rival, start, words, size)
             if rule is not None:
                 yield rule
