@@ -9,6 +9,7 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Asked, Change
 from suffice.prove.bag import Case, Fails, Found, Holds, Open, decide, turned
+from suffice.prove.gains import Gains, gains
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 
@@ -75,6 +76,9 @@ class Worst:
         allowed[start] = allowed[layout.first] = True
         case = self.case(rival, np.zeros(layout.size, dtype=bool))
         return decide(replace(turned(case), reference=start, allowed=allowed, at_most=back), budget, EASY)
+
+    def gains(self, rival: int, chosen: Ints) -> Gains | None:
+        return gains(self.case(rival, np.zeros(self.layout.size, dtype=bool)), chosen)
 
     def form(self, rival: int, chosen: Ints) -> float:
         case = self.case(rival, np.zeros(self.layout.size, dtype=bool))

@@ -1,14 +1,15 @@
 """Opened: explanations of a classifier that can be run and whose worst case can be computed (a bag of words).
 
 The walk is that of `asking`, but a candidate is proved by its worst case instead of by running every text, and a text
-that flips teaches more than one set: if the label stays flipped whichever q of the changed words G are put back, every
-explanation holds at least q + 1 words of G. The cheapest set that keeps all these rules is the lower bound.
+that flips teaches more than one set. A rule gives each word a weight and says how much an explanation must weigh: a
+failing text with what putting each word back can add to its margin (`gains`), or, where the label stays flipped whichever
+q of some words are put back, q + 1 of them. The cheapest set that keeps all rules is the lower bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,18 +23,26 @@ from suffice.search.asking import Asking
 from suffice.search.covers import bits, mask_of, price
 
 TRIES = 4  # sizes of a rule that are tried
+SLACK = 1e-6  # of a rule's weight: what a solver in doubles may overlook
 GREEDY = 8  # steps towards some explanation
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """Every explanation holds at least `least` of `words`: the change flips the label whichever least - 1 are put back."""
+    """The weights of every explanation's words sum to `least` or more.
 
-    words: int
-    least: int
+    Either by gains: the text `chosen` fails against the rival. Or by counting, with a proof: it fails whichever
+    least - 1 of the words of weight 1 are put back.
+    """
+
+    weights: Floats
+    least: float
     rival: int
     chosen: Ints
-    proof: Holds
+    proof: Holds | None = None
+
+    def broken(self, held: Bools) -> bool:
+        return float(self.weights[held].sum()) < self.least
 
 
 @dataclass(eq=False)
@@ -138,19 +147,26 @@ class Opened(Asking):
 
     def _learn(self, held: int, found: Failing) -> None:
         """Rules that the candidate breaks."""
-        for rule in self._rules(held, found):
-            if (rule.words & held).bit_count() < rule.least and rule.least > 1:
-                self.rules.append(rule)
+        mask = self._mask(held)
+        self.rules += [rule for rule in self._rules(found) if rule.broken(mask)]
 
-    def _rules(self, held: int, found: Failing) -> Iterator[Rule]:
+    def _rules(self, found: Failing) -> Iterator[Rule]:
         full, harm = self._worse(found)
-        changed = np.flatnonzero(found.chosen != self.worst.layout.first)
         if self.asked.at_most is None:
-            yield from self._restoring(held, found.rival, full, harm)
-            yield from self._lifted(held, found.rival, full, harm, changed)
-        small = np.flatnonzero(self._smaller(found) != self.worst.layout.first)
-        if self.asked.at_most is not None or len(small) < len(changed):
-            yield from self._lifted(held, found.rival, full, harm, small)
+            yield from self._weighed(found.rival, full)
+            yield from self._weighed(found.rival, found.chosen)
+        else:
+            small = np.flatnonzero(self._smaller(found) != self.worst.layout.first)
+            yield from self._lifted(found.rival, full, harm, small)
+
+    def _weighed(self, rival: int, chosen: Ints) -> Iterator[Rule]:
+        """What putting words of a failing text back can gain, against what it lacks."""
+        included = self._mask(self.include)
+        start = np.where(included, self.worst.layout.first, chosen)
+        found = self.worst.gains(rival, start)
+        if found is not None and found.form < -self._slack(rival):
+            least = -found.form - self._slack(rival)
+            yield Rule(found.each / least, 1.0 - SLACK, rival, start)
 
     def _worse(self, found: Failing) -> tuple[Ints, Floats]:
         """The change with every other word at its worst too, and how much each word harms."""
@@ -164,21 +180,7 @@ class Opened(Asking):
         chosen = np.where(moved, found.chosen, np.where(best > 0, top, layout.first))
         return chosen, np.where(moved, -push[layout.first], np.maximum(best, 0.0))
 
-    def _restoring(self, held: int, rival: int, chosen: Ints, harm: Floats) -> Iterator[Rule]:
-        """As many words as can be put back, of all that are changed."""
-        words = (chosen != self.worst.layout.first) & ~self._mask(self.include)
-        start = np.where(words, chosen, self.worst.layout.first)
-        form = self.worst.form(rival, start)
-        able = np.sort(np.where(words & ~self._mask(self.exclude), harm, 0.0))[::-1]
-        back = int((form + np.cumsum(able) < 0).sum())
-        top = min(back + 1, len(able))
-        for size in (top, top - 1, top - 2, top - 4, top - 8, top - 16):
-            rule = self._checked(rival, start, words, size)
-            if rule is not None:
-                yield rule
-                return
-
-    def _lifted(self, held: int, rival: int, chosen: Ints, harm: Floats, core: Ints) -> Iterator[Rule]:
+    def _lifted(self, rival: int, chosen: Ints, harm: Floats, core: Ints) -> Iterator[Rule]:
         """The words of a flip, and more words that harm as much: so many more have to be held."""
         layout = self.worst.layout
         inside = np.zeros(layout.size, dtype=bool)
@@ -219,8 +221,7 @@ class Opened(Asking):
         found = self.worst.flips_all(rival, chosen, words, back, self._budget())
         if not isinstance(found, Holds):
             return None
-        mask = mask_of(np.flatnonzero(words).tolist())
-        return Rule(mask, back + 1, rival, np.where(words, chosen, self.worst.layout.first), found)
+        return Rule(words.astype(np.float64), back + 1.0, rival, chosen, found)
 
     # --- which is cheapest? ---
 
@@ -234,16 +235,20 @@ class Opened(Asking):
     def candidate(self) -> int | None:
         """The cheapest set that hits every flip and keeps every rule."""
         self.asked.meter.look()
-        sure = [(flip.mask, 1) for flip in self.flips] + [(rule.words, rule.least) for rule in self.rules]
+        sure = [self._clause(flip.mask) for flip in self.flips]
+        sure += [(rule.weights, rule.least) for rule in self.rules]
         found, lower = cheapest_kept(sure, self.costs, self.include, self.exclude, self.asked.meter.budget.left)
         if found is None:
             return None
         self.lower = max(self.lower, lower)
         if self.doubts:
-            more = [*sure, *((doubt, 1) for doubt in self.doubts)]
+            more = [*sure, *map(self._clause, self.doubts)]
             safe, _ = cheapest_kept(more, self.costs, self.include, self.exclude, self.asked.meter.budget.left)
             return found if safe is None else safe
         return found
+
+    def _clause(self, mask: int) -> tuple[Floats, float]:
+        return self._mask(mask).astype(np.float64), 1.0
 
     def _look(self, held: int) -> Flip | None:
         flip = self.decide(held)
@@ -279,38 +284,35 @@ class Opened(Asking):
 
 
 def cheapest_kept(
-    rules: list[tuple[int, int]], costs: list[int] | tuple[int, ...] | object, include: int, exclude: int, seconds: float
+    rules: list[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, seconds: float
 ) -> tuple[int | None, int]:
-    """The cheapest set that holds at least so many words of every given set, and a bound on the cost of all of them.
+    """The cheapest set whose words weigh enough by every rule, and a bound on the cost of all of them.
 
     None where no set without `exclude` keeps all rules.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    prices = np.array(costs, dtype=np.float64)
-    count = len(prices)
+    count = len(costs)
     low = np.array([include >> i & 1 for i in range(count)], dtype=np.float64)
     high = np.array([1 - (exclude >> i & 1) for i in range(count)], dtype=np.float64)
-    if any((mask & ~exclude).bit_count() < least for mask, least in rules):
+    if any(float((np.maximum(weights, 0.0) * high).sum()) < least for weights, least in rules):
         return None, 0
     if not rules:
-        return include, price(include, list(map(int, prices)))
-    rows = np.array([[mask >> i & 1 for i in range(count)] for mask, _ in rules], dtype=np.float64)
-    wanted = np.array([least for _, least in rules], dtype=np.float64)
+        return include, price(include, costs)
     found = milp(
-        prices,
+        np.array(costs, dtype=np.float64),
         integrality=np.ones(count),
         bounds=Bounds(low, high),
-        constraints=LinearConstraint(rows, wanted, np.inf),
+        constraints=LinearConstraint(np.array([w for w, _ in rules]), np.array([n for _, n in rules]), np.inf),
         options={"time_limit": max(seconds, 0.05), "mip_rel_gap": 0.0},
     )
-    if found.x is None or found.status not in (0, 1):
+    if found.status == 2:
+        return None, 0
+    if found.x is None or found.status != 0:
         raise OutOfBudget("time is up" if found.status == 1 else f"the solver stopped: {found.message}")
     held = mask_of(np.flatnonzero(found.x > 0.5).tolist())
-    if found.status == 1:
-        raise OutOfBudget("time is up")
-    bound = found.mip_dual_bound if found.mip_dual_bound is not None else found.fun
-    return held, min(math.ceil(bound - 1e-6 * max(1.0, abs(bound))), price(held, [int(p) for p in prices]))
+    bound = found.fun if found.mip_dual_bound is None else found.mip_dual_bound
+    return held, min(math.ceil(bound - 1e-6 * max(1.0, abs(bound))), price(held, costs))
 
 
 __all__ = ["Opened", "Rule", "bits", "cheapest_kept"]
