@@ -229,7 +229,21 @@ class _Bound:
         """Least and most S."""
         low = np.where(self.inside, self.squares, np.inf).min(1).sum() if len(self.wide) else 0.0
         high = np.where(self.inside, self.squares, 0.0).max(1).sum() if len(self.wide) else 0.0
-        return self.fixed_squares + float(low), self.fixed_squares + float(high)
+        return self.fixed_squares + float(low), min(self.fixed_squares + float(high), self._room())
+
+    def _room(self) -> float:
+        """The most S, word by word: an occurrence of a feature adds no more than the most that one of them can."""
+        layout, allowed, most = self.layout, self.node.allowed, np.maximum(self.ranges.most, -self.ranges.least)
+        largest = most if layout.bag.tf == "count" else term(layout.bag.tf, most) ** 2
+        each = layout.scale**2 * largest
+        alone = np.where(allowed, abs(layout.inner) @ each, 0.0)
+        total = float(np.maximum.reduceat(alone, layout.first).sum())
+        if layout.pairs:
+            met = np.zeros(layout.size)
+            live = allowed[layout.pairs.earlier] & allowed[layout.pairs.later]
+            np.maximum.at(met, layout.slot[layout.pairs.later[live]], each[layout.pairs.feature[live]])
+            total += float(met.sum())
+        return total * (1.0 + 1e-12)
 
     def run(self) -> tuple[Line, ...] | Fails | None:
         if not self._open().any():
@@ -552,15 +566,24 @@ def _groups(layout: Layout) -> tuple[Ints, Ints, Ints, Floats, Ints]:
 
 
 def _pair_ranges(layout: Layout, allowed: Bools, most: Floats, least: Floats) -> None:
-    """A feature made by pairs counts at most once for each word that can end one."""
+    """A feature made by pairs counts at most once for each word that can end one, and for each that can begin one."""
     if not layout.pairs:
         return
-    later, feature, sign = layout.pairs.later, layout.pairs.feature, layout.pairs.sign
-    live = allowed[layout.pairs.earlier] & allowed[later]
+    feature, sign = layout.pairs.feature, layout.pairs.sign
+    live = allowed[layout.pairs.earlier] & allowed[layout.pairs.later]
     for positive, target in ((True, most), (False, least)):
         mine = live & ((sign > 0) == positive)
-        ends = np.unique(layout.slot[later[mine]] * len(layout.columns) + feature[mine])
-        np.add.at(target, ends % len(layout.columns), 1.0 if positive else -1.0)
+        if mine.any():
+            ends = [_words_of(layout, end[mine], feature[mine]) for end in (layout.pairs.earlier, layout.pairs.later)]
+            target += np.minimum(*ends) if positive else -np.minimum(*ends)
+
+
+def _words_of(layout: Layout, choices: Ints, feature: Ints) -> Floats:
+    """By feature, how many words have such choices."""
+    width = len(layout.columns)
+    seen = np.zeros(layout.size * width, dtype=bool)
+    seen[layout.slot[choices] * width + feature] = True
+    return np.asarray(seen.reshape(layout.size, width).sum(0), dtype=np.float64)
 
 
 def _limit(case: Case, most: Floats, least: Floats) -> None:

@@ -52,10 +52,10 @@ class Worst:
         bias = float(bag.bias[label] - bag.bias[rival])
         return Case(layout, weight, bias, layout.first, allowed, self.asked.at_most)
 
-    def ask(self, held: Bools, budget: Budget) -> Enough | Failing | Open:
+    def ask(self, held: Bools, budget: Budget, splits: int = 20_000) -> Enough | Failing | Open:
         proofs = {}
         for rival in tuple(self.order):
-            found = decide(self.case(rival, held), budget)
+            found = decide(self.case(rival, held), budget, splits)
             match found:
                 case Fails(chosen=chosen):
                     self.order.remove(rival)

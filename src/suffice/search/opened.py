@@ -18,12 +18,13 @@ from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Flip, OutOfBudget
 from suffice.prove.bag import Holds, Open
 from suffice.prove.verdict import Budget
-from suffice.prove.worst import Enough, Failing, Worst
+from suffice.prove.worst import EASY, Enough, Failing, Worst
 from suffice.search.asking import Asking
 from suffice.search.covers import bits, mask_of, price
 
 TRIES = 4  # sizes of a rule that are tried
 SLACK = 1e-6  # of a rule's weight: what a solver in doubles may overlook
+PATIENCE = 0.2  # seconds for the next candidate, at first
 GREEDY = 8  # steps towards some explanation
 
 
@@ -232,19 +233,47 @@ class Opened(Asking):
             self.flips.append(self.asked.flip(()))
         self._doubt([()], base)
 
-    def candidate(self) -> int | None:
-        """The cheapest set that hits every flip and keeps every rule."""
-        self.asked.meter.look()
-        sure = [self._clause(flip.mask) for flip in self.flips]
-        sure += [(rule.weights, rule.least) for rule in self.rules]
-        found, lower = cheapest_kept(sure, self.costs, self.include, self.exclude, self.asked.meter.budget.left)
-        if found is None:
-            return None
-        self.lower = max(self.lower, lower)
-        if self.doubts:
-            more = [*sure, *map(self._clause, self.doubts)]
-            safe, _ = cheapest_kept(more, self.costs, self.include, self.exclude, self.asked.meter.budget.left)
-            return found if safe is None else safe
+    def _search(self) -> str:
+        """Candidates are cheapest by the rules, or nearly so while the solver is slow; each is proved or teaches more."""
+        patience = PATIENCE
+        while True:
+            held = self.candidate(patience)
+            if held is None and self.best is not None:
+                self.lower = price(self.best, self.costs)
+            if held is None or (self.best is not None and price(self.best, self.costs) <= self.lower):
+                return ""
+            self.report()
+            patience = PATIENCE if self._news(held) else 2.0 * patience
+            if any(doubt & held == 0 for doubt in self.doubts):
+                return self.closeness()
+
+    def _news(self, held: int) -> bool:
+        """Whether looking at a candidate brought anything new."""
+        if self.known(held):
+            return False
+        flip = self._look(held)
+        if flip is not None:
+            self.flips.append(flip)
+        return True
+
+    def candidate(self, patience: float) -> int | None:
+        """A set cheaper than the best one that keeps every rule, the cheapest if that is found in time.
+
+        None where there is none.
+        """
+        rules = [self._clause(mask) for mask in (*(flip.mask for flip in self.flips), *self.doubts)]
+        rules += [(rule.weights, rule.least) for rule in self.rules]
+        below = None if self.best is None else price(self.best, self.costs)
+        found, lower = None, 0
+        while found is None:
+            self.asked.meter.look()
+            seconds = min(patience, self.asked.meter.budget.left)
+            found, lower = cheapest_kept(rules, self.costs, self.include, self.exclude, seconds, below)
+            if lower is None:
+                return None
+            if not self.doubts:
+                self.lower = max(self.lower, lower)
+            patience *= 2.0
         return found
 
     def _clause(self, mask: int) -> tuple[Floats, float]:
@@ -261,7 +290,7 @@ class Opened(Asking):
         for step in range(GREEDY):
             if self.best is not None and price(held, self.costs) >= price(self.best, self.costs):
                 return
-            found = self.worst.ask(self._mask(held), self._budget())
+            found = self.worst.ask(self._mask(held), self._budget(), EASY)
             if isinstance(found, Enough):
                 self._keep(held, found)
                 return
@@ -284,11 +313,17 @@ class Opened(Asking):
 
 
 def cheapest_kept(
-    rules: list[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, seconds: float
-) -> tuple[int | None, int]:
-    """The cheapest set whose words weigh enough by every rule, and a bound on the cost of all of them.
+    rules: list[tuple[Floats, float]],
+    costs: Sequence[int],
+    include: int,
+    exclude: int,
+    seconds: float,
+    below: int | None = None,
+) -> tuple[int | None, int | None]:
+    """A set whose words weigh enough by every rule (the cheapest, if there is time), and what any such set costs.
 
-    None where no set without `exclude` keeps all rules.
+    With `below`, sets that cost as much are of no interest. No set: None where none was found in time; no bound either
+    where there is none.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -296,23 +331,31 @@ def cheapest_kept(
     low = np.array([include >> i & 1 for i in range(count)], dtype=np.float64)
     high = np.array([1 - (exclude >> i & 1) for i in range(count)], dtype=np.float64)
     if any(float((np.maximum(weights, 0.0) * high).sum()) < least for weights, least in rules):
-        return None, 0
+        return None, None
     if not rules:
         return include, price(include, costs)
+    prices = np.array(costs, dtype=np.float64)
+    rows, least = np.array([w for w, _ in rules]), np.array([n for _, n in rules])
+    limits = [LinearConstraint(rows, least, np.inf)]
+    if below is not None:
+        limits.append(LinearConstraint(prices[None], -np.inf, below - 0.5))
     found = milp(
-        np.array(costs, dtype=np.float64),
+        prices,
         integrality=np.ones(count),
         bounds=Bounds(low, high),
-        constraints=LinearConstraint(np.array([w for w, _ in rules]), np.array([n for _, n in rules]), np.inf),
-        options={"time_limit": max(seconds, 0.05), "mip_rel_gap": 0.0},
+        constraints=limits,
+        options={"time_limit": max(seconds, 0.02), "mip_rel_gap": 0.0},
     )
     if found.status == 2:
-        return None, 0
-    if found.x is None or found.status != 0:
-        raise OutOfBudget("time is up" if found.status == 1 else f"the solver stopped: {found.message}")
+        return None, None
+    if found.status not in (0, 1):
+        raise OutOfBudget(f"the solver stopped: {found.message}")
+    bound = 0.0 if found.mip_dual_bound is None or not np.isfinite(found.mip_dual_bound) else found.mip_dual_bound
+    lower = math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
+    if found.x is None:
+        return None, lower
     held = mask_of(np.flatnonzero(found.x > 0.5).tolist())
-    bound = found.fun if found.mip_dual_bound is None else found.mip_dual_bound
-    return held, min(math.ceil(bound - 1e-6 * max(1.0, abs(bound))), price(held, costs))
+    return held, min(lower, price(held, costs))
 
 
 __all__ = ["Opened", "Rule", "bits", "cheapest_kept"]
