@@ -35,9 +35,10 @@ from suffice.proof.check import Checked, check, inputs, network, points, reading
 from suffice.proof.check import header as headers
 from suffice.prove.bounds import Form, hidden
 from suffice.prove.inputs import Free
-from suffice.sets import perturbations as perturb
+from suffice.sets import table
+from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
-from suffice.verbs import verbs
+from suffice.verbs.question import Question
 
 FOLDER = Path(sys.modules["suffice.proof.check"].__file__).parent
 MUTANTS = 2400  # at least 2,000 per run
@@ -516,7 +517,7 @@ def small_classifier(rng: np.random.Generator, length: int, dimension: int, whol
     return Classifier(Network.dense(layers), table, ["<PAD>", "<UNK>", *WORDS], labels, length)
 
 
-def small_set(kind: str, rng: np.random.Generator, center: Any) -> perturb.Perturbation:
+def small_set(kind: str, rng: np.random.Generator, center: Any) -> Perturbation:
     eps = float(rng.choice([0.25, 0.5, 1.0]))
     match kind:
         case "boxes":
@@ -576,7 +577,7 @@ class Truth:
     def __init__(self, classifier: Classifier, head: dict[str, Any]) -> None:
         self.classifier = classifier
         self.text = classifier.read(head["text"])
-        self.region = perturb.from_dict(head["perturbation"]).around(classifier, self.text)
+        self.region = table.from_dict(head["perturbation"]).around(classifier, self.text)
         self.label = list(classifier.labels).index(head["label"])
         self.known: dict[frozenset[int], float] = {}
 
@@ -1282,7 +1283,7 @@ def test_the_checker_and_the_prover_start_from_the_same_intervals(perturbation):
     """Where they do not, a unit can be stable for one and not for the other, and a sound proof be rejected."""
     for seed in range(6):
         classifier = make_classifier(seed, length=6, hidden=(5, 4), classes=3)
-        question = verbs.ask(classifier, make_text(seed, 4), perturbation, None, (), (), "fixed")  # some padding
+        question = Question(classifier, make_text(seed, 4), perturbation=perturbation)  # some padding
         form, features = Form.of(question.problem), question.problem.features
         assert not features.all()
         known = seen(perturbation, classifier, question)[1].known
@@ -1296,7 +1297,7 @@ def test_the_checker_sees_every_contradiction_between_splits_that_the_prover_see
     for seed in range(40):
         classifier = make_classifier(seed, length=5, hidden=(12, 12), classes=2)
         box, text = sf.KNNBox(3), make_text(seed, 5)
-        question = verbs.ask(classifier, text, box, None, (), (), "fixed")
+        question = Question(classifier, text, perturbation=box)
         form, problem = Form.of(question.problem), question.problem
         region, net = seen(box, classifier, question)
         marks = np.random.default_rng(seed).choice([-1, 0, 1], size=(100, form.units)).astype(np.int8)
