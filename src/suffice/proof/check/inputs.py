@@ -4,11 +4,11 @@ There are two kinds of input set. `Varied`: words of the text leave their own ve
 or as many as a budget pays for. `Restored`: words of an attacked text go back to their own vectors, as many as a
 budget pays for. A node of a proof tree has a state of its input set, which its picks have narrowed.
 
-*Why least values hold.* A form A·x is a sum over words. At an input of the set, each word adds its own A·own and, if
-it is changed, A·(v - own), which is at least its gain. Words that are free of charge are changed or not: the sum of
-their least values bounds them. Words to which the own vector is not left are changed in every input of the branch. Of
-the rest, the changed ones cost no more together than what is left: their gains add up to no less than what the best
-fractional choice has.
+*Why least values hold.* A form A·x is a sum over words. At an input of the set, each word adds its own A·own and, if it
+is changed, A·(v - own), which is at least its gain. Words that are free of charge are changed or not: the sum of their
+least values bounds them. Of the others, those that are changed cost no more together than what is left, and are no more
+than may change: their gains add up to no less than the best fractional choice for the cost, and than the lowest
+gains of so many words.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from suffice.proof.check.sets import CHOICES, Sets
 class Ranging:
     """A state of Varied.
 
-    `allowed` (length, m) marks the choices or corners that are left to each word; where a set has no points (length,
-    1), whether the word may move at all. `opened` words have to be paid for before they leave their own vector, from
-    `left`.
+    `allowed` (length, m) marks the choices or corners that are left to each word; where a set has no points
+    (length, 1), whether the word may move at all. `opened` words have to be paid for from `left` before they leave
+    their own vector, and no more than `count` of them may (None: any number).
     """
 
     allowed: Bools
     opened: Bools
     left: int
+    count: int | None
 
     @property
     def bytes(self) -> int:
@@ -64,16 +65,17 @@ class Varied:
 
     def __init__(self, sets: Sets, costs: Ints | None = None) -> None:
         self.sets, self.costs = sets, costs
-        self.own = np.ones((len(sets.center), 1), dtype=bool)  # which points are the word's own vector
-        if sets.points is not None:
-            self.own = (sets.points == sets.center[:, None]).all(-1)
 
-    def begin(self, free: Bools, budget: int = 0) -> Ranging:
+    def begin(self, free: Bools, budget: int = 0, count: int | None = None) -> Ranging:
         """These words are free, or open if there are costs; the others have their first point, which is their own."""
-        allowed = free[:, None].copy()
-        if self.sets.points is not None:
-            allowed = free[:, None] | (np.arange(self.sets.points.shape[1]) == 0)
-        return Ranging(allowed, free.copy() if self.costs is not None else np.zeros_like(free), budget)
+        opened = free.copy() if self.costs is not None else np.zeros_like(free)
+        return Ranging(free[:, None] | self._own, opened, budget, count)
+
+    @property
+    def _own(self) -> Bools:
+        """What is left to a word that stays as it is: its first point; no movement where there are no points."""
+        points = self.sets.points
+        return np.zeros(1, dtype=bool) if points is None else np.arange(points.shape[1]) == 0
 
     def pick(self, line: Any, state: State) -> tuple[Ranging, Ranging]:
         """The two sides of a pick: they cover the state between them, and each is smaller than it."""
@@ -85,6 +87,7 @@ class Varied:
         place, chosen = fields(line, "pick chosen", "a pick")
         need(self.sets.kind in CHOICES and type(chosen) is list, "there must be choices to pick from")
         word = whole(place, 0, len(state.allowed), "the picked word")
+        need(not state.opened[word], "an open word has to be paid for before its choices are picked")
         listed = np.zeros(state.allowed.shape[1], dtype=bool)
         listed[[whole(choice, 0, len(listed), "a choice") for choice in chosen]] = True
         mine = state.allowed[word]
@@ -95,45 +98,29 @@ class Varied:
         return replace(state, allowed=first), replace(state, allowed=second)
 
     def _pay(self, line: Any, state: Ranging) -> tuple[Ranging, Ranging]:
-        """In any input the word has its own vector, or it is changed and was paid for."""
+        """In any input the word has its own vector, or it is changed, paid for and counted."""
         word = whole(fields(line, "pick", "a pick")[0], 0, len(state.opened), "the picked word")
         need(self.costs is not None and state.opened[word], "only an open word can be paid for")
         assert self.costs is not None
-        stays = state.allowed[word] & self.own[word]
-        need(stays.any(), "only a word that may stay as it is can be paid for or not")
-        rest = state.left - int(self.costs[word])
-        need(rest >= 0, "the budget does not pay for this word")
+        rest, count = state.left - int(self.costs[word]), None if state.count is None else state.count - 1
+        need(rest >= 0 and (count is None or count >= 0), "nothing is left to pay for this word")
         opened, fixed = state.opened.copy(), state.allowed.copy()
-        opened[word] = False
-        fixed[word] = stays if self.sets.points is not None else False
-        return Ranging(state.allowed, opened, rest), Ranging(fixed, opened, state.left)
-
-    def empty(self, states: Sequence[State]) -> Bools:
-        """States with words that must change and that the budget does not pay for: they hold no input at all."""
-        if self.costs is None:
-            return np.zeros(len(states), dtype=bool)
-        return np.array([self._left(state) < 0 for state in states if isinstance(state, Ranging)])
-
-    def _left(self, state: Ranging) -> int:
-        """What is left of the budget once the words that must change are paid for."""
-        assert self.costs is not None
-        return state.left - int(self.costs[self._must(state)].sum())
-
-    def _must(self, state: Ranging) -> Bools:
-        """Open words to which their own vector is no longer left."""
-        return state.opened & (self.sets.points is not None) & ~(state.allowed & self.own).any(-1)
+        opened[word], fixed[word] = False, self._own
+        return Ranging(state.allowed, opened, rest, count), replace(state, allowed=fixed, opened=opened)
 
     def least(self, rows: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""
         ranging = [state for state in states if isinstance(state, Ranging)]
         if self.costs is None:
             return self._of_all(rows, ranging)
-        must, opened = (np.stack(part) for part in zip(*((self._must(s), s.opened) for s in ranging), strict=True))
-        left = np.maximum([self._left(state) for state in ranging], 0)
+        opened, left = np.stack([state.opened for state in ranging]), np.array([state.left for state in ranging])
         gains = self._gains(rows, np.stack([state.allowed for state in ranging]))
-        sure = np.where((~opened | must)[:, None], gains, 0.0).sum(-1)
-        bought = opened & ~must & (self.costs <= left[:, None])
-        paid = knapsack(np.minimum(gains, 0.0) * bought[:, None], self.costs, left)
+        sure = np.where(opened[:, None], 0.0, gains).sum(-1)
+        bought = np.minimum(gains, 0.0) * (opened & (self.costs <= left[:, None]))[:, None]
+        paid = knapsack(bought, self.costs, left)
+        if any(state.count is not None for state in ranging):  # of a flip: then all of them have one
+            counts = np.array([len(opened[0]) if state.count is None else state.count for state in ranging])
+            paid = np.maximum(paid, knapsack(bought, np.ones_like(self.costs), counts))
         return np.asarray(rows @ self.sets.center.ravel() + sure + paid)
 
     def _of_all(self, rows: Floats, states: Sequence[Ranging]) -> Floats:
@@ -200,10 +187,6 @@ class Restored:
         opened, back = state.opened.copy(), state.back.copy()
         opened[word], back[word] = False, True
         return Restoring(state.start, back, opened, rest), replace(state, opened=opened)
-
-    def empty(self, states: Sequence[State]) -> Bools:
-        """The attacked text itself is always in it."""
-        return np.zeros(len(states), dtype=bool)
 
     def least(self, rows: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""

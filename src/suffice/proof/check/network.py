@@ -170,10 +170,10 @@ class Net:
         return lower, upper
 
     def holds(self, inputs: InputSet, sign: float, leaves: Sequence[Leaf]) -> Bools:
-        """Which leaves hold: their branch is empty, their splits contradict bounds, or sign·margin is above zero."""
+        """Which leaves hold: their splits contradict the bounds, or sign·margin is above zero."""
         states = [leaf.state for leaf in leaves]
         signs, alpha, push = (np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("signs", "alpha", "push"))
-        holds, around = inputs.empty(states), Lines.blank(len(leaves), self.units)
+        holds, around = np.zeros(len(leaves), dtype=bool), Lines.blank(len(leaves), self.units)
         for k, part in enumerate(self.parts):
             lower, upper = self._step_bounds(k, inputs, states, around)
             lower = np.where(signs[:, part] > 0, np.maximum(lower, 0.0), lower)

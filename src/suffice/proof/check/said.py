@@ -119,6 +119,8 @@ def _becomes(header: Header, sets: Sets) -> str:
             return "any vector of the box that the certificate lists for it"
         case "deletion":
             return "padding (that is, be removed)"
+        case "mask":
+            return "the unknown word" if data["token"] is None else f"the mask {data['token']!r}"
         case "removal-or-swap":
             return f"padding (that is, be removed) or one of its substitutes ({_substitutes(header)})"
         case _:

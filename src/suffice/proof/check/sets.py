@@ -16,7 +16,7 @@ from suffice.proof.check.header import Header
 from suffice.proof.check.reading import WHOLE, Limit, fields, need, table, whole
 
 MAX_POINTS = 2 * 10**7  # numbers in the points of all sets together
-CHOICES = ("word-swap", "deletion", "removal-or-swap")  # sets of real words, each choice a point
+CHOICES = ("word-swap", "deletion", "mask", "removal-or-swap")  # sets of real words, each choice a point
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def read_sets(header: Header, classifier: Classifier, limit: Limit) -> Sets:
     center, kind, radius, norm, points = classifier.table[own], data.get("kind"), 0.0, np.inf, None
     if kind == "epsilon-ball":
         _, eps, p = fields(data, "kind eps p", "a ball")
-        need(type(p) in (int, str) and p in (1, 2, "inf"), "p must be 1, 2 or inf")
+        need(type(p) in (int, float, str) and p in (1, 2, "inf"), "p must be 1, 2 or inf")
         radius, norm = float(table([[eps]], (1, 1), "eps", 0.0)[0, 0]), float(p)
         # a sum is off by half a step at most, so that the next double is outside
         low, high = np.nextafter(center - radius, -np.inf), np.nextafter(center + radius, np.inf)
@@ -88,16 +88,27 @@ def _rows(
         near = {place: _nearest(classifier, place, k, limit) for place in sorted(set(own))}
         return [[i, *near[i]] if feature else [i] for i, feature in zip(own, header.features, strict=True)]
     need(kind in CHOICES, "the format knows no such perturbation set")
-    removal = [classifier.pad] if kind in ("deletion", "removal-or-swap") else []
-    swaps = _swaps(fields(data, "kind swaps", "the set")[1]) if kind != "deletion" else {}
-    need(kind != "deletion" or data.keys() == {"kind"}, "deletion has no more keys")
+    anywhere, swaps = _options(kind, data, classifier)
     rows = []
     for token, place in zip(header.tokens, own, strict=True):
-        listed = dict.fromkeys([*removal, *swaps.get(token, swaps.get(token.lower(), []))])
+        listed = dict.fromkeys([*anywhere, *swaps.get(token, swaps.get(token.lower(), []))])
         rows.append([place, *(_place(classifier, word) for word in listed if word != token)])
     if classifier.reader.once:
         _each_once(rows, {classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]})
     return rows
+
+
+def _options(kind: str, data: Any, classifier: Classifier) -> tuple[list[str], dict[str, list[str]]]:
+    """What any word may become, and what only some may, by word."""
+    if kind == "deletion":
+        fields(data, "kind", "deletion")
+        return [classifier.pad], {}
+    if kind == "mask":
+        token = fields(data, "kind token", "a mask")[1]
+        need(token is None or type(token) is str, "the mask must be a word or null")
+        return [token or classifier.unknown], {}
+    swaps = _swaps(fields(data, "kind swaps", "the set")[1])
+    return [classifier.pad] if kind == "removal-or-swap" else [], swaps
 
 
 def _swaps(data: Any) -> dict[str, list[str]]:

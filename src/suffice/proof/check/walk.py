@@ -22,7 +22,7 @@ import numpy as np
 
 from suffice.errors import Rejected
 from suffice.model.classifier import Classifier
-from suffice.model.network import Bools, Ints
+from suffice.model.network import Bools
 from suffice.proof.certificate import numbers
 from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
 from suffice.proof.check.inputs import InputSet, Restored, State, Varied
@@ -154,20 +154,12 @@ class Walk:
             need((point.changed == claim.positions).all(), "the flip must change just the positions of the claim")
             need(data["rival"] in aims, "the flip is towards another label")
         if claim.lower:
-            costs, budget = self.affordable(claim.costs, claim.lower - 1)
-            inputs = Varied(self.sets, costs)
-            state = inputs.begin(self.header.features, budget)
+            unit = int(np.gcd.reduce(claim.costs.units))  # what is left over of a budget buys nothing
+            inputs = Varied(self.sets, claim.costs.units // unit)
+            state = inputs.begin(self.header.features, (claim.lower - 1) // unit, self.sets.at_most)
             for name in aims:
                 self.evidence.expect({"prove": "flip", "rival": name}, f"a proof against {name!r}")
                 self.tree(self.rivals[name], inputs, 1.0, state)
-
-    def affordable(self, costs: Costs, budget: int) -> tuple[Ints, int]:
-        """Costs and budget by their common divisor; with equal costs, `at_most` is a budget too."""
-        unit = int(np.gcd.reduce(costs.units))
-        counts, budget = costs.units // unit, budget // unit
-        if self.sets.at_most is not None and (counts == 1).all():
-            budget = min(budget, self.sets.at_most)
-        return counts, budget
 
     def tree(self, rival: int, inputs: InputSet, sign: float, state: State) -> None:
         """Read a proof tree that sign·margin is above zero over an input set; its leaves wait for each other."""
