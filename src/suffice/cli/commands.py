@@ -27,6 +27,7 @@ from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
 from suffice.verbs.explain import explained
 from suffice.verbs.explain_all import all_explained
+from suffice.verbs.neighbours import every_set
 from suffice.verbs.repair import repaired
 
 Command = Callable[[argparse.Namespace], int]
@@ -223,6 +224,15 @@ def check(args: argparse.Namespace) -> int:
     except NotACertificate as error:
         raise InputError(f"{args.certificate} is not a certificate: {error}") from error
     print(checked.sentence)
+    return PROVED
+
+
+def words(args: argparse.Namespace) -> int:
+    found = every_set(load(args.model), args.word)
+    if args.json:
+        print(json.dumps({name: list(others) for name, others in found.items()}, indent=2, ensure_ascii=False))
+    else:
+        terminal.show_words(Console(), args.word, found)
     return PROVED
 
 
