@@ -38,7 +38,7 @@ def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
     if asked.text is not None:
         _text(header, text)
     if asked.perturbation is not None:
-        _perturbation(header, asked.perturbation, text)
+        _perturbation(header, asked.perturbation, text, classifier)
     costs = getattr(header.claim, "costs", None)
     if asked.cost is not None and costs is not None:
         _cost(header, asked.cost, costs)
@@ -54,10 +54,10 @@ def _text(header: Header, text: Text) -> None:
     need(usual, "only some of the text's words may change in it")
 
 
-def _perturbation(header: Header, given: Any, text: Text) -> None:
+def _perturbation(header: Header, given: Any, text: Text, classifier: Classifier) -> None:
     """A set as data, or an object that gives it; an object that can knows best what it lists for the text's words."""
     if hasattr(given, "narrowed"):
-        given = given.narrowed(text)
+        given = given.narrowed(classifier, text)
     data = given if isinstance(given, Mapping) else given.to_dict()
     mine, yours = (_plain(one, header.tokens) for one in (header.perturbation, data))
     differs = sorted(key for key in {*mine, *yours} if mine.get(key) != yours.get(key))
