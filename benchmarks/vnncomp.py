@@ -2,8 +2,8 @@
 
     python benchmarks/vnncomp.py /path/to/safenlp.npz [--seconds 20] [--limit N] [--every K]
 
-Each instance asks whether some point of a box lets class 1 reach class 0. Prints how many were decided, how many of these
-disagree with the published answers (alpha-beta-CROWN's), and the times; then a line per undecided instance.
+Each instance asks whether some point of a box lets class 1 reach class 0. Prints how many were decided, how many of
+these disagree with the published answers (alpha-beta-CROWN's), and the times; then a line per undecided instance.
 """
 
 from __future__ import annotations
@@ -58,8 +58,11 @@ def main() -> None:
             undecided.append((index, times[-1]))
         elif verdict != str(data["published"][index]):
             wrong.append(index)
-    print(f"{len(times)} instances, {args.seconds:g} s each: {dict(said)}, {len(wrong)} against the published answers {wrong}")
-    print(f"CPU seconds: median {statistics.median(times):.4f}, mean {statistics.mean(times):.3f}, most {max(times):.1f}")
+    print(f"{len(times)} instances, {args.seconds:g} s each: {dict(said)}, {len(wrong)} against the published answers")
+    print(
+        f"CPU seconds: median {statistics.median(times):.4f}, mean {statistics.mean(times):.3f}, most {max(times):.1f}"
+    )
+    print(*(f"against the published answer: {index}" for index in wrong), sep="\n", end="\n" if wrong else "")
     for index, seconds in undecided:
         print(f"undecided: {index} after {seconds:.1f} s (published: {data['published'][index]})")
 
