@@ -19,6 +19,7 @@ Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else 
 Values: TypeAlias = Mapping[str, Value]
 GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.linspace(7, 100, 32)])
 SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
+MOST_VALUES = 2**26  # numbers of one value of the network: twenty times what the largest text network needs
 LONGEST = 24  # operators that a curve may be made of
 
 
