@@ -457,7 +457,8 @@ def networks():
 def test_files_of_torch_give_the_scores_of_the_module(name, dynamo, tmp_path):
     torch, modules = networks()
     words = torch.zeros(1, LENGTH, dtype=torch.long)
-    exported(modules[name], tmp_path / "model.onnx", words, dynamo=dynamo, **({} if dynamo else {"opset_version": 17}))
+    more = {"external_data": False} if dynamo else {"opset_version": 17}
+    exported(modules[name], tmp_path / "model.onnx", words, dynamo=dynamo, **more)
     classifier = imported(tmp_path / "model.onnx", length=None)
     again = sf.from_torch(modules[name], vocabulary=WORDS, labels=LABELS, length=LENGTH)
     rows = random_rows(classifier, 50, seed=9)

@@ -19,6 +19,9 @@ from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints, Network
 
 
+MOST_WORDS = 2**20  # of a text
+
+
 @dataclass(frozen=True, eq=False)
 class Given:
     """What a file does not say: the words, the labels, how long texts are, and how they are read."""
@@ -44,6 +47,8 @@ def given(
     """The same, once it is known to be usable: a mapping of words to their numbers becomes a list."""
     if isinstance(length, bool) or not isinstance(length, int) or length < 1:
         raise ModelError(f"The length must be a positive whole number, not {length!r}: say how many words a text has.")
+    if length > MOST_WORDS:
+        raise ModelError(f"A text of {length} words is too long: at most {MOST_WORDS} are supported.")
     if isinstance(vocabulary, str) or isinstance(labels, str):
         raise ModelError("The vocabulary and the labels must be lists of strings, not one string.")
     table = None if embedding is None else np.asarray(embedding, dtype=np.float64)

@@ -23,8 +23,9 @@ from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.torch_file import Loaded, only_weights, read_file
-from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Walked, is_constant, walk
+from suffice.importers.walk import Node, Program, Value, Values, Walked, is_constant, walk
 from suffice.model.classifier import Classifier
+from suffice.model.graph import MOST_VALUES
 from suffice.model.network import Floats, Ints
 
 Module: TypeAlias = Any
@@ -507,7 +508,7 @@ def _pad(a: Arguments) -> Value:
 
 
 def _repeat(a: Arguments) -> Value:
-    return rules.arrange(a.self, lambda places: np.tile(places, a.repeats))
+    return rules.repeat(a.self, a.repeats)
 
 
 def _flip(a: Arguments) -> Value:
