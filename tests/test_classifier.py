@@ -373,7 +373,13 @@ def test_bytes_that_move_from_one_part_to_the_next_change_the_digest():
 
 
 def test_the_content_of_a_tokenizer_is_part_of_the_digest(tiny):
-    patterns = [Pattern(), Pattern(lowercase=False), Pattern(skip=("a", "b")), Pattern(skip=("ab",)), Pattern(once=True)]
+    patterns = [
+        Pattern(),
+        Pattern(lowercase=False),
+        Pattern(skip=("a", "b")),
+        Pattern(skip=("ab",)),
+        Pattern(once=True),
+    ]
     huggers = [HuggingFace('{"a": 1}'), HuggingFace('{"a": 2}')]
     made = [replaced(tiny, tokenizer=how).digest for how in (*patterns, *huggers, str.split, str.splitlines)]
     assert len({*made, tiny.digest}) == len(made) + 1
@@ -448,7 +454,7 @@ def test_a_sparse_weight_is_not_made_larger_than_what_is_there(tmp_path):
         "step0.weight.indices": np.zeros(0, dtype=np.int32),
     }
     save_file(tensors, tmp_path / "weights.safetensors")
-    with pytest.raises(ModelError, match="step0.weight declares a shape of"):
+    with pytest.raises(ModelError, match=r"step0.weight declares a shape of"):
         load(tmp_path)
 
 
@@ -485,9 +491,9 @@ def test_a_text_that_would_take_all_memory_is_refused(length, tmp_path):
     }
     save_file(tensors, tmp_path / "weights.safetensors")
     header(length=length)(tmp_path)
-    with pytest.raises(ModelError, match="declares a shape of|is too large"):
+    with pytest.raises(ModelError, match=r"declares a shape of|is too large"):
         load(tmp_path)
-    with pytest.raises(ModelError, match="is too large|but the vocabulary|The network takes"):
+    with pytest.raises(ModelError, match=r"is too large|but the vocabulary|The network takes"):
         replaced(made, length=length)
 
 
@@ -514,7 +520,7 @@ def test_json_that_is_nested_without_end_is_refused(tmp_path):
 def test_a_text_read_by_another_classifier_is_refused(tiny, other):
     text = tiny.read("Word1 word2 a")
     for use in (replaced(tiny, **other).predict, replaced(tiny, **other).read):
-        with pytest.raises(InputError, match="was read by another classifier.*give the string itself"):
+        with pytest.raises(InputError, match=r"was read by another classifier.*give the string itself"):
             use(text)
 
 

@@ -804,17 +804,21 @@ LARGE = {
     "no plain tensor": (first_weight(layout=1), "no plain tensor"),
     "a constant of a terabyte": (
         program(
-            lambda graph, _: graph["nodes"].append(
-                {
-                    "target": "torch.ops.aten.expand.default",
-                    "inputs": [
-                        {"name": "self", "kind": 1, "arg": graph["outputs"][0]},
-                        {"name": "size", "kind": 1, "arg": {"as_ints": [10**11, 2]}},
-                    ],
-                    "outputs": [{"as_tensor": {"name": "large"}}],
-                }
+            lambda graph, _: (
+                graph["nodes"].append(
+                    {
+                        "target": "torch.ops.aten.expand.default",
+                        "inputs": [
+                            {"name": "self", "kind": 1, "arg": graph["outputs"][0]},
+                            {"name": "size", "kind": 1, "arg": {"as_ints": [10**11, 2]}},
+                        ],
+                        "outputs": [{"as_tensor": {"name": "large"}}],
+                    }
+                )
+                or _["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"].update(
+                    name="large"
+                )
             )
-            or _["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"].update(name="large")
         ),
         "gives 200000000000 numbers",
     ),

@@ -162,7 +162,7 @@ def test_a_file_that_is_not_there_is_named():
 @pytest.mark.parametrize("header", [b"3 1000000000000\n", b"1000000000 10000\n", b"3 999999999999999999\n"])
 def test_counts_that_a_binary_file_declares_are_compared_with_a_limit(header, tmp_path):
     (tmp_path / "x.bin").write_bytes(header + b"the " + bytes(16))
-    with pytest.raises(InputError, match="declares .* vectors of .* numbers: at most"):
+    with pytest.raises(InputError, match=r"declares .* vectors of .* numbers: at most"):
         sf.read_vectors(tmp_path / "x.bin")
 
 

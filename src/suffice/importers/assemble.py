@@ -18,7 +18,6 @@ from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints, Network
 
-
 MOST_WORDS = 2**20  # of a text
 
 

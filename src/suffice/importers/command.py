@@ -23,8 +23,8 @@ PIPELINE = (
     "pipeline to sf.from_sklearn in Python"
 )
 FASTTEXT = (
-    "is a model of fastText, which makes vectors of parts of words and cannot be imported: ask it as it is, in a function "
-    "from a list of texts to probabilities, with sf.from_function"
+    "is a model of fastText, which makes vectors of parts of words and cannot be imported: ask it as it is, in a "
+    "function from a list of texts to probabilities, with sf.from_function"
 )
 REFUSED = {
     ".bin": FASTTEXT,

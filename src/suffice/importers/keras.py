@@ -31,8 +31,8 @@ from suffice.model.network import Floats, Ints
 
 Rule: TypeAlias = Callable[[Layer, Sequence[Any]], Any]
 NOTE = (
-    "a file is not opened by Keras, which would build whatever it declares (to compare with Keras itself, load the file "
-    "there and give the model to sf.from_keras)"
+    "a file is not opened by Keras, which would build whatever it declares (to compare with Keras itself, load the "
+    "file there and give the model to sf.from_keras)"
 )
 MASKED = ("GlobalAveragePooling1D", "Softmax")  # these work otherwise where a mask reaches them
 

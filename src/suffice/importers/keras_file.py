@@ -132,7 +132,9 @@ def _refuse_unplain(h5py: Any, file: Any, size: int) -> None:
             where = f"{group.name.rstrip('/')}/{name}"
             link = group.get(name, getlink=True)
             if not isinstance(link, h5py.HardLink):
-                raise ModelError(f"{where} is a link to another place or file ({type(link).__name__}), which is refused.")
+                raise ModelError(
+                    f"{where} is a link to another place or file ({type(link).__name__}), which is refused."
+                )
             found = group[name]
             address = h5py.h5o.get_info(found.id).addr
             if isinstance(found, h5py.Group) and address not in seen:

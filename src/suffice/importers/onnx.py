@@ -15,7 +15,7 @@ from suffice.errors import MissingExtra, ModelError
 from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
-from suffice.importers.walk import Node, Program, Value, Values, Words, is_constant, walk
+from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Words, is_constant, walk
 from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor, affordable
 from suffice.model.network import Floats, Ints
@@ -87,7 +87,7 @@ def _plain(onnx: Any, model: Model) -> Model:
         if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
             raise ModelError(
                 f"The numbers of {tensor.name or 'a constant'} lie in another file, and no other file is read: write "
-                "the model into one, with torch.onnx.export(..., external_data=False) or onnx.save(onnx.load(old), new)."
+                "the model into one with torch.onnx.export(..., external_data=False) or onnx.save(onnx.load(old), new)."
             )
     if model.graph.sparse_initializer or any(item.HasField("sparse_tensor") for item in _attributes(model)):
         raise ModelError("The model holds sparse tensors, which are not supported: save them as ordinary ones.")
@@ -180,9 +180,7 @@ def _length(entry: Any, given: int | None, embedding: ArrayLike | None) -> int:
     return given if given is not None else int(sizes[1] or 0)
 
 
-def _original(
-    onnx: Any, model: Model, entry: Any, given: Given
-) -> tuple[list[str], Callable[[Ints], Floats]]:
+def _original(onnx: Any, model: Model, entry: Any, given: Given) -> tuple[list[str], Callable[[Ints], Floats]]:
     """Who runs the file itself: onnxruntime where it is installed and can, else onnx's evaluator."""
     kind = onnx.helper.tensor_dtype_to_np_dtype(entry.type.tensor_type.elem_type)
     packages, run = _runner(onnx, model)
@@ -294,7 +292,7 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
             raise ValueError("it is random, so that the same text may get another label")
         if operator not in COMPUTED:
             raise ValueError(rules.unknown(operator))
-        affordable(_size(operator, [np.asarray(values[use]) for use in proto.input if use], attributes))
+        affordable(_size(operator, [np.asarray(values[use]) for use in proto.input if use], attributes), MOST_VALUES)
         feeds = _alike({use: np.asarray(values[use]) for use in proto.input if use})
         found = onnx.reference.ReferenceEvaluator(_alone(onnx, proto, opset)).run(None, feeds)
         return np.asarray(found[0]) if len(proto.output) == 1 else tuple(found)
@@ -339,9 +337,9 @@ def _size(operator: str, given: Sequence[NDArray[Any]], attributes: Mapping[str,
             return index.size * array.size // max(1, math.prod(array.shape[: index.shape[-1]]))
         case "MatMul", [left, right]:
             lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-            return math.prod(lead) * math.prod(left.shape[-2:-1]) * math.prod(right.shape[-1:])
+            return int(math.prod(lead) * math.prod(left.shape[-2:-1]) * math.prod(right.shape[-1:]))
         case "Gemm", [left, right, *_]:
-            return max(left.shape) * max(right.shape)
+            return int(max(left.shape) * max(right.shape))
         case "Concat", _:
             return sum(array.size for array in given)
         case _ if operator in BROADCAST:

@@ -23,9 +23,8 @@ from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.torch_file import Loaded, only_weights, read_file
-from suffice.importers.walk import Node, Program, Value, Values, Walked, is_constant, walk
+from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Walked, is_constant, walk
 from suffice.model.classifier import Classifier
-from suffice.model.graph import MOST_VALUES
 from suffice.model.network import Floats, Ints
 
 Module: TypeAlias = Any
@@ -213,7 +212,7 @@ def _walked(torch: Any, exported: Any, given: Given) -> Walked:
 def _refuse_large(exported: Any) -> None:
     """What is larger than any network here would only be computed to run out of memory."""
     for node in exported.graph.nodes:
-        values = node.meta.get("val")
+        values = node.meta.get("val") if node.op == "call_function" else None
         for value in values if isinstance(values, tuple | list) else (values,):
             size = int(value.numel()) if hasattr(value, "numel") else 0
             if size > MOST_VALUES:

@@ -31,9 +31,7 @@ TABLES = {
 }
 # What an archive may hold beside these: none of it is read, but for the order of bytes.
 UNREAD = "data/sample_inputs/model.pt|archive_format|archive_version|byteorder|.data/version|.data/serialization_id"
-ENTRIES = re.compile(
-    "|".join([re.escape(MODEL), *(f"{re.escape(c)}|{f}{n}" for f, (c, n) in TABLES.items()), UNREAD])
-)
+ENTRIES = re.compile("|".join([re.escape(MODEL), *(f"{re.escape(c)}|{f}{n}" for f, (c, n) in TABLES.items()), UNREAD]))
 KINDS = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 7: "<f4", 8: "<f8", 12: "?"}  # PyTorch's numbers of types
 HALF = (6, 13)
 STRIDED = 7
@@ -114,8 +112,8 @@ def _entries(archive: zipfile.ZipFile, path: Path) -> Callable[[str], bytes]:
     for name, info in found.items():
         if not ENTRIES.fullmatch(name):
             raise ModelError(
-                f"it holds {name!r}. Only plain tensors and a list of operators are read: no pickled objects, which may "
-                "run code, and no objects of other kinds."
+                f"it holds {name!r}. Only plain tensors and a list of operators are read: no pickled objects, which "
+                "may run code, and no objects of other kinds."
             )
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
             raise ModelError(f"its entry {name!r} is compressed, which torch.export.save does not do.")
@@ -293,7 +291,7 @@ def _value(torch: Any, argument: Json, target: str) -> Json:
 def _replayed(torch: Any, steps: Sequence[Step], held: Mapping[str, Array], given: str, answer: str) -> Any:
     """A module that applies the steps in order."""
 
-    class Replayed(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Replayed(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.places = {}

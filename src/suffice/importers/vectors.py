@@ -157,7 +157,11 @@ def _line(file: BinaryIO, where: str) -> bytes:
 def _header(line: bytes) -> tuple[int, int] | None:
     """How many words of which dimension, where the line is word2vec's first line."""
     parts = line.split()
-    return (int(parts[0]), int(parts[1])) if len(parts) == 2 and all(re.fullmatch(rb"\d{1,18}", p) for p in parts) else None
+    return (
+        (int(parts[0]), int(parts[1]))
+        if len(parts) == 2 and all(re.fullmatch(rb"\d{1,18}", p) for p in parts)
+        else None
+    )
 
 
 def _entry(line: bytes, width: int, where: str) -> tuple[str, Floats]:

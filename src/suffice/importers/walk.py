@@ -20,6 +20,7 @@ Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else 
 Values: TypeAlias = Mapping[str, Value]
 GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.linspace(7, 100, 32)])
 SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
+MOST_VALUES = 2**26  # numbers of one value that an operator gives
 MOST_KEPT = 2**28  # numbers of all values of a network together
 LONGEST = 24  # operators that a curve may be made of
 
@@ -152,7 +153,10 @@ def _size(value: Value) -> int:
     """Numbers that are kept for a value: of a tensor, those that say what it takes from its units."""
     if isinstance(value, Tensor):
         return value.size + sum(nonzero(matrix) for _, matrix in value.parts)
-    return sum(map(_size, value)) if isinstance(value, tuple | list) else int(np.size(getattr(value, "table", value)))
+    if isinstance(value, tuple | list):
+        return sum(map(_size, value))
+    held: Any = value.table if isinstance(value, Lookup) else value
+    return int(np.size(held))
 
 
 def _needed(program: Program) -> list[Node]:

@@ -23,7 +23,7 @@ Axes: TypeAlias = int | tuple[int, ...] | None
 PerAxis: TypeAlias = int | Sequence[int]
 Padding: TypeAlias = int | Sequence[int] | Sequence[tuple[int, int]]
 
-MOST_VALUES = 2**26  # entries of one tensor
+MOST_UNITS = 2**22  # entries of one tensor
 MOST_ENTRIES = 2**27  # that are not zero in the matrix of one
 MOST_SHARES = 64  # of one softmax: it takes the square of that many units
 
@@ -522,7 +522,7 @@ def _by_name(curves: Sequence[tuple[str, Ints]]) -> Iterable[tuple[str, Ints]]:
 # --- small things ---
 
 
-def affordable(size: int, most: int = MOST_VALUES) -> None:
+def affordable(size: int, most: int = MOST_UNITS) -> None:
     """A ValueError instead of an array that no network here needs."""
     if size > most:
         raise ValueError(f"it would take {size} numbers at once, and at most {most} are supported")

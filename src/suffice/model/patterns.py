@@ -134,8 +134,7 @@ def _part(item: Any, places: Places) -> Part:
             return _repeat(int(least), int(most), inner, places)
         case (kinds.LITERAL | kinds.NOT_LITERAL | kinds.ANY | kinds.IN, _):
             return _place(item, places)
-        case (kind, _):
-            raise Refused(f"it holds a {str(kind).lower().replace('_', ' ')}, which is not known here")
+    raise Refused(f"it holds a {str(item[0]).lower().replace('_', ' ')}, which is not known here")
 
 
 def _repeat(least: int, most: int, inner: Any, places: Places) -> Part:
@@ -193,8 +192,7 @@ def _takes(item: Any, char: Char, places: Places) -> bool:
             return not any(_takes(one, char, places) for one in listed)
         case (kinds.IN, listed):
             return any(_takes(one, char, places) for one in listed)
-        case (kind, _):
-            raise Refused(f"it holds a {str(kind).lower()}, which is not known here")
+    raise Refused(f"it holds a {str(item[0]).lower()}, which is not known here")
 
 
 def _is_of(name: str, char: Char, ascii_only: bool) -> bool:

@@ -115,7 +115,7 @@ def fixed(array: Array) -> Array:
         return array
     copied = np.array(array, order="C")
     copied.setflags(write=False)
-    return copied  # type: ignore[return-value]
+    return copied
 
 
 def _fixed_rows(matrix: Floats) -> Floats:

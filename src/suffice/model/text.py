@@ -56,7 +56,7 @@ class Text:
         """
         limit = len(self.words) if known is None else known
         if isinstance(given, str | Integral):  # one word, not its letters; one position
-            given = (given,)  # type: ignore[assignment]
+            given = (given,)
         if not hasattr(given, "__iter__") or isinstance(given, bytes | type):
             raise InputError(f"{_brief(given)} is no list of words or positions.")
         found: set[int] = set()
