@@ -1,27 +1,47 @@
-"""suffice: which words of a text are enough to decide a neural text classifier's answer, with proof."""
+"""suffice: which words of a text are enough to decide a text classifier's answer, with proof."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
-from suffice.importers.keras import from_keras
-from suffice.importers.onnx import from_onnx
-from suffice.importers.sklearn import from_sklearn
-from suffice.importers.torch import from_torch
-from suffice.importers.vectors import read_vectors
 from suffice.model.classifier import Classifier, Prediction, load
 from suffice.model.network import Network
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import check
 from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
-from suffice.search.flip import Contrast
-from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
-from suffice.verbs.answers import Attribution, Bias, Profile, Repair
-from suffice.verbs.attribute import attribute
-from suffice.verbs.auditing import bias, repair
+from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
+from suffice.verbs.attribute import Attribution, attribute
+from suffice.verbs.bias import Bias, bias
+from suffice.verbs.contrast import Contrast, contrast
+from suffice.verbs.explain import explain
+from suffice.verbs.explain_all import explain_all
 from suffice.verbs.explanation import Explanation
+from suffice.verbs.is_robust import is_robust
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.profile import profile
-from suffice.verbs.verbs import contrast, explain, explain_all, is_robust
+from suffice.verbs.neighbours import neighbours
+from suffice.verbs.profile import Profile, profile
+from suffice.verbs.question import Question
+from suffice.verbs.repair import Repair, repair
 from suffice.version import __version__
+
+if TYPE_CHECKING:
+    from suffice.importers.keras import from_keras
+    from suffice.importers.onnx import from_onnx
+    from suffice.importers.sklearn import from_sklearn
+    from suffice.importers.torch import from_torch
+    from suffice.importers.vectors import read_vectors
+
+# Loaded when first used: most programs bring in no model.
+LATER = {
+    "from_keras": "suffice.importers.keras",
+    "from_onnx": "suffice.importers.onnx",
+    "from_sklearn": "suffice.importers.sklearn",
+    "from_torch": "suffice.importers.torch",
+    "read_vectors": "suffice.importers.vectors",
+}
 
 __all__ = [
     "Attribution",
@@ -36,6 +56,7 @@ __all__ = [
     "InputError",
     "KNNBox",
     "KNNHull",
+    "Mask",
     "MissingExtra",
     "Mistake",
     "ModelError",
@@ -44,8 +65,10 @@ __all__ = [
     "Prediction",
     "Profile",
     "Proved",
+    "Question",
     "Refuted",
     "Rejected",
+    "RemoveOrSwap",
     "Repair",
     "SufficeError",
     "Text",
@@ -66,7 +89,18 @@ __all__ = [
     "from_torch",
     "is_robust",
     "load",
+    "neighbours",
     "profile",
     "read_vectors",
     "repair",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module 'suffice' has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)

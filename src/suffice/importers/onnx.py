@@ -332,7 +332,7 @@ def _size(operator: str, given: Sequence[NDArray[Any]], attributes: Mapping[str,
             spare = sum(max(0, pad) for pad in rules.numbers(attributes.get("pads", more[0] if more else ())))
             return math.prod(size + spare for size in array.shape)
         case "Gather", [array, index]:
-            return index.size * array.size // max(1, array.shape[int(attributes.get("axis", 0))])
+            return int(index.size * array.size // max(1, array.shape[int(attributes.get("axis", 0))]))
         case "GatherND", [array, index]:
             return index.size * array.size // max(1, math.prod(array.shape[: index.shape[-1]]))
         case "MatMul", [left, right]:

@@ -29,6 +29,7 @@ FORMAT = 2
 MOST_INPUTS = 2**24  # numbers that a text may be for the network: its words times their dimensions
 MOST_UNITS = 2**24  # of one step of the network
 READING = ("format", "length", "pad", "unknown", "tokenizer")  # of the header: what decides how a text is read
+DEFAULT = "sst-fc25"  # the bundled model that is meant where none is named
 BUNDLED = Path(__file__).parents[1] / "models"
 
 
@@ -158,6 +159,10 @@ class Classifier:
         margin = scores[best] - np.delete(scores, best).max()
         shares = odds / odds.sum()
         return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
+
+    def knows(self, word: str) -> bool:
+        """Whether a word in a text would be read as itself."""
+        return self.index_of(word) != self.lookup[self.unknown]
 
     def index_of(self, word: str) -> int:
         """The row of a word that a substitute names, as the classifier would read it in a text."""

@@ -24,12 +24,14 @@ class Problem:
 
     `features` marks the positions that may be perturbed and explained; the others never move. The property is
     one number per rival class: margin = score of `label` minus score of the rival, and must stay above zero.
+    `at_most` limits how many of the free words change at once; None: any number of them.
     """
 
     network: Network
     region: Region
     label: int
     features: Bools
+    at_most: int | None = None
 
     @property
     def center(self) -> Floats:
