@@ -319,6 +319,18 @@ def test_another_length_or_vocabulary_than_the_models_is_refused():
         sf.from_keras(row(), WORDS[:-1], ["a", "b", "c"])
 
 
+def test_the_vocabulary_of_a_text_vectorization_layer_can_be_given_as_it_is(tmp_path):
+    """It begins with '' for padding and [UNK]; row 0 and row 1 stay what they are."""
+    model = row()
+    words = ["", "[UNK]", *WORDS[2:]]
+    classifier = sf.from_keras(model, words, ["label0", "label1", "label2"])
+    assert (classifier.pad, classifier.unknown) == ("<PAD>", "[UNK]")
+    assert classifier.read("word3 nowhere").indices == (5, 1, 0, 0, 0, 0)
+    assert classifier.predict("word3 nowhere").scores == imported(model).predict("word3 nowhere").scores
+    classifier.save(tmp_path)
+    assert sf.load(tmp_path).digest == classifier.digest
+
+
 def test_an_operation_is_refused_unless_it_is_a_sum():
     words = L.Input((LENGTH,))
     flat = L.Flatten()(L.Embedding(len(WORDS), 2)(words))

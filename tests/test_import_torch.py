@@ -353,9 +353,18 @@ def test_bags_of_words(mode):
     assert_same(seeded(lambda: Bag(mode)))
 
 
-def test_a_bag_that_leaves_padding_out_is_refused():
+@pytest.mark.parametrize("left_out", [0, 3, MANY - 1])
+def test_a_sum_that_leaves_padding_out_is_a_sum_with_zeros(left_out):
+    module = seeded(lambda: Bag("sum", padding_idx=left_out))
+    with torch.no_grad():
+        module.bag.weight[left_out] = 5.0  # which PyTorch never adds, whatever stands there
+    assert_same(module)
+
+
+@pytest.mark.parametrize("mode", ["mean", "max"])
+def test_a_mean_or_maximum_that_leaves_padding_out_is_refused(mode):
     with pytest.raises(ModelError, match=r"embedding_bag\S* at bag \(EmbeddingBag.*padding_idx leaves words out"):
-        imported(Bag("mean", padding_idx=0))
+        imported(Bag(mode, padding_idx=0))
 
 
 def test_a_module_of_vectors_takes_an_embedding():

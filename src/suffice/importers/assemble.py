@@ -19,6 +19,7 @@ from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints, Network
 
 MOST_WORDS = 2**20  # of a text
+KERAS_UNKNOWN = "[UNK]"  # what TextVectorization calls unknown words
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,12 @@ def given(
     table = None if embedding is None else np.asarray(embedding, dtype=np.float64)
     if table is not None and table.ndim != 2:
         raise ModelError(f"The embedding must have a row for every word; its shape is {table.shape}.")
-    return Given(in_order(vocabulary), list(labels), length, pad, unknown, tokenizer, table)
+    words = in_order(vocabulary)
+    if "" in words and pad not in words:  # as TextVectorization of Keras writes padding: no word of a text is empty
+        words[words.index("")] = pad
+    if unknown not in words and KERAS_UNKNOWN in words:
+        unknown = KERAS_UNKNOWN
+    return Given(words, list(labels), length, pad, unknown, tokenizer, table)
 
 
 def in_order(vocabulary: Sequence[str] | Mapping[str, int]) -> list[str]:

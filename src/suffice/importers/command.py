@@ -23,8 +23,8 @@ PIPELINE = (
     "pipeline to sf.from_sklearn in Python"
 )
 FASTTEXT = (
-    "is a model of fastText, which makes vectors of parts of words and cannot be imported: ask it as it is, in a "
-    "function from a list of texts to probabilities, with sf.from_function"
+    "cannot be imported: a model of fastText makes vectors of parts of words, and can be asked as it is, in a function "
+    "from a list of texts to probabilities, with sf.from_function; a pytorch_model.bin holds weights without the network"
 )
 REFUSED = {
     ".bin": FASTTEXT,

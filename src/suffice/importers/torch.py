@@ -356,7 +356,12 @@ def _embedding(a: Arguments) -> Value:
 
 def _bag_rows(a: Arguments) -> Value:
     """The rows that an EmbeddingBag looks up, before it puts them into bags."""
-    if getattr(a, "padding_idx", None) not in (None, -1):
+    left_out = getattr(a, "padding_idx", None)
+    if left_out not in (None, -1) and ("sum", "mean", "max")[a.mode] == "sum":
+        table = rules.floats(a.weight).copy()
+        table[left_out] = 0.0  # what is left out of a sum adds nothing
+        return rules.look_up(table, a.indices)
+    if left_out not in (None, -1):
         raise ValueError(
             "its padding_idx leaves words out of the bag, so that the divisor depends on the text: train with "
             "padding_idx=None, or with mode='sum' and a row of zeros for the padding"
