@@ -24,7 +24,7 @@ PIPELINE = (
 )
 FASTTEXT = (
     "cannot be imported: a model of fastText makes vectors of parts of words, and can be asked as it is, in a function "
-    "from a list of texts to probabilities, with sf.from_function; a pytorch_model.bin holds weights without the network"
+    "from a list of texts to probabilities, with sf.from_function; a pytorch_model.bin holds weights and no network"
 )
 REFUSED = {
     ".bin": FASTTEXT,
