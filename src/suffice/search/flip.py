@@ -141,16 +141,19 @@ class _Hunt:
 
     def run(self, seed: int) -> Flip:
         self._first(seed)
-        while not self.budget.spent:
+        while self.upper > 0 and not self.budget.spent:
             answer = self._ask(self.upper - 1)
             match answer:
                 case Refuted(witness=witness):
-                    self._improve(witness)
+                    if not self._improve(witness):
+                        break
                 case Proved():
                     self.lower = self.upper
                     return self.flip("optimal" if self.best else "none")
                 case Unknown():
                     break
+        if self.upper == 0:
+            return self.flip("optimal")  # the text itself is tied: nothing has to change
         return self.flip("found" if self.best else "unknown")
 
     def _first(self, seed: int) -> None:
@@ -168,13 +171,16 @@ class _Hunt:
         left = Budget(self.budget.left, self.budget.subproblems)
         return decide_flips(self.oracle.form, self.problem.features, self.costs.units, limit, self.aims, left)
 
-    def _improve(self, witness: Witness) -> None:
-        self.best = witness
+    def _improve(self, witness: Witness) -> bool:
+        """Keep a flip that is cheaper than the best one; False, and nothing changes, if it is not."""
         mask = np.zeros(len(self.costs.units), dtype=bool)
         mask[list(witness.positions)] = True
-        self.upper = self.costs.of(mask)
+        if self.costs.of(mask) >= self.upper:
+            return False
+        self.best, self.upper = witness, self.costs.of(mask)
         if self.on_progress is not None:
             self.on_progress(self.lower, self.upper, self.budget.elapsed, mask)
+        return True
 
     def flip(self, status: FlipStatus) -> Flip:
         return Flip(status, self.best, self.lower, self.stats)

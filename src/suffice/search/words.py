@@ -428,7 +428,7 @@ class Search:
         while low < high and not self.budget.spent:
             level = (low + high) // 2
             answer = self._ask_restoration(node, start, rival, level)
-            if isinstance(answer, Proved):
+            if isinstance(answer, Proved) and answer.evidence is not None:
                 node.partial = Restoration(start, rival, level, answer.evidence[0])
                 low = level + 1
             else:
