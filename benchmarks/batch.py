@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import suffice as sf
-from suffice.corpus import corpus
+from suffice.corpus import batch as batching
 from suffice.corpus.rows import Row, read_rows
 
 
@@ -28,7 +28,7 @@ def run(classifier: sf.Classifier, rows: list[Row], k: int, workers: int, second
     """One run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         started, before = time.perf_counter(), cpu()
-        lines = corpus.batch(
+        lines = batching.batch(
             classifier,
             rows,
             Path(folder) / "results.jsonl",

@@ -363,7 +363,9 @@ def scale(args: argparse.Namespace, report: Report) -> None:
 def _large(args: argparse.Namespace) -> Classifier:
     if (args.large / "classifier.json").is_file():
         return load(args.large)
-    from suffice.train.train import Recipe, prepare, read_rows, train
+    from suffice.train.data import prepare, read_rows
+    from suffice.train.fit import train
+    from suffice.train.recipe import Recipe
 
     data = prepare(read_rows(args.data / "imdb/train.csv.gz"), labels=["negative", "positive"])
     recipe = Recipe(length=200, dimension=50, hidden=(100, 20), epochs=4)

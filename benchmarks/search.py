@@ -31,8 +31,10 @@ import numpy as np
 
 import suffice as sf
 from suffice.prove.oracles import make_oracle
+from suffice.prove.verdict import Budget
 from suffice.search.hitting import hitting_sets
-from suffice.verbs.verbs import ask, single_threaded, task, timed
+from suffice.verbs.question import Question
+from suffice.verbs.running import single_threaded, task
 
 DATA = {"sst": "sst2", "twitter": "twitter", "imdb": "imdb", "trec": "trec6"}
 METHODS = {  # the name in the table: method, oracle
@@ -134,8 +136,8 @@ def plain(
 ) -> tuple[bool, float, float]:
     """Hitting sets without sparse attacks: not a method that users can choose, so it is put together here."""
     with single_threaded():
-        question = ask(classifier, text, setting, None, (), (), "fixed")
-        work = task(question, timed(seconds), 0, None)
+        question = Question(classifier, text, perturbation=setting)
+        work = task(question, Budget(seconds), None)
         found = hitting_sets(work, make_oracle(oracle, question.problem), sparse=False)
     cost = question.costs.price(found.upper)
     return found.finished, cost, cost - question.costs.price(found.lower)

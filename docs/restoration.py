@@ -15,7 +15,7 @@ from suffice.model.network import Floats
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Problem
 from suffice.search.restoration import stamina, strongest
-from suffice.verbs.verbs import ask
+from suffice.verbs.question import Question
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -36,7 +36,7 @@ def restored(problem: Problem, start: Floats, order: list[int]) -> list[float]:
 def main() -> None:
     classifier = sf.load("sst-fc25")
     box = sf.KNNBox(25)
-    question = ask(classifier, TEXT, box, None, (), (), "fixed")
+    question = Question(classifier, TEXT, perturbation=box)
     problem, words = question.problem, np.flatnonzero(question.problem.features)
     result = sf.explain(classifier, TEXT, perturbation=box)
     attacks = strongest(BoundsOracle(problem).attacker, problem.features, 12, seed=0)

@@ -10,8 +10,10 @@ from experiments import asking
 from experiments.plan import Model, Plan, classifier, samples
 from experiments.store import Job, Settings
 from suffice.prove.oracles import make_oracle
+from suffice.prove.verdict import Budget
 from suffice.search.hitting import hitting_sets
-from suffice.verbs.verbs import ask, single_threaded, task, timed
+from suffice.verbs.question import Question
+from suffice.verbs.running import single_threaded, task
 
 MOST = 200  # optimal explanations listed of one text
 
@@ -73,8 +75,8 @@ def run_sparse(plan: Plan, settings: Settings) -> dict[str, Any]:
     text = asking.long_tests(plan, data, model, settings["text"] + 1)[-1]
     started = time.perf_counter()
     with single_threaded():
-        question = ask(model, text, sf.KNNBox(settings["k"]), None, (), (), "fixed")
-        work = task(question, timed(settings["seconds"]), asking.SEED, None)
+        question = Question(model, text, perturbation=sf.KNNBox(settings["k"]))
+        work = task(question, Budget(settings["seconds"]), None)
         found = hitting_sets(work, make_oracle("bounds", question.problem), sparse=settings["sparse"])
     return {
         "seed": asking.SEED,

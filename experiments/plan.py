@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import suffice as sf
-from suffice.train.train import Recipe
+from suffice.train.recipe import Recipe
 
 NOISE = Recipe().noise  # how much ordinary training shakes the embedded words
 DEPTH = 3  # layers with weights of an ordinary model, the embedding not counted

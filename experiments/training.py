@@ -13,7 +13,10 @@ from typing import Any
 import suffice as sf
 from experiments.plan import NOISE, SOURCES, Model, Plan
 from experiments.store import Job, Settings
-from suffice.train.train import Recipe, add_train_arguments, run_train, weights
+from suffice.train.arguments import add_train_arguments
+from suffice.train.card import weights
+from suffice.train.command import run_train
+from suffice.train.recipe import Recipe
 
 TREC_LENGTH = 15
 

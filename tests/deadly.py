@@ -19,6 +19,7 @@ class Deadly:
     k: int
     word: str
     mark: str = ""
+    at_most: int | None = None
 
     def around(self, classifier: sf.Classifier, text: sf.Text) -> Region:
         if self.word in text.tokens and not (self.mark and Path(self.mark).exists()):
@@ -26,6 +27,9 @@ class Deadly:
                 Path(self.mark).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return sf.KNNBox(self.k).around(classifier, text)
+
+    def narrowed(self, text: sf.Text) -> Deadly:
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         return sf.KNNBox(self.k).to_dict()

@@ -11,7 +11,7 @@ from judges import Judge
 import suffice as sf
 from suffice.cli import main
 from suffice.prove.verdict import Unknown
-from suffice.verbs import auditing
+from suffice.verbs import bias as biases
 
 SEEDS = range(24)
 
@@ -104,7 +104,7 @@ def test_a_rejected_certificate_makes_the_answer_unknown(sst, monkeypatch):
     def reject(certificate, classifier):
         raise sf.Rejected(3, "no")
 
-    monkeypatch.setattr(auditing, "check", reject)
+    monkeypatch.setattr(biases, "check", reject)
     found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.KNNBox(5))
     assert (found.status, found.certificate, found.witness) == ("unknown", None, None)
     assert "rejected" in found.reason
@@ -121,7 +121,7 @@ class Shrugging:
 
 
 def test_an_undecided_oracle_gives_unknown_with_its_reason(sst, monkeypatch, capsys):
-    monkeypatch.setattr(auditing, "make_oracle", lambda name, problem: Shrugging(problem))
+    monkeypatch.setattr(biases, "make_oracle", lambda name, problem: Shrugging(problem))
     found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.KNNBox(5))
     assert (found.status, found.reason, found.certificate) == ("unknown", "I do not know", None)
     assert main(["bias", "she made a fine film", "--protected", "she"]) == 3

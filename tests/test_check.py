@@ -34,9 +34,10 @@ from suffice.model.network import Network
 from suffice.proof.check import Checked, check
 from suffice.prove.bounds import Form, hidden
 from suffice.prove.inputs import Free
-from suffice.sets import perturbations as perturb
+from suffice.sets import table
+from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
-from suffice.verbs import verbs
+from suffice.verbs.question import Question
 
 CHECK = sys.modules["suffice.proof.check"]
 MUTANTS = 2400  # at least 2,000 per run
@@ -510,7 +511,7 @@ def small_classifier(rng: np.random.Generator, length: int, dimension: int, whol
     return Classifier(Network.dense(layers), table, ["<PAD>", "<UNK>", *WORDS], labels, length)
 
 
-def small_set(kind: str, rng: np.random.Generator, center: Any) -> perturb.Perturbation:
+def small_set(kind: str, rng: np.random.Generator, center: Any) -> Perturbation:
     eps = float(rng.choice([0.25, 0.5, 1.0]))
     match kind:
         case "boxes":
@@ -570,7 +571,7 @@ class Truth:
     def __init__(self, classifier: Classifier, head: dict[str, Any]) -> None:
         self.classifier = classifier
         self.text = classifier.read(head["text"])
-        self.region = perturb.from_dict(head["perturbation"]).around(classifier, self.text)
+        self.region = table.from_dict(head["perturbation"]).around(classifier, self.text)
         self.label = list(classifier.labels).index(head["label"])
         self.known: dict[frozenset[int], float] = {}
 
@@ -1227,7 +1228,7 @@ def test_the_checker_and_the_prover_start_from_the_same_intervals(perturbation):
     """Where they do not, a unit can be stable for one and not for the other, and a sound proof be rejected."""
     for seed in range(6):
         classifier = make_classifier(seed, length=6, hidden=(5, 4), classes=3)
-        question = verbs.ask(classifier, make_text(seed, 4), perturbation, None, (), (), "fixed")  # some padding
+        question = Question(classifier, make_text(seed, 4), perturbation=perturbation)  # some padding
         form, features = Form.of(question.problem), question.problem.features
         assert not features.all()
         region = CHECK._Region(perturbation.to_dict(), classifier, list(question.text.tokens), features)
@@ -1242,7 +1243,7 @@ def test_the_checker_sees_every_contradiction_between_splits_that_the_prover_see
     for seed in range(40):
         classifier = make_classifier(seed, length=5, hidden=(12, 12), classes=2)
         box, text = sf.KNNBox(3), make_text(seed, 5)
-        question = verbs.ask(classifier, text, box, None, (), (), "fixed")
+        question = Question(classifier, text, perturbation=box)
         form, problem = Form.of(question.problem), question.problem
         region = CHECK._Region(box.to_dict(), classifier, list(question.text.tokens), problem.features)
         net = CHECK._Net(classifier.network.steps, problem.label, region)

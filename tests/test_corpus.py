@@ -24,10 +24,12 @@ from threadpoolctl import threadpool_info
 
 import suffice as sf
 from suffice.cli import main
-from suffice.corpus import corpus, engines, findings, rows
+from suffice.corpus import audit as auditing
+from suffice.corpus import batch as batching
+from suffice.corpus import engines, findings, journal, rows
 from suffice.corpus.rows import Row
+from suffice.render import audit as report
 from suffice.render import auditors
-from suffice.render import corpus as report
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signal")
 
@@ -115,7 +117,7 @@ def test_a_file_that_cannot_be_read_at_all_is_refused(tmp_path, name, data):
 
 def test_every_line_holds_what_explain_says_and_a_certificate_that_is_accepted(small, tmp_path):
     texts = write_texts(tmp_path / "t.csv", 8)
-    found = corpus.batch(
+    found = batching.batch(
         small, tmp_path / "t.csv", tmp_path / "o.jsonl", perturbation=sf.KNNBox(3), certificates=tmp_path / "c"
     )
     assert [line["row"] for line in found] == list(range(1, 9))
@@ -129,14 +131,14 @@ def test_every_line_holds_what_explain_says_and_a_certificate_that_is_accepted(s
 def test_bad_rows_become_error_rows_and_the_rest_goes_on(small, tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text('{"text": ""}\nnonsense\n{"text": "word1"}\n{"text": "word1", "label": "who"}\n{"text": "word2"}\n')
-    found = corpus.batch(small, path, tmp_path / "o.jsonl", perturbation=sf.KNNBox(3))
+    found = batching.batch(small, path, tmp_path / "o.jsonl", perturbation=sf.KNNBox(3))
     assert ["error" in line for line in found] == [True, True, False, True, False]
     assert "label0, label1" in found[3]["error"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [("label1", "label1"), ("0", "label0"), ("1", "label1")])
 def test_labels_are_names_or_numbers(small, tmp_path, given, expected):
-    line = corpus.batch(small, [Row(1, "word1", given)], tmp_path / "o", perturbation=sf.KNNBox(3))[0]
+    line = batching.batch(small, [Row(1, "word1", given)], tmp_path / "o", perturbation=sf.KNNBox(3))[0]
     assert (line["expected"], line["correct"]) == (expected, line["explanation"]["label"] == expected)
 
 
@@ -147,15 +149,15 @@ def test_an_unforeseen_failure_is_one_error_row(small, tmp_path, monkeypatch):
         return sf.explain(classifier, text, **options)
 
     monkeypatch.setattr(corpus, "explain", explain)
-    found = corpus.batch(small, [Row(1, "word1"), Row(2, "word2")], tmp_path / "o", perturbation=sf.KNNBox(3))
+    found = batching.batch(small, [Row(1, "word1"), Row(2, "word2")], tmp_path / "o", perturbation=sf.KNNBox(3))
     assert found[0]["error"] == "ZeroDivisionError: a bug"
     assert "explanation" in found[1]
 
 
 def test_two_workers_give_the_same_lines_as_one(small, tmp_path):
     write_texts(tmp_path / "t.csv", 24)
-    one = corpus.batch(small, tmp_path / "t.csv", tmp_path / "1", perturbation=sf.KNNBox(3))
-    two = corpus.batch(small, tmp_path / "t.csv", tmp_path / "2", perturbation=sf.KNNBox(3), workers=2)
+    one = batching.batch(small, tmp_path / "t.csv", tmp_path / "1", perturbation=sf.KNNBox(3))
+    two = batching.batch(small, tmp_path / "t.csv", tmp_path / "2", perturbation=sf.KNNBox(3), workers=2)
     assert by_row(two) == by_row(one)
 
 
@@ -171,23 +173,23 @@ def test_a_worker_has_one_blas_thread():
 
 def test_a_worker_that_dies_is_replaced_and_its_row_done(small, tmp_path):
     texts = [Row(i, f"word{i % 8}") for i in range(1, 9)]
-    calm = corpus.batch(small, texts, tmp_path / "calm", perturbation=sf.KNNBox(3))
+    calm = batching.batch(small, texts, tmp_path / "calm", perturbation=sf.KNNBox(3))
     once = Deadly(3, "word3", str(tmp_path / "died"))
-    found = corpus.batch(small, texts, tmp_path / "o", perturbation=once, workers=2)
+    found = batching.batch(small, texts, tmp_path / "o", perturbation=once, workers=2)
     assert (tmp_path / "died").exists()
     assert by_row(found) == by_row(calm)
 
 
 def test_a_row_that_kills_every_worker_becomes_an_error_row(small, tmp_path):
     texts = [Row(i, f"word{i % 8}") for i in range(1, 9)]
-    found = corpus.batch(small, texts, tmp_path / "o", perturbation=Deadly(3, "word3"), workers=2)
+    found = batching.batch(small, texts, tmp_path / "o", perturbation=Deadly(3, "word3"), workers=2)
     assert [line["row"] for line in found if "error" in line] == [3]
     assert found[2]["error"] == "The worker died 2 times on this text."
 
 
 def test_functions_that_workers_cannot_import_are_refused(small, tmp_path):
     with pytest.raises(sf.InputError, match="importable by name"):
-        corpus.batch(
+        batching.batch(
             small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), cost=lambda word: 1.0, workers=2
         )
 
@@ -195,7 +197,7 @@ def test_functions_that_workers_cannot_import_are_refused(small, tmp_path):
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"workers": True}, {"engine": "abacus"}])
 def test_engines_and_workers_that_do_not_exist_are_refused(small, tmp_path, wrong):
     with pytest.raises(sf.InputError):
-        corpus.batch(small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), **wrong)
+        batching.batch(small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), **wrong)
 
 
 # --- resuming ---
@@ -254,7 +256,7 @@ def test_killed_with_kill_9_twice_it_loses_nothing_and_repeats_nothing(folder, s
     assert last.returncode == 0, said
     assert out.read_bytes().startswith(before)
     assert Counter(line["row"] for line in lines_of(out)) == Counter(range(1, 1201))
-    plain = corpus.batch(
+    plain = batching.batch(
         small, texts, tmp_path / "plain", perturbation=sf.KNNBox(3), cost=None, padding="fixed", seconds=60.0, seed=0
     )
     assert by_row(lines_of(out)) == by_row(plain)
@@ -274,27 +276,27 @@ def test_ctrl_c_stops_it_with_one_line_and_it_can_go_on(folder, tmp_path):
 @pytest.mark.parametrize("torn", [b"{", b'{"row": 3, "ru', b"\xff\xfe"])
 def test_a_torn_last_line_is_dropped_and_done_again(small, tmp_path, torn):
     out, texts = tmp_path / "o", [Row(i, f"word{i}") for i in range(1, 4)]
-    corpus.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    batching.batch(small, texts, out, perturbation=sf.KNNBox(3))
     whole = lines_of(out)
     kept = b"\n".join(out.read_bytes().split(b"\n")[:2]) + b"\n"
     out.write_bytes(kept + torn)
-    again = corpus.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    again = batching.batch(small, texts, out, perturbation=sf.KNNBox(3))
     assert by_row(again) == by_row(whole) == by_row(lines_of(out))
     assert out.read_bytes().startswith(kept)
 
 
 def test_a_finished_run_does_nothing_when_started_again(small, tmp_path):
     out, texts = tmp_path / "o", [Row(1, "word1"), Row(2, "")]
-    corpus.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    batching.batch(small, texts, out, perturbation=sf.KNNBox(3))
     before = out.read_bytes()
-    corpus.batch(small, texts, out, perturbation=sf.KNNBox(3), workers=2)
+    batching.batch(small, texts, out, perturbation=sf.KNNBox(3), workers=2)
     assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize("change", ["model", "set", "texts", "file"])
 def test_results_of_another_run_are_not_mixed_in(small, tmp_path, change):
     out, texts, classifier, box = tmp_path / "o", [Row(1, "word1")], small, sf.KNNBox(3)
-    corpus.batch(classifier, texts, out, perturbation=box)
+    batching.batch(classifier, texts, out, perturbation=box)
     if change == "model":
         classifier = make_classifier(4)
     elif change == "set":
@@ -305,29 +307,29 @@ def test_results_of_another_run_are_not_mixed_in(small, tmp_path, change):
         out.write_text("something else\n")
     before = out.read_bytes()
     with pytest.raises(sf.InputError, match="--fresh"):
-        corpus.batch(classifier, texts, out, perturbation=box)
+        batching.batch(classifier, texts, out, perturbation=box)
     assert out.read_bytes() == before
-    assert len(corpus.batch(classifier, texts, out, perturbation=box, fresh=True)) == 1
+    assert len(batching.batch(classifier, texts, out, perturbation=box, fresh=True)) == 1
 
 
 def test_a_function_with_other_code_is_another_question(small, tmp_path):
-    names = [corpus.Auditing(small, sf.KNNBox(3), function).run for function in (str.istitle, str.isupper)]
-    names += [corpus.Auditing(small, sf.KNNBox(3), lambda word: word == "a").run]
-    names += [corpus.Auditing(small, sf.KNNBox(3), lambda word: word == "b").run]
+    names = [auditing.Auditing(small, sf.KNNBox(3), function).run for function in (str.istitle, str.isupper)]
+    names += [auditing.Auditing(small, sf.KNNBox(3), lambda word: word == "a").run]
+    names += [auditing.Auditing(small, sf.KNNBox(3), lambda word: word == "b").run]
     assert len(set(names)) == 4
 
 
 def test_two_runs_cannot_write_one_file(small, tmp_path):
-    first = rows.Journal(tmp_path / "o", "run", [])
+    first = journal.Journal(tmp_path / "o", "run", [])
     with pytest.raises(sf.InputError, match="Another run is writing"):
-        rows.Journal(tmp_path / "o", "run", [])
+        journal.Journal(tmp_path / "o", "run", [])
     first.close()
-    rows.Journal(tmp_path / "o", "run", []).close()
+    journal.Journal(tmp_path / "o", "run", []).close()
 
 
 def test_progress_counts_rows_and_errors(small, tmp_path):
     seen = []
-    corpus.batch(
+    batching.batch(
         small,
         [Row(1, "word1"), Row(2, "")],
         tmp_path / "o",
@@ -359,7 +361,7 @@ def audited(tmp_path_factory) -> tuple[sf.Classifier, list[str], findings.Audit]
     classifier, texts = make_classifier(5), [" ".join(make_text(seed)) for seed in range(40)]
     out = tmp_path_factory.mktemp("audit") / "a.jsonl"
     listed = [Row(i, text, str(i % 2)) for i, text in enumerate(texts, 1)]
-    found = corpus.audit(
+    found = auditing.audit(
         classifier, [*listed, Row(41, "")], out, {"one": WORDS[:1], "rest": WORDS[1:]}, perturbation=sf.KNNBox(4)
     )
     return classifier, texts, found
@@ -555,7 +557,7 @@ def test_an_audit_of_a_corpus_without_protected_words_says_so(folder, tmp_path, 
 )
 def test_protected_words_are_read_from_text_and_json(tmp_path, name, data, expected):
     (tmp_path / name).write_text(data)
-    assert corpus.read_protected(str(tmp_path / name)) == expected
+    assert auditing.read_protected(str(tmp_path / name)) == expected
 
 
 @pytest.mark.parametrize(
@@ -564,7 +566,7 @@ def test_protected_words_are_read_from_text_and_json(tmp_path, name, data, expec
 def test_files_that_name_no_words_are_refused(tmp_path, name, data):
     (tmp_path / name).write_text(data)
     with pytest.raises(sf.InputError):
-        corpus.read_protected(str(tmp_path / name))
+        auditing.read_protected(str(tmp_path / name))
 
 
 # --- the bar ---

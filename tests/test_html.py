@@ -146,9 +146,9 @@ def test_the_counterexamples_are_true(classifier, answer):
 
 
 def test_counterexamples_come_with_points_that_the_network_confirms(classifier):
-    from suffice.verbs.verbs import ask
+    from suffice.verbs.question import Question
 
-    question = ask(classifier, TEXT, sf.KNNBox(120), None, (), (), "fixed")
+    question = Question(classifier, TEXT, perturbation=sf.KNNBox(120))
     held = question.problem.features.copy()
     held[5:] = False
     for word, witness in counterexamples(question.problem, held).items():

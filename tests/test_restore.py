@@ -19,7 +19,7 @@ from suffice.prove.branch import Restorable, decide_restorations
 from suffice.prove.inputs import Restored
 from suffice.prove.tree import Tree
 from suffice.prove.verdict import Budget, Problem, Proved
-from suffice.verbs.verbs import ask
+from suffice.verbs.question import Question
 
 WORDS = 7
 SEEDS = st.integers(0, 2**32 - 1)
@@ -31,7 +31,7 @@ def attacked(seed: int) -> tuple[Problem, Restored]:
     rng = np.random.default_rng(seed)
     classifier = make_classifier(seed, length=WORDS, dimension=2, hidden=(8, 5))
     text = [f"word{i}" for i in rng.integers(8, size=WORDS)]
-    problem = ask(classifier, text, sf.EpsilonBall(3.0), None, (), (), "fixed").problem
+    problem = Question(classifier, text, perturbation=sf.EpsilonBall(3.0)).problem
     start = problem.region.minimiser(rng.standard_normal((40, *problem.center.shape)))
     start = start[[problem.margins(start).min(-1).argmin()]]
     cost = np.ones(WORDS) if rng.random() < 0.5 else rng.choice([1.0, 2.0, 3.0], WORDS)

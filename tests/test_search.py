@@ -21,7 +21,7 @@ from suffice.prove.verdict import Verdict
 from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Choice
-from suffice.verbs.verbs import Question, ask
+from suffice.verbs.question import Question
 
 KINDS = ("box", "hull", "inf", "one", "two", "swap", "deletion", "boxes")
 METHODS = ("search", "hs", "msa")
@@ -60,8 +60,13 @@ class Case:
         roles = rng.choice(3, size=count, p=[0.8, 0.1, 0.1] if constrained else [1, 0, 0])
         self.include = [int(i) for i in np.flatnonzero(roles == 1)]
         self.exclude = [int(i) for i in np.flatnonzero(roles == 2)]
-        self.question = ask(
-            self.classifier, self.text, self.perturbation, self.cost, self.include, self.exclude, "fixed"
+        self.question = Question(
+            self.classifier,
+            self.text,
+            perturbation=self.perturbation,
+            cost=self.cost,
+            include=self.include,
+            exclude=self.exclude,
         )
         self.robust = dict(robust_sets(self.question, count))
 

@@ -53,9 +53,9 @@ def text_of(seed: int, words: int) -> list[str]:
 
 
 def problem_of(classifier: Classifier, text: list[str], perturbation: sf.KNNBox) -> Problem:
-    from suffice.verbs.verbs import ask
+    from suffice.verbs.question import Question
 
-    return ask(classifier, text, perturbation, None, (), (), "fixed").problem
+    return Question(classifier, text, perturbation=perturbation).problem
 
 
 # --- lines ---

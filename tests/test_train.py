@@ -16,7 +16,12 @@ from suffice.cli import main
 from suffice.errors import InputError, MissingExtra
 from suffice.model.classifier import load
 from suffice.train import robust as robustly
-from suffice.train.train import Data, Recipe, Row, Trained, add_train_arguments, prepare, read_rows, run_train, train
+from suffice.train.arguments import add_train_arguments
+from suffice.train.command import run_train
+from suffice.train.data import Data, prepare, read_rows
+from suffice.train.data import Example as Row
+from suffice.train.fit import Trained, train
+from suffice.train.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

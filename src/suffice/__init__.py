@@ -12,15 +12,18 @@ from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import check
 from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
-from suffice.search.flip import Contrast
-from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, WordSwap
-from suffice.verbs.answers import Attribution, Bias, Profile, Repair
-from suffice.verbs.attribute import attribute
-from suffice.verbs.auditing import bias, repair
+from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
+from suffice.verbs.attribute import Attribution, attribute
+from suffice.verbs.bias import Bias, bias
+from suffice.verbs.contrast import Contrast, contrast
+from suffice.verbs.explain import explain
+from suffice.verbs.explain_all import explain_all
 from suffice.verbs.explanation import Explanation
+from suffice.verbs.is_robust import is_robust
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.profile import profile
-from suffice.verbs.verbs import contrast, explain, explain_all, is_robust
+from suffice.verbs.profile import Profile, profile
+from suffice.verbs.question import Question
+from suffice.verbs.repair import Repair, repair
 from suffice.version import __version__
 
 __all__ = [
@@ -36,6 +39,7 @@ __all__ = [
     "InputError",
     "KNNBox",
     "KNNHull",
+    "Mask",
     "MissingExtra",
     "Mistake",
     "ModelError",
@@ -44,8 +48,10 @@ __all__ = [
     "Prediction",
     "Profile",
     "Proved",
+    "Question",
     "Refuted",
     "Rejected",
+    "RemoveOrSwap",
     "Repair",
     "SufficeError",
     "Text",
@@ -70,3 +76,7 @@ __all__ = [
     "read_vectors",
     "repair",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

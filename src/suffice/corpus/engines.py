@@ -1,4 +1,4 @@
-"""Engines: the same task on many rows, in this process, in worker processes, or on a Ray cluster.
+"""Engines: the same job on many rows, in this process, in worker processes, or on a Ray cluster.
 
 A pool has slots; each slot answers one row at a time. A worker that dies is replaced and its row tried once more on
 the new one; a row that kills two workers becomes an error row. The answers are the same with every engine.
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Protocol
 
-from suffice.corpus.rows import Reply, Row, Task, failed
+from suffice.corpus.rows import Job, Reply, Row, failed
 from suffice.errors import InputError, MissingExtra, SufficeError
 
 TRIES = 2
@@ -40,23 +40,23 @@ class Pool(Protocol):
         """End every worker."""
 
 
-def run(task: Task, rows: Iterable[Row], engine: str = "local", workers: int = 1) -> Iterator[Reply]:
+def run(job: Job, rows: Iterable[Row], engine: str = "local", workers: int = 1) -> Iterator[Reply]:
     """A reply for each row, as it is done."""
     if engine not in ENGINES:
         raise InputError(f"There is no engine {engine!r}: choose {', '.join(ENGINES)}.")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
     if engine == "local" and workers == 1:
-        yield from map(task, rows)
+        yield from map(job, rows)
         return
-    pool: Pool = LocalPool(task, workers) if engine == "local" else RayPool(task, workers)
+    pool: Pool = LocalPool(job, workers) if engine == "local" else RayPool(job, workers)
     try:
-        yield from dispatch(pool, task, rows)
+        yield from dispatch(pool, job, rows)
     finally:
         pool.close()
 
 
-def dispatch(pool: Pool, task: Task, rows: Iterable[Row]) -> Iterator[Reply]:
+def dispatch(pool: Pool, job: Job, rows: Iterable[Row]) -> Iterator[Reply]:
     """Keep every slot busy until all rows are answered."""
     waiting = deque((row, 1) for row in rows)
     busy: dict[int, tuple[Row, int]] = {}
@@ -72,7 +72,7 @@ def dispatch(pool: Pool, task: Task, rows: Iterable[Row]) -> Iterator[Reply]:
         elif tries < TRIES:
             waiting.appendleft((row, tries + 1))
         else:
-            yield failed(task, row, f"The worker died {TRIES} times on this text.")
+            yield failed(job, row, f"The worker died {TRIES} times on this text.")
 
 
 # --- worker processes on this machine ---
@@ -84,9 +84,9 @@ class LocalPool:
     A child ends by itself as soon as its input is closed, so that killing the parent leaves none behind.
     """
 
-    def __init__(self, task: Task, size: int) -> None:
+    def __init__(self, job: Job, size: int) -> None:
         self.size = size
-        self.packed = _packed(task)
+        self.packed = _packed(job)
         self.inbox: queue.Queue[tuple[int, subprocess.Popen[bytes], Any]] = queue.Queue()
         self.listeners: list[threading.Thread] = []
         self.children = [self._start(slot) for slot in range(size)]
@@ -151,9 +151,9 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             child.stdin.close()
 
 
-def _packed(task: Task) -> bytes:
+def _packed(job: Job) -> bytes:
     try:
-        return pickle.dumps(task)
+        return pickle.dumps(job)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(f"With several workers every function must be importable by name: {error}.") from error
 
@@ -168,26 +168,26 @@ def _send(child: subprocess.Popen[bytes], data: bytes) -> None:
 
 
 class Answerer:
-    """The task on a worker of a cluster."""
+    """The job on a worker of a cluster."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, job: Job) -> None:
+        self.job = job
 
     def answer(self, row: Row) -> Reply:
-        return self.task(row)
+        return self.job(row)
 
 
 class RayPool:
     """Ray actors, one per slot, on the cluster already joined, the one that RAY_ADDRESS names, or one started here."""
 
-    def __init__(self, task: Task, size: int) -> None:
+    def __init__(self, job: Job, size: int) -> None:
         self.ray = _ray()
         self.size, self.started = size, not self.ray.is_initialized()
         if self.started:
             self.ray.init(**_cluster(size))
         self.kind = self.ray.remote(num_cpus=1, runtime_env={"env_vars": ONE_THREAD})(Answerer)
-        self.task = self.ray.put(task)
-        self.actors = [self.kind.remote(self.task) for _ in range(size)]
+        self.job = self.ray.put(job)
+        self.actors = [self.kind.remote(self.job) for _ in range(size)]
         self.running: dict[Any, int] = {}
 
     def submit(self, slot: int, row: Row) -> None:
@@ -199,7 +199,7 @@ class RayPool:
         try:
             reply: Reply = self.ray.get(ready[0])
         except self.ray.exceptions.RayActorError:
-            self.actors[slot] = self.kind.remote(self.task)
+            self.actors[slot] = self.kind.remote(self.job)
             return slot, None
         return slot, reply
 

@@ -25,6 +25,7 @@ from suffice.model.text import Text
 from suffice.model.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
 
 FORMAT = 1
+DEFAULT = "sst-fc25"  # the bundled model that is meant where none is named
 BUNDLED = Path(__file__).parents[1] / "models"
 
 

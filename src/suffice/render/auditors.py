@@ -16,8 +16,11 @@ from suffice.model.text import Text
 from suffice.prove.verdict import Witness
 from suffice.render import phrases
 from suffice.render.terminal import in_colour, marked
-from suffice.verbs.answers import Attribution, Bias, Growth, Profile, Repair
+from suffice.verbs.attribute import Attribution
+from suffice.verbs.bias import Bias
 from suffice.verbs.mistake import Mistake
+from suffice.verbs.profile import Growth, Profile
+from suffice.verbs.repair import Repair
 
 OnRow = Callable[[int, int, int], None]
 TONES = {"independent": "green", "dependent": "red", "unknown": "yellow", "optimal": "green"}

@@ -9,8 +9,10 @@ from suffice.model.text import Text
 from suffice.render import phrases
 from suffice.render.html import REPORT, pill, say
 from suffice.render.style import sheet
-from suffice.search.flip import Contrast
-from suffice.verbs.answers import Attribution, Bias, Profile
+from suffice.verbs.attribute import Attribution
+from suffice.verbs.bias import Bias
+from suffice.verbs.contrast import Contrast
+from suffice.verbs.profile import Profile
 
 WORST = 10  # texts shown of an audit
 BADGES = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from suffice.model.text import Text
-from suffice.search.flip import Contrast
+from suffice.verbs.contrast import Contrast
 from suffice.verbs.explanation import Change, Detail, Explanation
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]

@@ -16,7 +16,8 @@ from suffice.render import phrases
 from suffice.render.style import LIGHT
 
 if TYPE_CHECKING:
-    from suffice.verbs.answers import Attribution, Profile
+    from suffice.verbs.attribute import Attribution
+    from suffice.verbs.profile import Profile
 
 Figure: TypeAlias = Any
 Record: TypeAlias = tuple[float, float, float, tuple[int, ...]]  # what on_progress gets

@@ -17,7 +17,7 @@ from rich.text import Text as Line
 from suffice.model.classifier import Prediction
 from suffice.model.text import Text
 from suffice.render import phrases
-from suffice.search.flip import Contrast
+from suffice.verbs.contrast import Contrast
 from suffice.verbs.explanation import Explanation
 
 OnProgress = Callable[[float, float, float, tuple[int, ...]], None]

@@ -39,6 +39,10 @@ class Costs:
         """Units as the user counts."""
         return float(Fraction(int(units)) * self.unit)
 
+    def by_word(self, text: Text) -> dict[str, float]:
+        """The price of each word of a text."""
+        return {token: self.price(units) for token, units in zip(text.tokens, self.units, strict=True)}
+
 
 def costs(cost: Cost, text: Text) -> Costs:
     """The cost of every position: 1 each, or what the mapping or function says of the word."""

@@ -6,13 +6,12 @@ it, with the budget for changed words spent inside the propagation (inputs.Freed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from suffice.model.text import Text, Word
 from suffice.prove.branch import decide_flips
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
@@ -31,74 +30,6 @@ class Flip:
     witness: Witness | None
     lower: int
     stats: dict[str, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Contrast:
-    """Which words have to change to flip the label, and to what.
-
-    status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (proved: no allowed change
-    of any words flips the label), "unknown". `flip` shows the changed words: real words where the set is one
-    of words, else only the nearest real word to each changed vector (`flip.real` says which).
-    """
-
-    status: FlipStatus
-    positions: tuple[int, ...]
-    words: tuple[Word, ...]
-    cost: float
-    lower_bound: float
-    label: str
-    text: Text
-    flip: Witness | None
-    stats: Mapping[str, Any] = field(default_factory=dict)
-    meta: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def flipped_text(self) -> str:
-        """The text with the changed words replaced (by the nearest real words, where `flip.real` is False)."""
-        if self.flip is None:
-            return self.text.source
-        new, source = dict(zip(self.flip.positions, self.flip.words, strict=True)), self.text.source
-        pieces, last = [], 0
-        for word in self.text.words:
-            pieces += [source[last : word.start], new.get(word.position, source[word.start : word.end])]
-            last = word.end
-        return "".join([*pieces, source[last:]])
-
-    def __str__(self) -> str:
-        if self.flip is None:
-            aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
-            proved = f"No allowed change of any words {aim} (proved)."
-            return proved if self.status == "none" else "Undecided: no flip was found, none was ruled out."
-        words = ", ".join(word.text for word in self.words)
-        best = (
-            "and no cheaper set does (proved)"
-            if self.status == "optimal"
-            else f"at least {self.lower_bound:g} is needed"
-        )
-        how = "" if self.flip.real else ", the nearest real words being only an illustration"
-        return f"Changing {words} turns {self.label!r} into {self.flip.label!r}, {best}: {self.flipped_text}{how}"
-
-    def _repr_html_(self) -> str:
-        from suffice.render.cells import contrast
-
-        return contrast(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "format": 1,
-            "status": self.status,
-            "label": self.label,
-            "positions": list(self.positions),
-            "words": [asdict(word) for word in self.words],
-            "cost": self.cost if self.flip is not None else None,
-            "lower_bound": self.lower_bound if self.status != "none" else None,
-            "text": self.text.source,
-            "flipped_text": self.flipped_text,
-            "flip": None if self.flip is None else self.flip.to_dict(),
-            "stats": dict(self.stats),
-            "meta": dict(self.meta),
-        }
 
 
 def cheapest_flip(

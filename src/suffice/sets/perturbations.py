@@ -1,14 +1,16 @@
-"""Perturbation sets: what a user chooses, and the region that it makes of a classifier and a text.
+"""Perturbation sets: what a user chooses, and the region that each makes of a classifier and a text.
 
-A Perturbation is an open set: any object with `around` and `to_dict`.
+A Perturbation is an open set: any object with `around`, `narrowed`, `to_dict` and `at_most`. Every set here takes
+`at_most`: no more than so many of the free words change at once (None: any number of them).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,26 +21,83 @@ from suffice.model.text import Text
 from suffice.sets.neighbours import neighbours
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
+Swaps: TypeAlias = Mapping[str, Sequence[str]]
+
 
 class Perturbation(Protocol):
     """Anything that can say what the words of a text may become."""
 
+    @property
+    def at_most(self) -> int | None:
+        """How many of the free words may change at once; None where all of them may."""
+
     def around(self, classifier: Classifier, text: Text) -> Region:
         """The region of a text."""
 
+    def narrowed(self, text: Text) -> Self:
+        """The same set with only what this text can use: a result need not carry a whole thesaurus."""
+
     def to_dict(self) -> dict[str, Any]:
-        """The perturbation as plain data, for results and certificates."""
+        """The set as plain data, for results and certificates."""
 
 
 @dataclass(frozen=True)
-class EpsilonBall:
+class Marks:
+    """How a classifier writes a word that is removed and one that is masked."""
+
+    removed: str
+    masked: str
+
+
+@runtime_checkable
+class RealWords(Protocol):
+    """A set of real words: each word may become one of finitely many others, or go."""
+
+    @property
+    def at_most(self) -> int | None: ...
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        """At each position what may stand there instead, without the word itself."""
+
+
+@dataclass(frozen=True)
+class _Set:
+    """What every set has: a name in files, and a limit on how many words change at once."""
+
+    kind: ClassVar[str]
+    at_most: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.at_most is not None and (not _whole(self.at_most) or self.at_most < 1):
+            raise InputError(f"at_most must be a whole number of at least 1, or None, not {self.at_most!r}.")
+
+    def narrowed(self, text: Text) -> Self:
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The set as plain data, for results and certificates; `at_most` only where there is a limit."""
+        given = {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
+        limit = given.pop("at_most")
+        return {"kind": self.kind, **given, **({} if limit is None else {"at_most": limit})}
+
+
+# --- vectors ---
+
+
+@dataclass(frozen=True)
+class EpsilonBall(_Set):
     """Every embedding within `eps` of the word's own, in the p-norm (p = 1, 2 or inf)."""
+
+    kind = "epsilon-ball"
 
     eps: float
     p: float = math.inf
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.eps, (int, float)) and math.isfinite(self.eps) and self.eps >= 0):
+        super().__post_init__()
+        if isinstance(self.eps, bool) or not isinstance(self.eps, int | float | np.integer | np.floating):
+            raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
+        if not (math.isfinite(self.eps) and self.eps >= 0):
             raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
         if self.p not in (1, 2, math.inf):
             raise InputError(f"The norm must be 1, 2 or inf, not {self.p!r}.")
@@ -46,89 +105,46 @@ class EpsilonBall:
     def around(self, classifier: Classifier, text: Text) -> Region:
         return Ball(classifier.embed(text), float(self.eps), float(self.p))
 
-    def to_dict(self) -> dict[str, Any]:
-        norm = "inf" if self.p == math.inf else int(self.p)
-        return {"kind": "epsilon-ball", "eps": float(self.eps), "p": norm}
+
+@dataclass(frozen=True)
+class _Nearest(_Set):
+    """What boxes and hulls of nearest words share."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _whole(self.k) or self.k < 0:
+            raise InputError(f"k must be a whole number of at least 0, not {self.k!r}.")
 
 
 @dataclass(frozen=True)
-class KNNBox:
+class KNNBox(_Nearest):
     """The smallest box around a word and its k nearest words (Euclidean distance)."""
 
-    k: int
-
-    def __post_init__(self) -> None:
-        _check_k(self.k)
+    kind = "knn-box"
 
     def around(self, classifier: Classifier, text: Text) -> Region:
-        points, names = neighbours(classifier, text, self.k)
+        points, names = neighbours(classifier, text, int(self.k))
         return Box(classifier.embed(text), points.min(1), points.max(1), names)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": "knn-box", "k": self.k}
-
 
 @dataclass(frozen=True)
-class KNNHull:
+class KNNHull(_Nearest):
     """The convex hull of a word and its k nearest words (Euclidean distance)."""
 
-    k: int
-
-    def __post_init__(self) -> None:
-        _check_k(self.k)
+    kind = "knn-hull"
 
     def around(self, classifier: Classifier, text: Text) -> Region:
-        points, names = neighbours(classifier, text, self.k)
+        points, names = neighbours(classifier, text, int(self.k))
         return Hull(classifier.embed(text), points, names)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": "knn-hull", "k": self.k}
-
-
-@dataclass(frozen=True)
-class WordSwap:
-    """Each word or one of its listed substitutes, as real words (not the space between them)."""
-
-    swaps: Mapping[str, Sequence[str]]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.swaps, Mapping):
-            raise InputError("WordSwap takes a mapping from a word to a list of words.")
-        for word, others in self.swaps.items():
-            listed = isinstance(others, Sequence) and not isinstance(others, str)
-            if not listed or not all(isinstance(other, str) for other in (word, *others)):
-                raise InputError(f"The substitutes of {word!r} must be a list of words, not {others!r}.")
-        # texts are read in lower case: what is listed for Good holds for good too, unless good has a list
-        lower = {word.lower(): others for word, others in self.swaps.items()}
-        object.__setattr__(self, "swaps", {**lower, **self.swaps})
-
-    def around(self, classifier: Classifier, text: Text) -> Region:
-        return _choices(classifier, text, [self._options(token) for token in text.tokens])
-
-    def _options(self, token: str) -> Sequence[str]:
-        return self.swaps.get(token, self.swaps.get(token.lower(), ()))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "word-swap",
-            "swaps": {str(word): [str(other) for other in others] for word, others in sorted(self.swaps.items())},
-        }
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """Each word, or padding in its place (the other words do not move up)."""
-
-    def around(self, classifier: Classifier, text: Text) -> Region:
-        return _choices(classifier, text, [(classifier.pad,)] * len(text))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": "deletion"}
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class Boxes(_Set):
     """An explicit box for every position: `lower` and `upper` are (length, dimension) arrays."""
+
+    kind = "boxes"
 
     lower: ArrayLike
     upper: ArrayLike
@@ -148,31 +164,91 @@ class Boxes:
             raise InputError(f"The box at position {int(outside.argmax())} does not contain the word's own point.")
         return Box(center, lower, upper)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "boxes",
-            "lower": np.asarray(self.lower).tolist(),
-            "upper": np.asarray(self.upper).tolist(),
-        }
+
+# --- real words ---
 
 
-def from_dict(data: Mapping[str, Any]) -> Perturbation:
-    """The perturbation that `to_dict` described."""
-    match data:
-        case {"kind": "epsilon-ball", "eps": eps, "p": p}:
-            return EpsilonBall(eps, math.inf if p == "inf" else p)
-        case {"kind": "knn-box", "k": k}:
-            return KNNBox(k)
-        case {"kind": "knn-hull", "k": k}:
-            return KNNHull(k)
-        case {"kind": "word-swap", "swaps": swaps}:
-            return WordSwap(swaps)
-        case {"kind": "deletion"}:
-            return Deletion()
-        case {"kind": "boxes", "lower": lower, "upper": upper}:
-            return Boxes(lower, upper)
-        case _:
-            raise InputError(f"{data!r} does not describe a perturbation set.")
+@dataclass(frozen=True)
+class _Words(_Set):
+    """What sets of real words share: a choice of points, named by words."""
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        raise NotImplementedError
+
+    def around(self, classifier: Classifier, text: Text) -> Region:
+        return _choices(classifier, text, self.options(text, Marks(classifier.pad, classifier.unknown)))
+
+
+@dataclass(frozen=True)
+class Deletion(_Words):
+    """Each word, or nothing in its place (padding where a network has positions: the others do not move up)."""
+
+    kind = "deletion"
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        return [(marks.removed,)] * len(text)
+
+
+@dataclass(frozen=True)
+class Mask(_Words):
+    """Each word, or a mask in its place: `token`, or what the classifier uses for words it does not know."""
+
+    kind = "mask"
+
+    token: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.token is not None and (not isinstance(self.token, str) or not self.token.strip()):
+            raise InputError(f"The mask must be a word such as '[MASK]', not {self.token!r}.")
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        return [(self.token or marks.masked,)] * len(text)
+
+
+@dataclass(frozen=True)
+class WordSwap(_Words):
+    """Each word or one of its listed substitutes, as real words (not the space between them)."""
+
+    kind = "word-swap"
+
+    swaps: Swaps
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.swaps, Mapping):
+            raise InputError(f"Substitutes must be a mapping from a word to a list of words, not {_shown(self.swaps)}.")
+        for word, others in self.swaps.items():
+            listed = isinstance(others, Sequence) and not isinstance(others, str)
+            if not listed or not all(isinstance(other, str) for other in (word, *others)):
+                raise InputError(f"The substitutes of {word!r} must be a list of words, not {_shown(others)}.")
+
+    @cached_property
+    def _lower(self) -> Swaps:
+        """Texts are read in lower case: what is listed for Good holds for good too, unless good has a list."""
+        return {word.lower(): others for word, others in self.swaps.items()}
+
+    def of(self, token: str) -> tuple[str, ...]:
+        """The substitutes of one word."""
+        found = self.swaps.get(token, self.swaps.get(token.lower(), self._lower.get(token.lower(), ())))
+        return tuple(dict.fromkeys(other for other in found if other != token))
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        return [self.of(token) for token in text.tokens]
+
+    def narrowed(self, text: Text) -> Self:
+        used = {token: self.of(token) for token in dict.fromkeys(text.tokens)}
+        return replace(self, swaps={token: others for token, others in used.items() if others})
+
+
+@dataclass(frozen=True)
+class RemoveOrSwap(WordSwap):
+    """Each word, nothing in its place, or one of its listed substitutes: Deletion and WordSwap in one."""
+
+    kind = "removal-or-swap"
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        return [(marks.removed, *others) for others in super().options(text, marks)]
 
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:
@@ -189,6 +265,24 @@ def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]
     return Choice(classifier.embed(text), classifier.table[padded], names)
 
 
-def _check_k(k: object) -> None:
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise InputError(f"k must be a whole number of at least 0, not {k!r}.")
+def _plain(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {word: list(others) for word, others in sorted(value.items())}
+        case np.ndarray() | list() | tuple():
+            return np.asarray(value).tolist()
+        case float() if value == math.inf:
+            return "inf"
+        case np.integer() | np.floating():
+            return value.item()
+        case _:
+            return value
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

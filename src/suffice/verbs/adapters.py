@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
 
 def words_of(given: Any, text: Text, label: str, labels: Sequence[str]) -> Sequence[str | int]:
-    """Words and positions as they are; the result of a known explainer as positions."""
+    """Named and positions as they are; the result of a known explainer as positions."""
     reader = {"lime": from_lime, "shap": from_shap, "anchor": from_anchor}.get(type(given).__module__.split(".")[0])
     if reader is not None:
         return reader(given, text, label, labels)

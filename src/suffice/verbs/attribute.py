@@ -3,53 +3,114 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
-from suffice.model.text import Word
+from suffice.model.text import Text, Word
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Proved, Refuted
 from suffice.search.cost import Cost
 from suffice.search.hitting import sparse_attack
 from suffice.search.words import Node, Outcome, Search, optimal_sets
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs.answers import Attribution, Share
+from suffice.verbs.answering import FORMAT, finished, listed
 from suffice.verbs.explanation import Explanation
-from suffice.verbs.verbs import (
-    Given,
-    OnProgress,
-    Padding,
-    Question,
-    Words,
-    ask,
-    finished,
-    noted,
-    searcher,
-    single_threaded,
-    timed,
-)
+from suffice.verbs.question import Given, Named, Padding, Question
+from suffice.verbs.running import OnProgress, searcher, single_threaded
 
 LIMIT = 100
+
+
+@dataclass(frozen=True)
+class Share:
+    """In how many of the explanations a word stands."""
+
+    word: Word
+    count: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """In which share of the explanations each word stands.
+
+    `of` says of which: "optimal" (the cheapest) or "minimal" (no word can be left out). `necessary` are the words
+    that every one of them holds, `some` those that only some hold. When `complete` is False there may be more than
+    those found: shares are then of the ones found, and `necessary` lists only words proved to be in every explanation.
+    """
+
+    of: Literal["optimal", "minimal"]
+    explanations: tuple[Explanation, ...]
+    shares: tuple[Share, ...]
+    necessary: tuple[Word, ...]
+    complete: bool
+    label: str
+    text: Text
+    reason: str = ""
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def some(self) -> tuple[Word, ...]:
+        fixed = {word.position for word in self.necessary}
+        return tuple(item.word for item in self.shares if item.count and item.word.position not in fixed)
+
+    def __str__(self) -> str:
+        total, kind = len(self.explanations), "optimal" if self.of == "optimal" else "subset-minimal"
+        if not total:
+            return f"No {kind} explanation was found: {self.reason}."
+        counted = f"There is 1 {kind} explanation" if total == 1 else f"There are {total} {kind} explanations"
+        if not self.complete:
+            counted = f"At least {total} {kind} explanations exist ({self.reason})"
+        return f"{counted}. In all of them: {listed(self.necessary) or 'no word'}; in some: {self._shared()}."
+
+    def _shared(self) -> str:
+        fixed = {word.position for word in self.necessary}
+        some = [item for item in self.shares if item.count and item.word.position not in fixed]
+        ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
+        return ", ".join(f"{item.word.text} ({item.share:.0%})" for item in ranked) or "no word"
+
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import attribution
+
+        return attribution(self)
+
+    def __repr__(self) -> str:
+        return f"<Attribution over {len(self.explanations)} {self.of} explanations>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "of": self.of,
+            "complete": self.complete,
+            "reason": self.reason,
+            "label": self.label,
+            "text": self.text.source,
+            "words": [{**asdict(item.word), "count": item.count, "share": item.share} for item in self.shares],
+            "necessary": [word.position for word in self.necessary],
+            "explanations": [list(result.positions) for result in self.explanations],
+            "stats": dict(self.stats),
+            "meta": dict(self.meta),
+        }
 
 
 def attribute(
     classifier: Classifier,
     text: Given,
     *,
-    perturbation: Perturbation,
+    perturbation: Perturbation | None = None,
     of: Literal["optimal", "minimal"] = "optimal",
     limit: int = LIMIT,
     cost: Cost = None,
-    include: Words = (),
-    exclude: Words = (),
+    include: Named = (),
+    exclude: Named = (),
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
@@ -65,12 +126,28 @@ def attribute(
         raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
+    question = Question(
+        classifier,
+        text,
+        perturbation=perturbation,
+        cost=cost,
+        include=include,
+        exclude=exclude,
+        padding=padding,
+        seconds=seconds,
+        seed=seed,
+        more={"of": of, "limit": limit},
+    )
+    return attributed(question, on_progress, self_check)
+
+
+def attributed(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Attribution:
+    """The answer to a question."""
+    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
     with single_threaded():
-        question = ask(classifier, text, perturbation, cost, include, exclude, padding)
-        question = noted(question, method="search", oracle="bounds", seed=seed, seconds=seconds, of=of, limit=limit)
-        started, budget = time.monotonic(), timed(seconds)
+        started = time.monotonic()
         source = _Optimal if of == "optimal" else _Minimal
-        hunt = source(question, searcher(question, BoundsOracle(question.problem), budget, seed, on_progress))
+        hunt = source(question, searcher(question, question.budget, on_progress))
         outcomes = list(islice(hunt.outcomes(), limit + 1))
         found = tuple(finished(question, one, started, self_check) for one in outcomes[:limit])
         more = "there are more than the limit" if len(outcomes) > limit else hunt.doubt
@@ -148,6 +225,8 @@ class _Minimal:
 
     def _next(self) -> Bools | None:
         """The cheapest set that hits all attacks and holds no known explanation; None when there is none."""
+        from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to load
+
         search = self.search
         words = np.flatnonzero(search.problem.features)
         hits = [LinearConstraint(row[words].astype(float), lb=1.0) for row in self.attacks]
@@ -187,11 +266,11 @@ def _shares(question: Question, found: tuple[Explanation, ...]) -> tuple[Share, 
 
 
 def _necessary(question: Question, found: tuple[Explanation, ...], complete: bool) -> tuple[Word, ...]:
-    """Words in every explanation: by counting when all are known, else those whose change alone flips the label."""
+    """Named in every explanation: by counting when all are known, else those whose change alone flips the label."""
     words = question.text.words
     if complete:
         return tuple(word for word in words if found and all(word.position in one.positions for one in found))
     alone = np.eye(len(question.text), dtype=bool)[: len(words)]
     answers = BoundsOracle(question.problem).ask_cheaply(alone)
-    forced = question.include[: len(words)] | [isinstance(answer, Refuted) for answer in answers]
+    forced = question.included[: len(words)] | [isinstance(answer, Refuted) for answer in answers]
     return tuple(word for word, yes in zip(words, forced, strict=True) if yes)

@@ -8,8 +8,8 @@ trust: attacks are confirmed and sets proved anew in every step, so each step's 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,31 +17,117 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
+from suffice.model.text import Text, Word
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Refuted, Verdict, Witness
 from suffice.search.cost import Cost
 from suffice.search.words import ByRestoration, Node, Search
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs.answers import Growth, Profile
+from suffice.verbs.answering import FORMAT, finished, listed
 from suffice.verbs.explanation import Explanation
-from suffice.verbs.verbs import (
-    Given,
-    OnProgress,
-    Padding,
-    Question,
-    Words,
-    ask,
-    finished,
-    noted,
-    searcher,
-    single_threaded,
-    timed,
-)
+from suffice.verbs.question import Given, Named, Padding, Question
+from suffice.verbs.running import OnProgress, searcher, single_threaded
 
 PARAMETERS = {"knn-box": "k", "knn-hull": "k", "epsilon-ball": "eps"}  # sets that are nested
 DOUBLINGS = 12  # how far beyond the last step the radius search looks
 HALVINGS = 8  # how finely it looks between two radii that are not whole numbers
 STARTS = 6  # perturbed texts handed to the next step
+
+
+@dataclass(frozen=True)
+class Growth:
+    """From which step on a word matters.
+
+    `enters`: the first step whose explanation holds the word. `needed`: the first step at which every explanation
+    must hold it, because changing this word alone flips the label; from there on it stays needed.
+    """
+
+    word: Word
+    enters: float | None
+    needed: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """How the explanation grows with the size of the perturbation sets.
+
+    One explanation per step. No word at all is needed up to `free_until` (proved), and some word is from
+    `needed_from` on (a counterexample changes every word); None where the search for that radius found none.
+    """
+
+    parameter: str  # "k" or "eps"
+    steps: tuple[float, ...]
+    explanations: tuple[Explanation, ...]
+    growth: tuple[Growth, ...]
+    free_until: float | None
+    needed_from: float | None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        return tuple(result.cost for result in self.explanations)
+
+    @property
+    def lower_bounds(self) -> tuple[float, ...]:
+        return tuple(result.lower_bound for result in self.explanations)
+
+    @property
+    def text(self) -> Text:
+        return self.explanations[0].text
+
+    @property
+    def label(self) -> str:
+        return self.explanations[0].label
+
+    def __str__(self) -> str:
+        return f"{self._start()} {self._end()}"
+
+    def _start(self) -> str:
+        name = self.parameter
+        free, needed = self.free_until, self.needed_from
+        if needed is None:
+            return f"No word is needed up to {name} = {free:g} (proved)." if free is not None else "Undecided."
+        if free is None:
+            return f"Some word is needed at {name} = {needed:g} already."
+        return f"No word is needed up to {name} = {free:g} (proved); from {name} = {needed:g} on some word is."
+
+    def _end(self) -> str:
+        last, step = self.explanations[-1], self.steps[-1]
+        where = f"At {self.parameter} = {step:g}"
+        if last.status == "unknown":
+            return f"{where} nothing better than the whole text was proved."
+        proved = "proved" if last.status == "optimal" else f"proved; none below {last.lower_bound:g} does"
+        if last.status == "infeasible":
+            return f"{where}, no set without the excluded words suffices."
+        count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
+        return f"{where}, {count} ({proved}): {listed(last.words) or 'none'}."
+
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import profile
+
+        return profile(self)
+
+    def __repr__(self) -> str:
+        costs = ", ".join(f"{step:g}: {cost:g}" for step, cost in zip(self.steps, self.costs, strict=True))
+        return f"<Profile over {self.parameter}: {costs}>"
+
+    def plot(self) -> Any:
+        """A matplotlib figure of the cost and its lower bound over the steps (extra: plot)."""
+        from suffice.render.plots import profile
+
+        return profile(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "parameter": self.parameter,
+            "steps": list(self.steps),
+            "free_until": self.free_until,
+            "needed_from": self.needed_from,
+            "words": [{**asdict(item.word), "enters": item.enters, "needed": item.needed} for item in self.growth],
+            "explanations": [result.to_dict() for result in self.explanations],
+            "stats": dict(self.stats),
+        }
 
 
 @dataclass(eq=False)
@@ -60,8 +146,8 @@ def profile(
     steps: Sequence[float],
     *,
     cost: Cost = None,
-    include: Words = (),
-    exclude: Words = (),
+    include: Named = (),
+    exclude: Named = (),
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
@@ -73,15 +159,25 @@ def profile(
     `perturbation` makes a perturbation from a number. `seconds` is for all steps together. For k-nearest sets and
     balls the result also says up to which radius no word is needed at all, and from which on some word is.
     """
-    sizes, budget, started = _sizes(steps), timed(seconds), time.monotonic()
+    sizes, budget, started = _sizes(steps), Budget(seconds), time.monotonic()
     read = classifier.read(text)
 
     def question(size: float) -> Question:
-        asked = ask(classifier, read, perturbation(size), cost, include, exclude, padding)
-        return noted(asked, method="search", oracle="bounds", seed=seed, seconds=seconds, size=size)
+        return Question(
+            classifier,
+            read,
+            perturbation=perturbation(size),
+            cost=cost,
+            include=include,
+            exclude=exclude,
+            padding=padding,
+            seconds=seconds,
+            seed=seed,
+            more={"size": size},
+        )
 
     with single_threaded():
-        climb = _Climb([question(size) for size in sizes], seed, on_progress, self_check)
+        climb = _Climb([question(size) for size in sizes], on_progress, self_check)
         found = climb.run(budget)
         kind = climb.questions[0].perturbation.to_dict()["kind"]
         free, needed = _known_radius(sizes, found, climb.questions[0])
@@ -101,8 +197,8 @@ def _sizes(steps: Sequence[float]) -> tuple[float, ...]:
 class _Climb:
     """The steps, both ends first, each with what the others know."""
 
-    def __init__(self, questions: list[Question], seed: int, on_progress: OnProgress | None, self_check: bool) -> None:
-        self.questions, self.seed, self.on_progress, self.self_check = questions, seed, on_progress, self_check
+    def __init__(self, questions: list[Question], on_progress: OnProgress | None, self_check: bool) -> None:
+        self.questions, self.on_progress, self.self_check = questions, on_progress, self_check
         self.known = [_Known() for _ in questions]
         self.reused = 0
 
@@ -115,7 +211,7 @@ class _Climb:
 
     def _step(self, step: int, budget: Budget) -> Explanation:
         question, started = self.questions[step], time.monotonic()
-        search = searcher(question, BoundsOracle(question.problem), budget, self.seed, self.on_progress)
+        search = searcher(question, budget, self.on_progress)
         for known in self.known[:step]:
             self.reused += search.seed_attacks(known.witnesses, known.starts)
         for known in self.known[step + 1 :]:
@@ -161,14 +257,14 @@ def _known_radius(
     sizes: Sequence[float], found: Sequence[Explanation], question: Question
 ) -> tuple[float | None, float | None]:
     """What the steps say already: the largest at which nothing had to be added, the smallest at which something."""
-    base = question.costs.price(question.costs.of(question.include))
+    base = question.costs.price(question.costs.of(question.included))
     free = [size for size, result in zip(sizes, found, strict=True) if _nothing_added(result, question)]
     needed = [size for size, result in zip(sizes, found, strict=True) if result.lower_bound > base]
     return (max(free) if free else None), (min(needed) if needed else None)
 
 
 def _nothing_added(result: Explanation, question: Question) -> bool:
-    return result.status == "optimal" and list(result.positions) == list(np.flatnonzero(question.include))
+    return result.status == "optimal" and list(result.positions) == list(question.include)
 
 
 def _radius(
@@ -210,7 +306,7 @@ def _robust_at(question: Callable[[float], Question], size: float, budget: Budge
         asked = question(size)
     except InputError:  # more neighbours than the vocabulary has
         return None
-    free = asked.problem.features & ~asked.include
+    free = asked.problem.features & ~asked.included
     return BoundsOracle(asked.problem).ask(free[None], Budget(max(budget.left, 1e-3) / 4))[0]
 
 

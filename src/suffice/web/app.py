@@ -58,7 +58,7 @@ def make_app(
     """The application; `chosen` are bundled names or folders, all bundled ones when empty."""
     offered = folders(chosen)
     questions = fields.questions(list(offered), limits)
-    state = Routes(offered, {verb: questions[verb] for verb in jobs.AVAILABLE}, limits)
+    state = Routes(offered, {verb: questions[verb] for verb in jobs.VERBS}, limits)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

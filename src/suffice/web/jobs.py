@@ -18,8 +18,10 @@ from typing import Any, TypeAlias
 import suffice as sf
 from suffice.errors import SufficeError
 from suffice.render import phrases
-from suffice.sets import perturbations as perturb
-from suffice.verbs import verbs
+from suffice.sets import table
+from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answering import self_checked
+from suffice.verbs.running import OnProgress
 
 Payload: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[str, Payload], None]
@@ -80,7 +82,7 @@ def classifier(folder: str) -> sf.Classifier:
     return sf.load(folder)
 
 
-def reporter(send: Send) -> verbs.OnProgress:
+def reporter(send: Send) -> OnProgress:
     """Progress to the page: every change of a bound, and a sign of life now and then."""
     last: list[Any] = [None, 0.0]
 
@@ -102,7 +104,7 @@ def _common(question: Payload) -> tuple[sf.Classifier, str, Payload]:
     model = classifier(question["folder"])
     rest = {name: value for name, value in question.items() if name not in ("folder", "model", "text")}
     if "perturbation" in rest:
-        rest["perturbation"] = perturb.from_dict(rest["perturbation"])
+        rest["perturbation"] = table.from_dict(rest["perturbation"])
     return model, question["text"], rest
 
 
@@ -112,7 +114,7 @@ def explain(question: Payload, send: Send) -> Payload:
     STOP.running = True
     result = sf.explain(model, text, on_progress=reporter(send), self_check=False, **rest)
     STOP.running = False
-    result = verbs.self_checked(result, model)
+    result = self_checked(result, model)
     return {
         **_answer(result),
         "shown": _shown(result),
@@ -173,18 +175,18 @@ def _answer(found: Any) -> Payload:
     }
 
 
-def _boxes(k: float) -> perturb.Perturbation:
-    return perturb.KNNBox(int(k))
+def _boxes(k: float) -> Perturbation:
+    return sf.KNNBox(int(k))
 
 
-def _hulls(k: float) -> perturb.Perturbation:
-    return perturb.KNNHull(int(k))
+def _hulls(k: float) -> Perturbation:
+    return sf.KNNHull(int(k))
 
 
-FAMILIES: dict[str, Callable[[float], perturb.Perturbation]] = {
+FAMILIES: dict[str, Callable[[float], Perturbation]] = {
     "knn-box": _boxes,
     "knn-hull": _hulls,
-    "epsilon-ball": perturb.EpsilonBall,
+    "epsilon-ball": sf.EpsilonBall,
 }
 VERBS: dict[str, Callable[[Payload, Send], Payload]] = {
     "explain": explain,
@@ -192,4 +194,3 @@ VERBS: dict[str, Callable[[Payload, Send], Payload]] = {
     "bias": bias,
     "profile": profile,
 }
-AVAILABLE = tuple(name for name in VERBS if hasattr(sf, name))

@@ -1,54 +1,28 @@
-"""The same question over many texts: batch (explanations) and audit (bias), resumable, on one machine or a cluster."""
+"""Audit: does the label of any text of a file hang on protected words? Counted, resumable, with a report."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from suffice.corpus import engines
 from suffice.corpus.findings import COLUMNS, Audit, summarise, table
-from suffice.corpus.rows import Journal, Reply, Row, digest, failed, head, read_journal, read_rows, write_safely
-from suffice.errors import InputError, SufficeError
+from suffice.corpus.journal import read_journal
+from suffice.corpus.rows import Reply, Row, digest, head
+from suffice.corpus.running import OnRow, guarded, named, run_all, settings
+from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs.answers import Bias, rewritten, summary
-from suffice.verbs.auditing import Protected, bias
-from suffice.verbs.verbs import explain
+from suffice.verbs.answering import rewritten, summary
+from suffice.verbs.bias import Bias, Protected, bias
 
-OnRow: TypeAlias = Callable[[int, int, int], None]  # rows done, rows in all, errors so far
 Groups: TypeAlias = Mapping[str, Sequence[str]]
-
-
-# --- tasks: what is done to one row ---
-
-
-@dataclass(frozen=True, eq=False)
-class Explaining:
-    """Explain a row's text."""
-
-    classifier: Classifier
-    perturbation: Perturbation
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def run(self) -> str:
-        return digest({"task": "explain", "model": self.classifier.digest, **_question(self)})
-
-    def __call__(self, row: Row) -> Reply:
-        return _guarded(self, row, self._answer)
-
-    def _answer(self, row: Row, expected: str | None) -> Reply:
-        result = explain(self.classifier, row.text, perturbation=self.perturbation, **self.options)
-        correct = {} if expected is None else {"correct": result.label == expected}
-        line = {**head(self, row), "expected": expected, **correct, "explanation": result.to_dict()}
-        return Reply(line, None if result.certificate is None else result.certificate.data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +40,16 @@ class Auditing:
 
     @cached_property
     def question(self) -> str:
-        named = _named(self.protected) if callable(self.protected) else list(self.protected)
+        words = named(self.protected) if callable(self.protected) else list(self.protected)
         groups = {name: list(words) for name, words in self.groups.items()}
-        return digest({"task": "bias", "protected": named, "groups": groups, **_question(self)})
+        return digest({"task": "bias", "protected": words, "groups": groups, **settings(self)})
 
     @cached_property
     def run(self) -> str:
         return digest({"question": self.question, "model": self.classifier.digest})
 
     def __call__(self, row: Row) -> Reply:
-        return _guarded(self, row, self._answer)
+        return guarded(self, row, self._answer)
 
     def _answer(self, row: Row, expected: str | None) -> Reply:
         answer = self._ask(row, self.protected)
@@ -120,41 +94,6 @@ class Auditing:
         return bias(self.classifier, row.text, protected, perturbation=self.perturbation, **self.options)
 
 
-def _guarded(task: Explaining | Auditing, row: Row, answer: Callable[[Row, str | None], Reply]) -> Reply:
-    """Whatever goes wrong with a row is said in its line; the other rows go on."""
-    if row.error:
-        return failed(task, row, row.error)
-    try:
-        return answer(row, _expected(task.classifier, row.label))
-    except SufficeError as error:
-        return failed(task, row, str(error))
-    except Exception as error:
-        return failed(task, row, f"{type(error).__name__}: {error}")
-
-
-def _expected(classifier: Classifier, label: str | None) -> str | None:
-    """The label by its name, or by its number as in many data sets."""
-    if label is None or label in classifier.labels:
-        return label
-    if label.isdecimal() and int(label) < len(classifier.labels):
-        return classifier.labels[int(label)]
-    return classifier.labels[classifier.label_index(label)]
-
-
-def _question(task: Explaining | Auditing) -> dict[str, Any]:
-    options = {name: _named(value) if callable(value) else value for name, value in task.options.items()}
-    return {"perturbation": task.perturbation.to_dict(), "options": options}
-
-
-def _named(function: Callable[..., Any]) -> str:
-    """A name for a function that changes when its code does."""
-    kind = getattr(function, "__module__", None) or type(function).__module__
-    code = getattr(function, "__code__", None)
-    plain = [] if code is None else [repr(value) for value in code.co_consts if isinstance(value, str | float)]
-    body = "" if code is None else digest({"code": code.co_code.hex(), "names": [*code.co_names, *plain]})
-    return f"{kind}.{getattr(function, '__qualname__', type(function).__qualname__)} {body}"
-
-
 def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
     """The witness for people; its exact vectors are in the certificate."""
     moves = zip(witness.positions, witness.words, strict=True)
@@ -169,30 +108,6 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
             for i, became in moves
         ],
     }
-
-
-# --- running ---
-
-
-def batch(
-    classifier: Classifier,
-    texts: str | Path | Sequence[Row],
-    out: str | Path,
-    *,
-    perturbation: Perturbation,
-    certificates: str | Path | None = None,
-    workers: int = 1,
-    engine: str = "local",
-    fresh: bool = False,
-    on_row: OnRow | None = None,
-    **options: Any,
-) -> list[dict[str, Any]]:
-    """Explain every text of a CSV or JSONL file; one line of `out` per text, in the order in which they are done.
-
-    Started again after having been stopped in any way, it goes on where it was. `options` are those of `explain`.
-    With `certificates`, each certificate becomes a file of that folder. Gives the lines, by row.
-    """
-    return _run(Explaining(classifier, perturbation, options), texts, out, certificates, workers, engine, fresh, on_row)
 
 
 def audit(
@@ -218,45 +133,7 @@ def audit(
     groups = protected if isinstance(protected, Mapping) else {}
     words = [word for group in groups.values() for word in group] if isinstance(protected, Mapping) else protected
     task = Auditing(classifier, perturbation, words, groups, options)
-    return summarise(_run(task, texts, out, certificates, workers, engine, fresh, on_row), older)
-
-
-def _run(
-    task: Explaining | Auditing,
-    texts: str | Path | Sequence[Row],
-    out: str | Path,
-    certificates: str | Path | None,
-    workers: int,
-    engine: str,
-    fresh: bool,
-    on_row: OnRow | None,
-) -> list[dict[str, Any]]:
-    rows = read_rows(texts) if isinstance(texts, str | Path) else list(texts)
-    journal = Journal(out, task.run, rows, fresh)
-    try:
-        left = [row for row in rows if row.number not in journal.lines]
-        _report(on_row, journal, rows)
-        for reply in engines.run(task, left, engine, workers) if left else ():
-            journal.append(_filed(reply, certificates, Path(out).parent))
-            _report(on_row, journal, rows)
-        return [journal.lines[row.number] for row in rows]
-    finally:
-        journal.close()
-
-
-def _filed(reply: Reply, folder: str | Path | None, beside: Path) -> dict[str, Any]:
-    """The line, once its certificate is safely in its file."""
-    if folder is None or reply.certificate is None:
-        return reply.line
-    path = Path(folder) / f"row-{reply.line['row']:06d}.certificate"
-    write_safely(path, reply.certificate)
-    near = path.relative_to(beside) if path.is_relative_to(beside) else path.resolve()
-    return {**reply.line, "certificate_file": near.as_posix()}
-
-
-def _report(on_row: OnRow | None, journal: Journal, rows: Sequence[Row]) -> None:
-    if on_row is not None:
-        on_row(len(journal.lines), len(rows), sum("error" in line for line in journal.lines.values()))
+    return summarise(run_all(task, texts, out, certificates, workers, engine, fresh, on_row), older)
 
 
 # --- audits as files ---

@@ -1,0 +1,44 @@
+"""The command line: parse, delegate, print, exit code.
+
+Exit codes: 0 answered with proof; 1 answered in the negative (infeasible, rejected); 2 bad input or misuse, with
+one line on standard error; 3 undecided within the limit.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from suffice.cli.commands import MISUSE, PROVED, Command
+from suffice.cli.parser import build_parser
+from suffice.errors import SufficeError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; every expected failure is one line on standard error and exit code 2."""
+    args = build_parser().parse_args(argv)
+    _any_text(sys.stdout, getattr(args, "json", False))
+    command: Command = args.run
+    try:
+        return command(args)
+    except SufficeError as error:
+        return _complain(str(error))
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader went away; so do we, quietly)
+        return PROVED
+    except OSError as error:
+        return _complain(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+
+
+def _any_text(stream: Any, json: bool) -> None:
+    """Let any text out of a stream that is not UTF-8: JSON as UTF-8, for people with question marks."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"  # a StringIO has none and takes anything
+    if encoding.lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
+        stream.reconfigure(**({"encoding": "utf-8"} if json else {"errors": "replace"}))
+
+
+def _complain(message: str) -> int:
+    print(f"suffice: {' '.join(message.split())}", file=sys.stderr)
+    return MISUSE

@@ -1,0 +1,5 @@
+"""`python -m suffice.cli`."""
+
+from suffice.cli import main
+
+raise SystemExit(main())

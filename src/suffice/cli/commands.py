@@ -1,0 +1,289 @@
+"""The commands: each takes what the parser read, asks, prints, and gives an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import suffice as sf
+from suffice.cli import reading
+from suffice.corpus import audit as auditing
+from suffice.corpus import batch as batching
+from suffice.errors import InputError, NotACertificate, Rejected
+from suffice.model.classifier import bundled, load
+from suffice.render import audit as report
+from suffice.render import auditors, terminal
+from suffice.sets.table import sentence
+from suffice.verbs.attribute import attributed
+from suffice.verbs.bias import guarded, judged
+from suffice.verbs.contrast import contrasted
+from suffice.verbs.explain import explained
+from suffice.verbs.explain_all import all_explained
+from suffice.verbs.repair import repaired
+
+Command = Callable[[argparse.Namespace], int]
+PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
+STATUS_CODES = {"optimal": PROVED, "infeasible": NEGATIVE, "sufficient": UNDECIDED, "unknown": UNDECIDED}
+BIAS_CODES = {"independent": PROVED, "dependent": NEGATIVE, "unknown": UNDECIDED}
+FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown": UNDECIDED}
+
+
+# --- questions about one text ---
+
+
+def explain(args: argparse.Namespace) -> int:
+    reading.check_folders(args.html, args.certificate)
+    question = reading.question(args)
+    with terminal.live(_errors()) as progress:
+        if args.all:
+            results = list(all_explained(question, progress))
+        else:
+            results = [explained(question, args.why_wrong, progress)]
+    for result in results:
+        _print_explanation(args, result, question.classifier)
+    _save(args, results)
+    return max(STATUS_CODES[result.status] for result in results)
+
+
+def _print_explanation(args: argparse.Namespace, result: sf.Explanation, classifier: sf.Classifier) -> None:
+    if args.json:
+        print(result.to_json(indent=None if args.all else 2))
+    else:
+        terminal.show_explanation(Console(), result, classifier.predict(result.text))
+        if result.mistake is not None:
+            auditors.show_mistake(Console(), result.mistake)
+
+
+def _save(args: argparse.Namespace, results: Sequence[sf.Explanation]) -> None:
+    """The first result as HTML and certificate, where asked for."""
+    if args.html:
+        results[0].save_html(args.html)
+    _save_certificate(args.certificate, results[0].certificate)
+
+
+def contrast(args: argparse.Namespace) -> int:
+    question = reading.question(args, **({} if args.towards is None else {"towards": args.towards}))
+    with terminal.live(_errors()) as progress:
+        result = contrasted(question, progress)
+    _print_answer(args, result, terminal.show_contrast)
+    return FLIP_CODES[result.status]
+
+
+def bias(args: argparse.Namespace) -> int:
+    reading.check_folders(args.certificate)
+    question = reading.question(args)
+    if args.protected is not None:
+        words = auditing.read_protected(args.protected)
+        listed = words if isinstance(words, list) else [word for group in words.values() for word in group]
+        question = replace(question, exclude=guarded(question, listed))
+    elif args.question is None:
+        raise InputError("Name the protected words: --protected she,he or --protected FILE.")
+    result = judged(question)
+    _print_answer(args, result, auditors.show_bias)
+    _save_certificate(args.certificate, result.certificate)
+    return BIAS_CODES[result.status]
+
+
+def repair(args: argparse.Namespace) -> int:
+    reading.check_folders(args.certificate)
+    question = reading.question(args)
+    if args.words is not None:
+        named: list[str | int] = [int(w) if w.isdecimal() else w for w in args.words.split(",") if w]
+        given = question.text.positions(named, int(question.features.sum()))
+        question = replace(question, include=given)
+    elif args.question is None:
+        raise InputError("Name the words: --words good,film (or their positions).")
+    with terminal.live(_errors()) as progress:
+        result = repaired(question, progress)
+    _print_answer(args, result, auditors.show_repair)
+    _save_certificate(args.certificate, result.certificate)
+    return STATUS_CODES[result.status]
+
+
+def profile(args: argparse.Namespace) -> int:
+    reading.check_folders(args.plot)
+    classifier, text = load(args.model), reading.read_text(args.text)
+    family, steps = reading.growing(args)
+    settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
+    with terminal.live(_errors()) as progress:
+        result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
+    if args.plot:
+        result.plot().savefig(args.plot)
+    _print_answer(args, result, auditors.show_profile)
+    return max(STATUS_CODES[one.status] for one in result.explanations)
+
+
+def attribute(args: argparse.Namespace) -> int:
+    with terminal.live(_errors()) as progress:
+        result = attributed(reading.question(args, of=args.of, limit=args.limit), progress)
+    _print_answer(args, result, auditors.show_attribution)
+    return PROVED if result.complete else UNDECIDED
+
+
+# --- questions about many texts ---
+
+
+def stoppable(command: Command) -> Command:
+    """Ctrl-C ends a long run with one line: what is done is on the disk."""
+
+    @wraps(command)
+    def run(args: argparse.Namespace) -> int:
+        try:
+            return command(args)
+        except KeyboardInterrupt:
+            print("suffice: stopped; the same command goes on where this one was", file=sys.stderr)
+            return UNDECIDED
+
+    return run
+
+
+@stoppable
+def batch(args: argparse.Namespace) -> int:
+    classifier = load(args.model)
+    with auditors.bar(_errors(), "explaining") as on_row:
+        lines = batching.batch(
+            classifier,
+            args.texts,
+            args.out,
+            certificates=args.certificates,
+            on_row=on_row,
+            **_running(args),
+            **reading.settings(args),
+        )
+    errors = sum("error" in line for line in lines)
+    print(f"{len(lines)} texts, {errors} errors: {args.out}", file=sys.stderr)
+    return PROVED
+
+
+@stoppable
+def audit(args: argparse.Namespace) -> int:
+    page = Path(args.report)
+    reading.check_folders(args.report)
+    classifier, allowed = load(args.model), reading.perturbation(args)
+    with auditors.bar(_errors(), "auditing") as on_row:
+        found = auditing.audit(
+            classifier,
+            args.texts,
+            page.with_suffix(".jsonl"),
+            auditing.read_protected(args.protected),
+            perturbation=allowed,
+            certificates=page.with_suffix(".certificates"),
+            compare=args.compare,
+            padding=args.padding,
+            seconds=args.seconds,
+            on_row=on_row,
+            **_running(args),
+        )
+    facts = [
+        ("Model", f"{args.model} ({classifier.digest[:12]})"),
+        ("Protected", args.protected),
+        ("Allowed changes", sentence(allowed.to_dict())),
+    ]
+    page.write_text(report.page(found, f"Audit of {Path(args.texts).name}", facts), encoding="utf-8")
+    page.with_suffix(".csv").write_text(auditing.to_csv(found), encoding="utf-8", newline="")
+    print(found)
+    return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
+
+
+def _fails(found: Any, kind: str) -> bool:
+    match kind:
+        case "dependent":
+            return bool(found.overall.dependent)
+        case "unknown":
+            return bool(found.overall.unknown)
+        case "error":
+            return bool(found.errors)
+        case _:
+            return found.comparison is not None and any(one.worse for one in found.comparison.changed)
+
+
+def _running(args: argparse.Namespace) -> dict[str, Any]:
+    """How a long run is done."""
+    return {"workers": args.workers, "engine": args.engine, "fresh": args.fresh}
+
+
+# --- certificates, models, and the rest ---
+
+
+def check(args: argparse.Namespace) -> int:
+    classifier = load(args.model)
+    try:
+        checked = sf.check(Path(args.certificate), classifier)
+    except Rejected as error:
+        print(f"Rejected: {error}")
+        return NEGATIVE
+    except NotACertificate as error:
+        raise InputError(f"{args.certificate} is not a certificate: {error}") from error
+    print(checked.sentence)
+    return PROVED
+
+
+def models(args: argparse.Namespace) -> int:
+    found = [(name, load(name)) for name in bundled()]
+    if args.json:
+        print(json.dumps([{"name": name, **_facts(model)} for name, model in found], indent=2))
+    else:
+        terminal.show_models(Console(), [(name, _facts(model)) for name, model in found])
+    return PROVED
+
+
+def _facts(model: sf.Classifier) -> Mapping[str, Any]:
+    return {
+        "labels": list(model.labels),
+        "length": model.length,
+        "dimension": model.dimension,
+        "vocabulary": len(model.vocabulary),
+        "weights": model.network.weights,
+        "relus": model.network.relus,
+        "digest": model.digest,
+        "meta": dict(model.meta),
+    }
+
+
+def serve(args: argparse.Namespace) -> int:
+    from suffice.web import serve
+
+    serve(args.host, args.port, args.model, args.workers, args.allow_host)
+    return PROVED
+
+
+def train(args: argparse.Namespace) -> int:
+    from suffice.train.command import run_train
+
+    return run_train(args)
+
+
+def bring_in(args: argparse.Namespace) -> int:
+    from suffice.importers.command import run_import
+
+    return run_import(args)
+
+
+# --- printing ---
+
+
+def _print_answer(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]) -> None:
+    if args.json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        show(Console(), result)
+
+
+def _save_certificate(path: str | None, certificate: sf.Certificate | None) -> None:
+    if path is None:
+        return
+    if certificate is None:
+        raise InputError("There is no certificate to save: the answer was not proved by our own bounds.")
+    certificate.save(path)
+
+
+def _errors() -> Console:
+    return Console(stderr=True)

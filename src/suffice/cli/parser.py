@@ -1,0 +1,165 @@
+"""The parser: every command and its options; those of perturbation sets come from the table of sets."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from typing import Any, NoReturn
+
+from suffice.cli import commands as run
+from suffice.corpus.engines import ENGINES
+from suffice.model.classifier import DEFAULT
+from suffice.sets.table import KINDS
+from suffice.verbs.question import METHODS
+from suffice.version import __version__
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but misuse is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"suffice: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(run.MISUSE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="suffice", description="Which words of a text suffice to decide a classifier's answer, with proof."
+    )
+    parser.add_argument("--version", action="version", version=f"suffice {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    _add_explain(commands.add_parser("explain", parents=[_question()], help="the cheapest set of words that suffices"))
+    contrast = commands.add_parser("contrast", parents=[_question()], help="the cheapest change that flips the label")
+    contrast.add_argument("--towards", metavar="LABEL", help="count only flips to this label")
+    contrast.set_defaults(run=run.contrast)
+    _add_auditors(commands)
+    check = commands.add_parser("check", help="check a certificate with the independent checker")
+    check.add_argument("certificate", metavar="CERTIFICATE")
+    check.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER")
+    check.set_defaults(run=run.check)
+    listing = commands.add_parser("models", help="list the bundled models")
+    listing.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    listing.set_defaults(run=run.models)
+    _add_serve(commands.add_parser("serve", help="the page, on this machine (extra: web)"))
+    _add_train(commands.add_parser("train", help="train a small classifier on a CSV file (extra: train)"))
+    _add_import(commands.add_parser("import", help="bring your own network: .onnx, .pt2, .keras or .h5"))
+    return parser
+
+
+def _question() -> Parser:
+    """The options that every question about a text shares."""
+    parent = Parser(add_help=False)
+    parent.add_argument("text", nargs="?", metavar="TEXT", help='the text, or "-" for standard input')
+    parent.add_argument("--question", metavar="FILE", help="a question saved as JSON, instead of TEXT and options")
+    _add_settings(parent)
+    parent.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    return parent
+
+
+def _corpus() -> argparse.ArgumentParser:
+    """The options that every question about many texts shares."""
+    parent = Parser(add_help=False)
+    parent.add_argument("texts", metavar="TEXTS", help="CSV (columns text[,label]) or JSONL, also gzipped")
+    _add_settings(parent)
+    parent.add_argument("--workers", type=int, default=1, metavar="N", help="processes (default: 1)")
+    parent.add_argument("--engine", choices=ENGINES, default="local", help="ray: on a cluster (extra: ray)")
+    parent.add_argument("--fresh", action="store_true", help="start over instead of going on where a run stopped")
+    return parent
+
+
+def _add_settings(parent: argparse.ArgumentParser) -> None:
+    parent.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER", help=f"default: {DEFAULT}")
+    for kind in KINDS:
+        if kind.flag is not None:
+            parent.add_argument(kind.flag.name, **kind.flag.takes)
+    parent.add_argument("--norm", type=float, default=math.inf, metavar="1|2|inf", help="of the ball (default: inf)")
+    parent.add_argument("--at-most", type=int, metavar="R", help="no more than R of the free words change at once")
+    parent.add_argument("--cost", metavar="FILE", help="JSON: word to cost (others cost 1)")
+    parent.add_argument("--padding", choices=["fixed", "feature"], default="fixed")
+    parent.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit (default: 60)")
+    parent.add_argument("--seed", type=int, default=0, metavar="N")
+
+
+def _add_auditors(commands: Any) -> None:
+    """The auditor's verbs."""
+    asked, many = [_question()], [_corpus()]
+    bias = commands.add_parser("bias", parents=asked, help="does the label depend on protected words?")
+    bias.add_argument("--protected", metavar="FILE|WORDS", help="a file of words, or she,he")
+    bias.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    bias.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    bias.set_defaults(run=run.bias)
+    repair = commands.add_parser("repair", parents=asked, help="do these words suffice, and if not, which more?")
+    repair.add_argument("--words", metavar="WORDS", help="words or positions, with commas between")
+    repair.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    repair.set_defaults(run=run.repair)
+    profile = commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets")
+    profile.add_argument("--steps", default="5,10,15,25", metavar="SIZES", help="of k or eps (default: 5,10,15,25)")
+    profile.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
+    profile.set_defaults(run=run.profile)
+    attribute = commands.add_parser("attribute", parents=asked, help="the share of explanations with each word")
+    attribute.add_argument("--of", choices=["optimal", "minimal"], default="optimal")
+    attribute.add_argument("--limit", type=int, default=100, metavar="N", help="explanations at most (default: 100)")
+    attribute.set_defaults(run=run.attribute)
+    batch = commands.add_parser("batch", parents=many, help="explain every text of a file (resumes)")
+    batch.add_argument("--out", required=True, metavar="RESULTS.jsonl", help="one line per text as it is done")
+    batch.add_argument("--certificates", metavar="FOLDER", help="save every certificate")
+    batch.set_defaults(run=run.batch)
+    audit = commands.add_parser("audit", parents=many, help="bias over a file of texts, with a report (resumes)")
+    audit.add_argument("--protected", required=True, metavar="FILE|WORDS", help="a file of words, or she,he")
+    audit.add_argument("--report", required=True, metavar="REPORT.html", help="CSV, JSONL, certificates go beside it")
+    audit.add_argument("--compare", metavar="OLD.jsonl", help="an older audit, say of another model version")
+    kinds = ["dependent", "unknown", "error", "worse"]
+    audit.add_argument("--fail-on", action="append", default=[], choices=kinds, help="exit with 1 (repeatable)")
+    audit.set_defaults(run=run.audit)
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="WORD", help="must be in the set (repeatable)"
+    )
+    parser.add_argument("--exclude", action="append", default=[], metavar="WORD", help="must not be in it (repeatable)")
+    parser.add_argument("--method", choices=METHODS, default="search")
+    parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    parser.add_argument("--why-wrong", metavar="LABEL", help="the label that a misclassified text should have")
+    parser.add_argument("--all", action="store_true", help="every optimal set (with --json: one line each)")
+    parser.add_argument("--html", metavar="FILE", help="save a report")
+    parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    parser.set_defaults(run=run.explain)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="default: 8000; 0 takes a free one")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="default: 127.0.0.1, this machine only")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name under which others reach it (repeatable)",
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME|FOLDER",
+        help="offer this model (repeatable; default: all bundled)",
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="searches at the same time (default: the cores, at most 4)"
+    )
+    parser.set_defaults(run=run.serve)
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    from suffice.train.arguments import add_train_arguments
+
+    add_train_arguments(parser)
+    parser.set_defaults(run=run.train)
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    from suffice.importers.command import add_import_arguments
+
+    add_import_arguments(parser)
+    parser.set_defaults(run=run.bring_in)

@@ -1,0 +1,131 @@
+"""Reading what was given: texts, files of costs and substitutes, sets, and the question that they make together."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import suffice as sf
+from suffice.errors import InputError
+from suffice.model.classifier import load
+from suffice.sets.default import default_set
+from suffice.sets.perturbations import Perturbation
+from suffice.sets.table import KINDS
+from suffice.verbs.question import Question
+
+
+def check_folders(*paths: str | None) -> None:
+    """Refuse output files that could not be written, before any work is done."""
+    for path in paths:
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            raise InputError(f"There is no folder to write {path!r} into.")
+
+
+def read_text(given: str | None) -> str:
+    """The text itself, or standard input for "-"."""
+    if given is None:
+        raise InputError("Give a text, or --question FILE.")
+    if given == "-":
+        try:
+            return sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"Standard input is not UTF-8: byte {error.start} cannot be decoded.") from error
+    if any("\udc80" <= char <= "\udcff" for char in given):
+        raise InputError("The text is not UTF-8: it holds bytes that cannot be decoded.")
+    return given
+
+
+def read_json(path: str, what: str) -> Mapping[str, Any]:
+    """A JSON object from a file, plain or gzip-compressed."""
+    import gzip
+
+    raw = Path(path).read_bytes()
+    try:
+        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"The {what} file {path!r} is not JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise InputError(f"The {what} file {path!r} must hold a JSON object from words to values.")
+    return data
+
+
+def read_costs(path: str | None) -> Mapping[str, float] | None:
+    return None if path is None else read_json(path, "cost")
+
+
+def question(args: argparse.Namespace, **more: Any) -> Question:
+    """The question that the options make, or the one that a file holds."""
+    classifier = load(args.model)
+    if args.question is None:
+        return Question(classifier, read_text(args.text), more=more, **settings(args), **_asked(args))
+    if args.text is not None:
+        raise InputError("Give a text or --question FILE, not both.")
+    return Question.from_dict(read_json(args.question, "question"), classifier)
+
+
+def settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What every question about words has in common."""
+    return {
+        "perturbation": perturbation(args),
+        "cost": read_costs(args.cost),
+        "padding": args.padding,
+        "seconds": args.seconds,
+        "seed": args.seed,
+    }
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """What only some commands take."""
+    return {name: getattr(args, name) for name in ("include", "exclude", "method", "oracle") if hasattr(args, name)}
+
+
+def perturbation(args: argparse.Namespace) -> Perturbation:
+    """The perturbation set that the options name; removal or substitutes when they name none."""
+    if args.norm != math.inf and args.eps is None:
+        raise InputError("--norm goes with --eps.")
+    named = [kind.flag.name for kind in KINDS if kind.flag is not None and _given(args, kind.flag.name)]
+    if len(named) > 1 and named != ["--deletion", "--swaps"]:
+        raise InputError(f"Name one set: {' and '.join(named)} do not go together (--deletion and --swaps do).")
+    limit = args.at_most
+    match named:
+        case ["--deletion", "--swaps"]:
+            return sf.RemoveOrSwap(read_json(args.swaps, "swaps"), at_most=limit)
+        case ["--swaps"]:
+            return sf.WordSwap(read_json(args.swaps, "swaps"), at_most=limit)
+        case ["--deletion"]:
+            return sf.Deletion(at_most=limit)
+        case ["--mask"]:
+            return sf.Mask(args.mask or None, at_most=limit)
+        case ["--eps"]:
+            return sf.EpsilonBall(args.eps, args.norm, at_most=limit)
+        case ["--knn-box"]:
+            return sf.KNNBox(args.knn_box, at_most=limit)
+        case ["--knn-hull"]:
+            return sf.KNNHull(args.knn_hull, at_most=limit)
+        case _:
+            return default_set(limit)
+
+
+def _given(args: argparse.Namespace, flag: str) -> bool:
+    value = getattr(args, flag.removeprefix("--").replace("-", "_"))
+    return value is not None and value is not False
+
+
+def growing(args: argparse.Namespace) -> tuple[Callable[[Any], Perturbation], list[float]]:
+    """What grows in a profile, and its steps: k of boxes unless an option names another set."""
+    if args.swaps is not None or args.deletion:
+        raise InputError("A profile needs sets that grow: --knn-box, --knn-hull or --eps.")
+    numbers = [part for part in args.steps.split(",") if part.strip()]
+    try:
+        if args.eps is not None:
+            return partial(sf.EpsilonBall, p=args.norm), [float(number) for number in numbers]
+        family = sf.KNNHull if args.knn_hull is not None else sf.KNNBox
+        return family, [int(number) for number in numbers]
+    except ValueError as error:
+        raise InputError(f"--steps takes numbers with commas between them, not {args.steps!r}.") from error

@@ -1,0 +1,179 @@
+"""The table of perturbation sets: everything that a front must know of a set, said once per set.
+
+The command line, the API's document, the page, the sentences for people and `profile` read it. A new set is a class in
+`perturbations`, a row here and a rule in the checker.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from suffice.errors import InputError
+from suffice.sets.perturbations import (
+    Boxes,
+    Deletion,
+    EpsilonBall,
+    KNNBox,
+    KNNHull,
+    Mask,
+    Perturbation,
+    RemoveOrSwap,
+    WordSwap,
+)
+
+Schema: TypeAlias = dict[str, Any]
+
+WHOLE: Schema = {"type": "integer", "minimum": 0}
+RADIUS: Schema = {"type": "number", "minimum": 0}
+SWAPS: Schema = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+VECTORS: Schema = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}
+LIMIT: Schema = {"type": "integer", "minimum": 1, "description": "No more than so many free words change at once."}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How a set is named on the command line: its option, and what argparse needs to know of the option."""
+
+    name: str
+    takes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One row: a set's class, the schema of its fields, its sentence, its option, what grows."""
+
+    make: type[Perturbation]
+    schema: Mapping[str, Schema]
+    says: Callable[[Mapping[str, Any]], str]
+    flag: Flag | None = None
+    grows: str | None = None  # the field that makes the sets larger, one inside the other
+    words: bool = False  # real words: can be asked of any classifier
+
+    @property
+    def name(self) -> str:
+        """What files call it."""
+        return str(self.make.kind)  # type: ignore[attr-defined]
+
+
+def _swapped(data: Mapping[str, Any]) -> str:
+    return f"one of its substitutes ({len(data['swaps'])} words of the text have some)"
+
+
+def _masked(data: Mapping[str, Any]) -> str:
+    token = data.get("token")
+    return "A free word may be masked" + (f" (by {token})." if token else ".")
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        RemoveOrSwap,
+        {"swaps": SWAPS},
+        lambda data: f"A free word may be removed, or become {_swapped(data)}.",
+        words=True,
+    ),
+    Kind(
+        Deletion,
+        {},
+        lambda data: "A free word may be removed.",
+        Flag("--deletion", {"action": "store_true", "help": "a free word may be removed"}),
+        words=True,
+    ),
+    Kind(
+        WordSwap,
+        {"swaps": SWAPS},
+        lambda data: f"A free word may become {_swapped(data)}.",
+        Flag("--swaps", {"metavar": "FILE", "help": "JSON: word to list of substitutes; with --deletion: both"}),
+        words=True,
+    ),
+    Kind(
+        Mask,
+        {"token": {"type": ["string", "null"]}},
+        _masked,
+        Flag("--mask", {"nargs": "?", "const": "", "metavar": "TOKEN", "help": "a free word may be masked"}),
+        words=True,
+    ),
+    Kind(
+        KNNBox,
+        {"k": WHOLE},
+        lambda data: (
+            f"A free word may move anywhere in the smallest box around its embedding and its {data['k']} nearest words."
+        ),
+        Flag("--knn-box", {"type": int, "metavar": "K", "help": "box around the K nearest words"}),
+        grows="k",
+    ),
+    Kind(
+        KNNHull,
+        {"k": WHOLE},
+        lambda data: f"A free word may become any mixture of itself and its {data['k']} nearest words.",
+        Flag("--knn-hull", {"type": int, "metavar": "K", "help": "convex hull of the K nearest words"}),
+        grows="k",
+    ),
+    Kind(
+        EpsilonBall,
+        {"eps": RADIUS, "p": {"enum": [1, 2, "inf"], "default": "inf"}},
+        lambda data: f"A free word's embedding may move by at most {data['eps']:g} in the {data['p']}-norm.",
+        Flag("--eps", {"type": float, "metavar": "E", "help": "ball of radius E around the embedding"}),
+        grows="eps",
+    ),
+    Kind(
+        Boxes,
+        {"lower": VECTORS, "upper": VECTORS},
+        lambda data: "A free word may move anywhere in the box given for its position.",
+    ),
+)
+BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+def from_dict(data: Any) -> Perturbation:
+    """The set that `to_dict` described."""
+    kind = BY_NAME.get(str(data.get("kind"))) if isinstance(data, Mapping) else None
+    if kind is None:
+        raise InputError(f"{_short(data)} does not describe a perturbation set: `kind` is one of {', '.join(BY_NAME)}.")
+    extra = data.keys() - kind.schema.keys() - {"kind", "at_most"}
+    missing = {name for name, schema in kind.schema.items() if "default" not in schema} - data.keys() - {"token"}
+    if extra or missing:
+        raise InputError(f"A set of kind {kind.name!r} has the fields {', '.join(kind.schema) or 'none'}.")
+    given = {name: _numeric(data[name]) for name in kind.schema if name in data}
+    made: Callable[..., Perturbation] = kind.make
+    return made(**given, at_most=data.get("at_most"))
+
+
+def _numeric(value: Any) -> Any:
+    return math.inf if value == "inf" else value
+
+
+def sentence(data: Mapping[str, Any]) -> str:
+    """What a free word may become, in one sentence, from the set as plain data."""
+    kind = BY_NAME.get(data.get("kind", ""))
+    if kind is None:
+        return f"A free word may change as {_short(dict(data))} says."
+    return kind.says(data) + limit_sentence(data)
+
+
+def limit_sentence(data: Mapping[str, Any]) -> str:
+    match data.get("at_most"):
+        case None:
+            return ""
+        case 1:
+            return " Only one of the free words may change at a time."
+        case limit:
+            return f" At most {limit} of the free words may change at once."
+
+
+def schema() -> Schema:
+    """The JSON schema of a set, one alternative per row."""
+    return {"oneOf": [_alternative(kind) for kind in KINDS]}
+
+
+def _alternative(kind: Kind) -> Schema:
+    required = ["kind", *(name for name in kind.schema if "default" not in kind.schema[name] and name != "token")]
+    properties = {"kind": {"const": kind.name}, **kind.schema, "at_most": LIMIT}
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."

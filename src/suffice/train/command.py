@@ -1,0 +1,46 @@
+"""`suffice train`: read, train under a progress bar, save, print the accuracies."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from suffice.train.card import model_card
+from suffice.train.data import Data, prepare, read_rows
+from suffice.train.fit import BAG_EPOCHS, Trained, needs_torch, train
+from suffice.train.recipe import Recipe
+
+
+def run_train(args: argparse.Namespace) -> int:
+    """`suffice train`: read, train under a progress bar, save, print the accuracies."""
+    recipe = Recipe(**{name: getattr(args, name) for name in Recipe.__slots__})
+    needs_torch()  # a missing extra is said before the files are read
+    data = prepare(
+        [row for path in args.data for row in read_rows(path)],
+        read_rows(args.dev) if args.dev else (),
+        read_rows(args.more) if args.more else (),
+        {_stem(path): read_rows(path) for path in args.test},
+        args.labels.split(",") if args.labels else (),
+        recipe.seed,
+    )
+    trained = _with_bar(data, recipe)
+    trained.classifier.save(args.out)
+    card = Path(args.out) / "README.md"
+    if not card.exists():
+        card.write_text(model_card(trained, recipe, args), encoding="utf-8", newline="\n")
+    print("  ".join(f"{name} {value:.4f}" for name, value in trained.accuracies.items()))
+    return 0
+
+
+def _with_bar(data: Data, recipe: Recipe) -> Trained:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("training", total=BAG_EPOCHS + recipe.epochs_over(len(data.train)))
+        return train(data, recipe, lambda dev: progress.update(bar, advance=1, description=f"training, dev {dev:.3f}"))
+
+
+def _stem(path: str) -> str:
+    return Path(path).name.split(".")[0]

@@ -1,0 +1,209 @@
+"""Bias: does the label depend on protected words?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from suffice.errors import InputError, Rejected
+from suffice.model.classifier import Classifier
+from suffice.model.text import Text, Word
+from suffice.proof.certificate import Certificate
+from suffice.proof.check import check
+from suffice.prove.attack import Attacker
+from suffice.prove.oracles import make_oracle
+from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
+from suffice.search import writing
+from suffice.search.hitting import sparse_attack
+from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answering import FORMAT, listed, rewritten, summary
+from suffice.verbs.question import Given, Padding, Question
+from suffice.verbs.running import single_threaded
+
+Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
+Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Bias:
+    """Whether the label depends on protected words.
+
+    status: "independent" (proved: no allowed change of the protected words changes the label), "dependent"
+    (`witness` changes only protected words, and the label), "unknown" (`reason` says why). `trivial` says that there
+    was nothing to prove: no protected word is in the text, or none of them may change.
+    """
+
+    status: Independence
+    positions: tuple[int, ...]
+    words: tuple[Word, ...]
+    label: str
+    text: Text
+    witness: Witness | None = None
+    certificate: Certificate | None = None
+    reason: str = ""
+    trivial: bool = False
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        names, kept = listed(self.words), f"the label {self.label!r}"
+        match self.status:
+            case "independent" if self.trivial:
+                return f"Trivially independent: {self.reason}, so {kept} cannot depend on them."
+            case "independent":
+                return f"Independent: no allowed change of {names} changes {kept} (proved)."
+            case "dependent":
+                assert self.witness is not None
+                changed = [i for i in self.witness.positions if i < len(self.text.words)]
+                if not self.witness.positions:
+                    return f"Dependent: {kept} is a tie with {self.witness.label!r} as the text stands."
+                guilty = listed([self.text.words[i] for i in changed]) or "padding"
+                return f"Dependent: changing only {guilty} turns {self.label!r} into {self.witness.label!r}."
+            case "unknown":
+                return f"Undecided whether {kept} depends on {names}: {self.reason}."
+
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import bias
+
+        return bias(self)
+
+    def __repr__(self) -> str:
+        return f"<Bias {self.status}: {self.label} on {[word.text for word in self.words]}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "status": self.status,
+            "label": self.label,
+            "positions": list(self.positions),
+            "words": [asdict(word) for word in self.words],
+            "text": self.text.source,
+            "trivial": self.trivial,
+            "reason": self.reason,
+            "witness": None if self.witness is None else self.witness.to_dict(),
+            "changed_text": None if self.witness is None else rewritten(self.text, self.witness),
+            "certificate": summary(self.certificate),
+            "stats": dict(self.stats),
+            "meta": dict(self.meta),
+        }
+
+
+def bias(
+    classifier: Classifier,
+    text: Given,
+    protected: Protected,
+    *,
+    perturbation: Perturbation | None = None,
+    padding: Padding = "fixed",
+    oracle: str = "bounds",
+    seconds: float = 60.0,
+    self_check: bool = True,
+) -> Bias:
+    """Does the label depend on protected words? Independent and dependent come with proof.
+
+    `protected` are words (every occurrence; those not in the text do not matter), positions, or a function that gets
+    each word as it is written (`str.istitle`, say) and answers whether it is protected.
+    """
+    plain = Question(classifier, text, perturbation=perturbation, padding=padding, oracle=oracle, seconds=seconds)
+    return judged(replace(plain, exclude=guarded(plain, protected)), self_check)
+
+
+def judged(question: Question, self_check: bool = True) -> Bias:
+    """The answer to a question whose excluded words are the protected ones."""
+    with single_threaded():
+        started = time.monotonic()
+        verdict = make_oracle(question.oracle, question.problem).ask(question.excluded[None], question.budget)[0]
+        answer = _bias(question, sparser(question, verdict), time.monotonic() - started)
+        return checked_bias(answer, question.classifier) if self_check else answer
+
+
+def sparser(question: Question, verdict: Verdict) -> Verdict:
+    """A refutation by as few changed words as further attacks find: easier to read, and it points at the guilty."""
+    if not isinstance(verdict, Refuted):
+        return verdict
+    rng = np.random.default_rng(question.seed)
+    return replace(verdict, witness=sparse_attack(Attacker.of(question.problem), verdict.witness, rng))
+
+
+def guarded(question: Question, protected: Protected) -> tuple[int, ...]:
+    """The protected positions: words that are not in the text are passed over, positions out of range are not."""
+    text, count = question.text, int(question.features.sum())
+    if isinstance(protected, str):
+        raise InputError(
+            f"`protected` takes a list of words or positions, or a function, not the string {protected!r}."
+        )
+    if callable(protected):
+        return tuple(word.position for word in text.words if protected(word.text))
+    return text.positions([item for item in protected if _present(text, item)], count)
+
+
+def _present(text: Text, item: str | int) -> bool:
+    """Anything that is not a word is left to `Text.positions` to judge."""
+    if not isinstance(item, str):
+        return True
+    shown = (form for word in text.words for form in (word.text, text.tokens[word.position]))
+    return item.casefold() in {form.casefold() for form in shown}
+
+
+def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
+    status, reason, certificate = _judged(question, verdict)
+    positions = tuple(writing.positions(question.excluded))
+    trivial = status == "independent" and not (question.excluded & question.problem.region.movable()).any()
+    if trivial:
+        reason = "none of the protected words may change" if positions else "no protected word is in the text"
+    return Bias(
+        status=status,
+        positions=positions,
+        words=tuple(question.text.words[i] for i in positions if i < len(question.text.words)),
+        label=question.label,
+        text=question.text,
+        witness=question.witness(verdict.witness) if isinstance(verdict, Refuted) else None,
+        certificate=certificate,
+        reason=reason,
+        trivial=trivial,
+        stats={"seconds": seconds},
+        meta={**question.meta(), "protected": list(positions)},
+    )
+
+
+def _judged(question: Question, verdict: Verdict) -> tuple[Independence, str, Certificate | None]:
+    match verdict:
+        case Proved():
+            return "independent", "", _independent(question, verdict)
+        case Refuted():
+            return "dependent", "", _infeasible(question, verdict)
+        case Unknown(reason=reason):
+            return "unknown", reason, None
+
+
+def _independent(question: Question, verdict: Proved) -> Certificate | None:
+    if verdict.evidence is None:
+        return None
+    head = question.header({"kind": "independent", "of": writing.positions(question.excluded)})
+    return writing.assemble(head, writing.sufficient(question.classifier.labels, question.problem, verdict))
+
+
+def _infeasible(question: Question, verdict: Refuted) -> Certificate:
+    head = question.header({"kind": "infeasible", "exclude": writing.positions(question.excluded)})
+    return writing.assemble(
+        head, [writing.counterexample(question.classifier.labels, question.problem, verdict.witness)]
+    )
+
+
+def checked_bias(answer: Bias, classifier: Classifier) -> Bias:
+    """The answer, lowered to unknown if the independent checker rejects its certificate."""
+    if answer.certificate is None:
+        return replace(answer, meta={**answer.meta, "checked": False})
+    try:
+        checked = check(answer.certificate, classifier)
+    except Rejected as error:
+        lost: dict[str, Any] = {"witness": None, "certificate": None, "trivial": False}
+        meta = {**answer.meta, "checked": False, "rejected": str(error)}
+        return replace(
+            answer, status="unknown", reason=f"the checker rejected the certificate: {error}", meta=meta, **lost
+        )
+    return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind})

@@ -1,0 +1,133 @@
+"""Explain: the cheapest set of words that decides the label, with proof."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.model.classifier import Classifier
+from suffice.prove.oracles import make_oracle
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget
+from suffice.search.cost import Cost
+from suffice.search.flip import cheapest_flip
+from suffice.search.hitting import hitting_sets
+from suffice.search.msa import maximum_universal_subset
+from suffice.search.words import Outcome, Search
+from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answering import finished
+from suffice.verbs.contrast import Contrast, contrast_of
+from suffice.verbs.explanation import Explanation
+from suffice.verbs.mistake import Mistake, Push
+from suffice.verbs.question import Given, Named, Padding, Question
+from suffice.verbs.running import OnProgress, searcher, single_threaded, task
+
+
+def explain(
+    classifier: Classifier,
+    text: Given,
+    *,
+    perturbation: Perturbation | None = None,
+    cost: Cost = None,
+    include: Named = (),
+    exclude: Named = (),
+    padding: Padding = "fixed",
+    method: str = "search",
+    oracle: str = "bounds",
+    expected: str | None = None,
+    seconds: float = 60.0,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+    self_check: bool = True,
+) -> Explanation:
+    """The cheapest set of words that decides the label whatever the allowed changes of the others, with proof.
+
+    `perturbation` says what the other words may become; by default each may be removed or become one of its bundled
+    substitutes. `include` and `exclude` are words (every occurrence) or positions that the set must or must not hold.
+    When time runs out, the best proved set and a lower bound of the cost come back. The certificate is checked by the
+    independent checker before this returns, unless `self_check` is False.
+
+    `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
+    push towards the wrong label, and the cheapest change that would put it right (a quarter of the time is for that).
+    """
+    question = Question(
+        classifier,
+        text,
+        perturbation=perturbation,
+        cost=cost,
+        include=include,
+        exclude=exclude,
+        padding=padding,
+        method=method,
+        oracle=oracle,
+        seconds=seconds,
+        seed=seed,
+    )
+    return explained(question, expected, on_progress, self_check)
+
+
+def explained(
+    question: Question, expected: str | None = None, on_progress: OnProgress | None = None, self_check: bool = True
+) -> Explanation:
+    """The answer to a question."""
+    with single_threaded():
+        started, budget = time.monotonic(), question.budget
+        wanted = None if expected is None else question.rival(expected)
+        share = budget if wanted is None else Budget(question.seconds * 0.75)
+        result = finished(question, _run(question, share, on_progress), started, self_check)
+        if wanted is not None:
+            result = replace(result, mistake=_mistake(question, result, wanted, budget))
+        return result
+
+
+def _run(question: Question, budget: Budget, on_progress: OnProgress | None) -> Outcome:
+    asked = make_oracle(question.oracle, question.problem)
+    match question.method:
+        case "hs":
+            return hitting_sets(task(question, budget, on_progress), asked)
+        case "msa":
+            return maximum_universal_subset(task(question, budget, on_progress), asked)
+        case _ if isinstance(asked, BoundsOracle):
+            return searcher(question, budget, on_progress).run()
+        case _:
+            own = BoundsOracle(question.problem)
+            return Search(task(question, budget, on_progress), own, complete=asked).run()
+
+
+# --- a wrong label ---
+
+
+def _mistake(question: Question, result: Explanation, expected: int, budget: Budget) -> Mistake:
+    """Which words of the explanation push towards the wrong label, and the cheapest change towards the expected one."""
+    found = _put_right(question, expected, budget)
+    changed = question.problem.center if found.flip is None else found.flip.point
+    return Mistake(
+        label=question.label,
+        expected=question.classifier.labels[expected],
+        pushes=_pushes(question, result, expected),
+        status=found.status,
+        cost=found.cost,
+        lower_bound=found.lower_bound,
+        flip=found.flip,
+        changed_text=found.flipped_text,
+        winner=question.classifier.predict_input(changed).label,
+    )
+
+
+def _put_right(question: Question, expected: int, budget: Budget) -> Contrast:
+    problem, started = question.problem, budget.elapsed
+    flip = cheapest_flip(problem, question.costs, BoundsOracle(problem), budget, question.seed, rivals=[expected])
+    return contrast_of(question, flip, budget.elapsed - started)
+
+
+def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:
+    """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
+    classifier, center = question.classifier, question.problem.center
+    points = np.repeat(center[None], len(result.words) + 1, axis=0)
+    for row, word in enumerate(result.words):
+        points[row, word.position] = classifier.table[classifier.lookup[classifier.pad]]
+    scores = classifier.network.forward(points)
+    lead = scores[:, question.problem.label] - scores[:, expected]
+    return tuple(Push(word, float(lead[-1] - lead[row])) for row, word in enumerate(result.words))

@@ -1,0 +1,267 @@
+"""Question: text, set, costs, words asked for and limits, read and checked once; every verb starts from one."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy
+
+from suffice.errors import InputError
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools, Floats
+from suffice.model.text import Text
+from suffice.prove.exact import predicted
+from suffice.prove.verdict import Budget, Problem, Witness
+from suffice.search.cost import Cost, Costs, costs
+from suffice.search.writing import header, positions
+from suffice.sets.default import default_set
+from suffice.sets.perturbations import Perturbation
+from suffice.sets.regions import Choice
+from suffice.sets.table import from_dict as set_from_dict
+from suffice.version import __version__
+
+Given: TypeAlias = str | Sequence[str] | Text
+Named: TypeAlias = Sequence[str | int]
+Padding: TypeAlias = Literal["fixed", "feature"]
+FORMAT = 1
+METHODS = ("search", "hs", "msa")
+KEYS = ("text", "perturbation", "cost", "include", "exclude", "padding", "method", "oracle", "seconds", "seed")
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Question:
+    """Everything that is asked of one text: the central noun, the same for Python, command line, page and batch.
+
+    What is given is read and checked here, before any work is done: a text becomes the words that the classifier sees,
+    words to include and exclude become positions, and a set keeps only what the text can use. `to_dict` and
+    `from_dict` save and restore it.
+    """
+
+    classifier: Classifier
+    text: Text
+    perturbation: Perturbation
+    cost: Cost
+    include: tuple[int, ...]
+    exclude: tuple[int, ...]
+    padding: Padding
+    method: str
+    oracle: str
+    seconds: float
+    seed: int
+    more: Mapping[str, Any] = field(default_factory=dict)  # what a verb adds: towards, of, limit, size
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        text: Given,
+        *,
+        perturbation: Perturbation | None = None,
+        cost: Cost = None,
+        include: Named = (),
+        exclude: Named = (),
+        padding: Padding = "fixed",
+        method: str = "search",
+        oracle: str = "bounds",
+        seconds: float = 60.0,
+        seed: int = 0,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        _check_kinds(classifier, perturbation, padding, method)
+        read = classifier.read(text)
+        known = len(read.words) if padding == "fixed" else len(read)
+        wanted, barred = _positions(read, include, known, "include"), _positions(read, exclude, known, "exclude")
+        _disjoint(read, wanted, barred)
+        chosen = default_set() if perturbation is None else perturbation
+        values = {
+            "classifier": classifier,
+            "text": read,
+            "perturbation": chosen.narrowed(read),
+            "cost": cost,
+            "include": wanted,
+            "exclude": barred,
+            "padding": padding,
+            "method": method,
+            "oracle": oracle,
+            "seconds": _seconds(seconds),
+            "seed": _seed(seed),
+            "more": dict(more or {}),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        source = self.text.source
+        shown = source if len(source) <= 60 else f"{source[:57]}..."
+        return f"<Question of {shown!r}: {self.perturbation.to_dict()['kind']}, {len(self.text.words)} words>"
+
+    # --- what the parts mean ---
+
+    @cached_property
+    def costs(self) -> Costs:
+        return costs(self.cost, self.text)
+
+    @cached_property
+    def features(self) -> Bools:
+        """The positions that may change and be explained."""
+        return np.arange(len(self.text)) < (len(self.text.words) if self.padding == "fixed" else len(self.text))
+
+    @cached_property
+    def included(self) -> Bools:
+        return _mask(self.include, len(self.text))
+
+    @cached_property
+    def excluded(self) -> Bools:
+        return _mask(self.exclude, len(self.text))
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The question as the prover takes it."""
+        region = self.perturbation.around(self.classifier, self.text)
+        label = predicted(self.classifier.network, self.classifier.embed(self.text))
+        return Problem(self.classifier.network, region, label, self.features, self.perturbation.at_most)
+
+    @property
+    def label(self) -> str:
+        return self.classifier.labels[self.problem.label]
+
+    @property
+    def budget(self) -> Budget:
+        """The time limit, from now on."""
+        return Budget(self.seconds)
+
+    def rival(self, label: str) -> int:
+        """The index of a label that the text does not have."""
+        if label == self.label:
+            raise InputError(f"The text has the label {label!r} already: give another one.")
+        return self.classifier.label_index(label)
+
+    # --- for people and for files ---
+
+    def header(self, claim: dict[str, Any]) -> dict[str, Any]:
+        """How a certificate for this question begins."""
+        return header(self.classifier, self.text, self.problem, self.perturbation.to_dict(), claim)
+
+    def witness(self, found: Witness | None) -> Witness | None:
+        """The witness with names for people."""
+        if found is None:
+            return None
+        words = tuple(self._word(found.point[i], i) for i in found.positions)
+        real = isinstance(self.problem.region, Choice)
+        return replace(found, label=self.classifier.labels[found.rival], words=words, real=real)
+
+    def _word(self, vector: Floats, position: int) -> str:
+        region = self.problem.region
+        if isinstance(region, Choice):
+            names = region.names[position]
+            hits = (region.points[position, : len(names)] == vector).all(-1)
+            return names[int(hits.argmax())]
+        distance = ((self.classifier.table - vector) ** 2).sum(-1)
+        special = [self.classifier.lookup[self.classifier.pad], self.classifier.lookup[self.classifier.unknown]]
+        distance[special] = np.inf
+        return self.classifier.vocabulary[int(distance.argmin())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The question as plain data: with the same classifier, `from_dict` asks it again."""
+        return {
+            "format": FORMAT,
+            "model": self.classifier.digest,
+            "text": self.text.source if self._is_string else list(self.text.tokens[: len(self.text.words)]),
+            "perturbation": self.perturbation.to_dict(),
+            "cost": None if self.cost is None else self.costs.by_word(self.text),
+            "include": list(self.include),
+            "exclude": list(self.exclude),
+            "padding": self.padding,
+            "method": self.method,
+            "oracle": self.oracle,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            **self.more,
+        }
+
+    @property
+    def _is_string(self) -> bool:
+        """Whether reading the source again gives the same words; a list of words may not."""
+        try:
+            return self.classifier.read(self.text.source) == self.text
+        except InputError:
+            return False
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any], classifier: Classifier) -> Question:
+        """The question that `to_dict` described, refused where it was asked of another classifier."""
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT or "text" not in data:
+            raise InputError(f"This is not a saved question of format {FORMAT}: save one with `Question.to_dict()`.")
+        if data.get("model") != classifier.digest:
+            raise InputError(f"The question was asked of another classifier (digest {str(data.get('model'))[:12]}).")
+        known = {name: data[name] for name in KEYS if name in data}
+        more = {name: value for name, value in data.items() if name not in (*KEYS, "format", "model")}
+        text = known.pop("text")
+        known["perturbation"] = set_from_dict(known.get("perturbation"))
+        return Question(classifier, text, **known, more=more)
+
+    def meta(self) -> dict[str, Any]:
+        """What a result says of how it was asked."""
+        asked = {name: value for name, value in self.to_dict().items() if name not in ("format", "text")}
+        versions = {
+            "suffice": __version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "python": platform.python_version(),
+        }
+        return {**asked, "versions": versions}
+
+
+# --- reading ---
+
+
+def _check_kinds(classifier: Any, perturbation: Any, padding: Any, method: Any) -> None:
+    if isinstance(classifier, str):
+        raise InputError(f"Give a classifier, not the name {classifier!r}: sf.load({classifier!r}) loads one.")
+    if not hasattr(classifier, "read") or isinstance(classifier, type):
+        raise InputError(f"Give a classifier (sf.load, sf.Classifier or one of sf.from_...), not {classifier!r}.")
+    if isinstance(perturbation, type):
+        raise InputError(f"Give a set, not its class: sf.{perturbation.__name__}(...) makes one.")
+    if perturbation is not None and not hasattr(perturbation, "around"):
+        raise InputError(f"{perturbation!r} is no perturbation set: give one such as sf.Deletion() or sf.KNNBox(15).")
+    if padding not in ("fixed", "feature"):
+        raise InputError(f"Padding must be 'fixed' or 'feature', not {padding!r}.")
+    if method not in METHODS:
+        raise InputError(f"There is no method {method!r}: choose {', '.join(METHODS)}.")
+
+
+def _positions(text: Text, given: Named, count: int, role: str) -> tuple[int, ...]:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise InputError(f"`{role}` takes a list of words or positions, not {given!r}.")
+    return text.positions(list(given), count)
+
+
+def _disjoint(text: Text, wanted: tuple[int, ...], barred: tuple[int, ...]) -> None:
+    both = sorted({*wanted} & {*barred})
+    if both:
+        raise InputError(f"The word {text.tokens[both[0]]!r} is both included and excluded.")
+
+
+def _seconds(given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating) or not given > 0:
+        raise InputError(f"The time limit must be a positive number of seconds, not {given!r}.")
+    return float(given)
+
+
+def _seed(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
+        raise InputError(f"The seed must be a whole number of at least 0, not {given!r}.")
+    return int(given)
+
+
+def _mask(places: tuple[int, ...], length: int) -> Bools:
+    mask = np.zeros(length, dtype=bool)
+    mask[list(places)] = True
+    return mask
+
+
+__all__ = ["Given", "Named", "Padding", "Question", "positions"]

@@ -1,0 +1,160 @@
+"""Repair: do another explainer's words suffice, and if not, which is their cheapest extension that does?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from suffice.model.classifier import Classifier
+from suffice.model.text import Text, Word
+from suffice.proof.certificate import Certificate
+from suffice.prove.verdict import Proved, Refuted, Verdict, Witness
+from suffice.search.cost import Cost
+from suffice.sets.perturbations import Perturbation
+from suffice.verbs.adapters import words_of
+from suffice.verbs.answering import FORMAT, finished, listed, public, summary
+from suffice.verbs.bias import sparser
+from suffice.verbs.explanation import Explanation
+from suffice.verbs.question import Given, Padding, Question
+from suffice.verbs.running import OnProgress, searcher, single_threaded
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """Whether given words suffice, and the cheapest set that holds them and does.
+
+    `verdict` is about the words as given (Proved, Refuted with a counterexample, Unknown), `explanation` is their
+    cheapest robust extension, `added` the positions it adds. Status, positions, words, cost, label and certificate
+    are those of the explanation.
+    """
+
+    given: tuple[int, ...]
+    verdict: Verdict
+    explanation: Explanation
+
+    @property
+    def status(self) -> str:
+        return self.explanation.status
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        return self.explanation.positions
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return self.explanation.words
+
+    @property
+    def cost(self) -> float:
+        return self.explanation.cost
+
+    @property
+    def lower_bound(self) -> float:
+        return self.explanation.lower_bound
+
+    @property
+    def label(self) -> str:
+        return self.explanation.label
+
+    @property
+    def text(self) -> Text:
+        return self.explanation.text
+
+    @property
+    def certificate(self) -> Certificate | None:
+        return self.explanation.certificate
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        return self.explanation.meta
+
+    @property
+    def stats(self) -> Mapping[str, Any]:
+        return self.explanation.stats
+
+    @property
+    def sufficed(self) -> bool | None:
+        """Whether the given words suffice as they are; None where that is undecided."""
+        return {Proved: True, Refuted: False}.get(type(self.verdict))
+
+    @property
+    def counterexample(self) -> Witness | None:
+        return self.verdict.witness if isinstance(self.verdict, Refuted) else None
+
+    @property
+    def added(self) -> tuple[int, ...]:
+        return tuple(i for i in self.positions if i not in self.given)
+
+    def __str__(self) -> str:
+        if self.sufficed:
+            return f"The given words already suffice for the label {self.label!r} (proved)."
+        return f"{self._doubt()} {self._extension()}"
+
+    def _doubt(self) -> str:
+        if self.counterexample is None:
+            return "Whether the given words suffice is undecided."
+        flipped = self.counterexample.label
+        return f"The given words do not suffice: with all of them fixed the label can still become {flipped!r}."
+
+    def _extension(self) -> str:
+        names = listed([word for word in self.words if word.position in self.added])
+        match self.status:
+            case "optimal":
+                return f"Adding {names or 'nothing'} is the cheapest way to make them suffice (proved)."
+            case "sufficient":
+                gap = f"cost {self.cost:g}, at least {self.lower_bound:g} is needed"
+                return f"With {names or 'nothing'} added they suffice (proved; {gap})."
+            case _:
+                return "No extension short of the whole text was proved to suffice."
+
+    def __repr__(self) -> str:
+        return f"<Repair {self.status}: {len(self.given)} words given, {len(self.added)} added>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "given": list(self.given),
+            "verdict": type(self.verdict).__name__.lower(),
+            "counterexample": None if self.counterexample is None else self.counterexample.to_dict(),
+            "verdict_certificate": summary(getattr(self.verdict, "certificate", None)),
+            "added": list(self.added),
+            "explanation": self.explanation.to_dict(),
+        }
+
+
+def repair(
+    classifier: Classifier,
+    text: Given,
+    words: Any,
+    *,
+    perturbation: Perturbation | None = None,
+    cost: Cost = None,
+    padding: Padding = "fixed",
+    seconds: float = 60.0,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+    self_check: bool = True,
+) -> Repair:
+    """Do these words suffice? If not: a counterexample, and the cheapest set that holds them and does suffice.
+
+    `words` are words or positions, or what LIME, SHAP or Anchors gave back (see `suffice.verbs.adapters`).
+    """
+    question = Question(
+        classifier, text, perturbation=perturbation, cost=cost, padding=padding, seconds=seconds, seed=seed
+    )
+    named = words_of(words, question.text, classifier.predict(question.text).label, classifier.labels)
+    given = question.text.positions(named, int(question.features.sum()))
+    return repaired(replace(question, include=given), on_progress, self_check)
+
+
+def repaired(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Repair:
+    """The answer to a question whose included words are the given ones."""
+    with single_threaded():
+        started, budget = time.monotonic(), question.budget
+        search = searcher(question, budget, on_progress)
+        verdict = search.ask(question.included[None], budget.subproblems)[0]
+        verdict = public(question, sparser(question, verdict))
+        explanation = finished(question, search.run(), started, self_check)
+    return Repair(question.include, verdict, explanation)

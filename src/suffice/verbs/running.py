@@ -1,0 +1,59 @@
+"""Running: one BLAS thread, and a question handed to the search that answers it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from suffice.model.network import Bools
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget
+from suffice.search.task import Task
+from suffice.search.words import Search
+from suffice.search.writing import positions
+from suffice.verbs.question import Question
+
+OnProgress: TypeAlias = Callable[[float, float, float, tuple[int, ...]], None]
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextlib.contextmanager
+def single_threaded() -> Iterator[None]:
+    """One BLAS thread: our matrices are small, and sums then come out the same on any machine.
+
+    Overflow is no news either: what is not finite is looked for where it matters and is never a proof.
+    """
+    with _controller().limit(limits=1), np.errstate(over="ignore", invalid="ignore"):
+        yield
+
+
+def task(question: Question, budget: Budget, on_progress: OnProgress | None) -> Task:
+    """The question as every method takes it."""
+    report = reporter(question, on_progress)
+    return Task(question.problem, question.costs, question.included, question.excluded, budget, question.seed, report)
+
+
+def searcher(question: Question, budget: Budget, on_progress: OnProgress | None) -> Search:
+    """The search over words, with our own bounds."""
+    return Search(task(question, budget, on_progress), BoundsOracle(question.problem))
+
+
+def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:
+    """Progress as the user counts."""
+    if on_progress is None:
+        return None
+
+    def report(lower: int, upper: int, elapsed: float, held: Bools) -> None:
+        price = question.costs.price
+        on_progress(price(lower), price(upper), elapsed, tuple(positions(held)))
+
+    return report
