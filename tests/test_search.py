@@ -257,7 +257,7 @@ def test_ctrl_c_gives_the_best_answer_so_far(method: str) -> None:
 @pytest.mark.parametrize("kind", ["box", "swap", "hull"])
 def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Proofs are made weak so that words are split on, and the search is stopped at its n-th question."""
-    monkeypatch.setattr("suffice.search.words.EFFORT", 1)
+    monkeypatch.setattr("suffice.search.restoration.EFFORT", 1)
     monkeypatch.setattr("suffice.search.words.TRIES", 1)
     monkeypatch.setattr("suffice.search.words.BATCH", 2)
     ask, left = Search.ask, [0]

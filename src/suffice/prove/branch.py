@@ -111,13 +111,16 @@ def decide_restorations(
 def decide_flips(
     form: Form, opened: Bools, cost: Floats, limit: float, rivals: Sequence[int], budget: Budget
 ) -> Verdict:
-    """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how."""
+    """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how.
+
+    A limit on how many words change at once is part of the bounds if words cost the same; else flips beyond it are
+    turned down, and the question may stay open.
+    """
     form.about(opened)
-    nobody, most = np.zeros((1, len(opened)), dtype=bool), form.problem.at_most
-    count = None if most is None else np.array([float(most)])
-    worth = np.array([float(limit)])
-    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1), count)
-    answer = Branching(form, inputs, [list(rivals)], 1.0, _flips(form), budget).run()[0]
+    most = cost[0] * form.problem.limit if (cost == cost[0]).all() else np.inf
+    nobody, worth = np.zeros((1, len(opened)), dtype=bool), np.array([min(float(limit), most)])
+    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1))
+    answer = Branching(form, inputs, [list(rivals)], 1.0, _flips(form, rivals), budget).run()[0]
     assert not isinstance(answer, Restorable)
     return answer
 
@@ -138,14 +141,14 @@ def _every_choice(form: Form, count: int) -> Bools | None:
     return np.ones((count, *form.problem.region.points.shape[:2]), dtype=bool)
 
 
-def _flips(form: Form) -> Judge:
-    """A point that the rival wins, confirmed, refutes."""
+def _flips(form: Form, aims: Sequence[int] | None = None) -> Judge:
+    """A point that a rival wins (one of the `aims`), confirmed, refutes."""
 
     def judge(inputs: InputSet, points: Floats, margins: Floats) -> list[Answer | None]:
         answers: list[Answer | None] = [None] * len(points)
         assert not isinstance(inputs, Restored)
         hits = np.flatnonzero(margins <= 1e-9)
-        for i, witness in zip(hits, confirm(form.problem, points[hits], inputs.words[hits]), strict=True):
+        for i, witness in zip(hits, confirm(form.problem, points[hits], inputs.words[hits], aims=aims), strict=True):
             answers[i] = None if witness is None else Refuted(witness)
         return answers
 

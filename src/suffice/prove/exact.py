@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -90,13 +91,19 @@ def _integers(array: Floats) -> tuple[np.typing.NDArray[np.object_], int]:
     return whole.reshape(array.shape), scale
 
 
-def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None = None) -> list[Witness | None]:
+def confirm(
+    problem: Problem,
+    points: Floats,
+    free: Bools,
+    shares: Floats | None = None,
+    aims: Sequence[int] | None = None,
+) -> list[Witness | None]:
     """For each point a Witness, if it changes free words only, and no more than may change at once, lies in the region
     and does not keep the label.
 
     Floats decide where the error bound lets them, exact arithmetic where it does not (there is none for smooth
     curves, and for very large networks); a tie does not keep the label. `shares` give points of a hull as mixtures of corners, which then need
-    not be representable.
+    not be representable. `aims` are the rivals (by their place in `problem.rivals`) that count; all when None.
     """
     if not len(points):
         return []
@@ -107,7 +114,7 @@ def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None
     mixed = isinstance(problem.region, Hull) and shares is not None
     doubt = 64 * ROUND * float(np.abs(points).max()) * problem.region.points.shape[1] if mixed else 0.0  # type: ignore[union-attr]
     scores, error = scores_with_error(problem.network, points, doubt)
-    rivals = list(problem.rivals)
+    rivals = [problem.rivals[i] for i in (range(len(problem.rivals)) if aims is None else aims)]
     margins = scores[:, [problem.label]] - scores[:, rivals]
     slack = (error[:, [problem.label]] + error[:, rivals]) * (1 + 1e-9)
     found: list[Witness | None] = [None] * len(points)
@@ -115,7 +122,7 @@ def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None
         sure = margins[i] + slack[i] <= 0
         winner = int(np.where(sure, margins[i], np.inf).argmin()) if sure.any() else None
         if winner is None and not mixed and exactly(problem.network):
-            winner = _exact_rival(problem, points[i])
+            winner = _exact_rival(problem, points[i], rivals)
         if winner is not None:
             positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
             mixture = None if shares is None else shares[i]
@@ -123,9 +130,9 @@ def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None
     return found
 
 
-def _exact_rival(problem: Problem, point: Floats) -> int | None:
-    """The index of a rival that reaches the label in exact arithmetic, if any does."""
+def _exact_rival(problem: Problem, point: Floats, rivals: Sequence[int]) -> int | None:
+    """The place of a rival that reaches the label in exact arithmetic, if any does."""
     scores = exact_scores(problem.network, point)
-    gaps = [scores[problem.label] - scores[j] for j in problem.rivals]
+    gaps = [scores[problem.label] - scores[j] for j in rivals]
     best = min(range(len(gaps)), key=gaps.__getitem__)
     return best if gaps[best] <= 0 else None

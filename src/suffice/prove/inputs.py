@@ -332,8 +332,7 @@ class Restored(Budgeted):
 class Freed(Budgeted):
     """The original text with the words of `free`, and any of `open` worth at most `budget`, ranging over their sets.
 
-    `allowed` narrows a Choice region, as for `Free`. `count` (n,) limits how many open words are freed, where that is
-    another limit than the budget's.
+    `allowed` narrows a Choice region, as for `Free`.
     """
 
     region: Region
@@ -342,7 +341,6 @@ class Freed(Budgeted):
     cost: Floats
     budget: Floats
     allowed: Bools | None = None
-    count: Floats | None = None
 
     @property
     def words(self) -> Bools:
@@ -358,14 +356,12 @@ class Freed(Budgeted):
 
     def join(self, others: Sequence[Freed]) -> Freed:
         parts = (self, *others)
-        counts = [part.count for part in parts if part.count is not None]
         return replace(
             self,
             free=np.concatenate([part.free for part in parts]),
             open=np.concatenate([part.open for part in parts]),
             budget=np.concatenate([part.budget for part in parts]),
             allowed=_allowed(parts),
-            count=np.concatenate(counts) if counts else None,
         )
 
     def take(self, index: Ints | slice) -> Freed:
@@ -375,18 +371,7 @@ class Freed(Budgeted):
             open=self.open[index],
             budget=self.budget[index],
             allowed=None if self.allowed is None else self.allowed[index],
-            count=None if self.count is None else self.count[index],
         )
-
-    @cached_property
-    def buyable(self) -> Bools:
-        words = self.open & (self.cost <= self.budget[:, None])
-        return np.asarray(words if self.count is None else words & (self.count[:, None] >= 1))
-
-    def least(self, gains: Floats) -> Floats:
-        """What the budget buys, and what the count allows: both bound the least sum from below."""
-        least = super().least(gains)
-        return least if self.count is None else np.maximum(least, _lowest_sum(self._usable(gains), self.count))
 
     def fall(self, rows: Floats) -> Floats:
         return self._total(falls(self.region, rows, self.allowed))
@@ -406,10 +391,7 @@ class Freed(Budgeted):
 
     def minimiser(self, rows: Floats) -> Floats:
         """Words that the budget buys only in part stay as they are: the point is always an allowed one."""
-        gains = self.gains(rows)
-        whole = self.bought(gains) == 1.0
-        if self.count is not None:
-            whole = _lowest(np.where(whole, gains, 0.0), self.count) == 1.0
+        whole = self.bought(self.gains(rows)) == 1.0
         return Free(self.region, self.free | whole, self.allowed).minimiser(rows)
 
     def word(self, row: Floats, any_word: bool = False) -> int | None:
@@ -430,9 +412,8 @@ class Freed(Budgeted):
             first, second = (replace(self, allowed=side) for side in sides)
             return chosen, first, second
         mark = np.arange(self.free.shape[1]) == position
-        rest, count = replace(self, open=self.open & ~mark), None if self.count is None else self.count - 1
-        left = self.budget - self.cost[position]
-        return None, replace(rest, free=self.free | mark, budget=left, count=count), rest
+        rest = replace(self, open=self.open & ~mark)
+        return None, replace(rest, free=self.free | mark, budget=self.budget - self.cost[position]), rest
 
     @property
     def decided(self) -> Free | None:

@@ -14,7 +14,7 @@ from suffice.proof.certificate import FORMAT, Certificate, array
 from suffice.prove.tree import Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Problem, Proved, Witness
 from suffice.search.cost import Costs
-from suffice.search.words import ByAttack, ByCost, ByRestoration, Node
+from suffice.search.node import ByAttack, ByCost, ByRestoration, Node
 
 Line = dict[str, Any]
 

@@ -57,9 +57,7 @@ class BoundsOracle:
             return [late if isinstance(answer, Unknown) else answer for answer in answers]
         return answers
 
-    def _refute(
-        self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None
-    ) -> None:
+    def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None) -> None:
         attempt = self.attacker.attack(free[index], restarts=restarts, budget=budget)
         hits = np.flatnonzero(attempt.margin <= 0)
         found = confirm(self.problem, attempt.point[hits], free[index[hits]])
@@ -67,9 +65,7 @@ class BoundsOracle:
             if witness is not None:
                 answers[i] = Refuted(witness)
 
-    def _prove(
-        self, answers: list[Verdict], free: Bools, index: Ints, optimised: bool, budget: Budget | None
-    ) -> None:
+    def _prove(self, answers: list[Verdict], free: Bools, index: Ints, optimised: bool, budget: Budget | None) -> None:
         """Every rival must lose: one item per question and rival."""
         if not len(index):
             return
