@@ -98,12 +98,12 @@ def confirm(
     shares: Floats | None = None,
     aims: Sequence[int] | None = None,
 ) -> list[Witness | None]:
-    """For each point a Witness, if it changes free words only, and no more than may change at once, lies in the region
-    and does not keep the label.
+    """For each point a Witness, if it changes no more than it may, lies in the region and does not keep the label.
 
-    Floats decide where the error bound lets them, exact arithmetic where it does not (there is none for smooth
-    curves, and for very large networks); a tie does not keep the label. `shares` give points of a hull as mixtures of corners, which then need
-    not be representable. `aims` are the rivals (by their place in `problem.rivals`) that count; all when None.
+    It may change free words only, and as many as may change at once. Floats decide where the error bound lets them,
+    exact arithmetic where it does not (there is none for smooth curves, and for very large networks); a tie does not
+    keep the label. `shares` give points of a hull as mixtures of corners, which then need not be representable. `aims`
+    are the rivals (by their place in `problem.rivals`) that count; all when None.
     """
     if not len(points):
         return []

@@ -22,15 +22,14 @@ Interval: TypeAlias = tuple[Floats, Floats]
 Chosen: TypeAlias = tuple[int, ...] | None  # the choices of a word in the first half of a split; None: it is bought
 
 PIECE = 2_000_000  # numbers that a piece of work holds at once, so that memory is bounded and time looked at
-STEADY = 1e-9  # numbers closer than this (relative to the largest) are taken as equal where they set an order
+STEADY = 30  # binary digits that count where numbers set an order
 
 
 def steady(values: Floats) -> Floats:
     """Values (n, ...) rounded to nine digits of the largest of each row, so that no order hangs on the last bit."""
-    axes = tuple(range(1, values.ndim))
-    size = np.abs(np.where(np.isfinite(values), values, 0.0)).max(axes, keepdims=True, initial=0.0)
-    scale = STEADY * 2.0 ** np.ceil(np.log2(np.maximum(size, 1e-290)))  # a power of two: rows of one size round alike
-    return np.asarray(np.round(values / scale) * scale)
+    size = np.abs(values).max(tuple(range(1, values.ndim)), keepdims=True, initial=0.0)
+    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY)
+    return np.asarray(np.rint(values / scale) * scale)
 
 
 def pieces(count: int, each: int) -> Iterator[slice]:

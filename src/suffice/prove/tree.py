@@ -28,8 +28,8 @@ class Split:
 class Pick:
     """A word: its allowed choices are `chosen` in the first branch and the rest in the second.
 
-    Where words are bought with a budget, `chosen` is None: the word is bought (restored, or free to change) in the first
-    branch, and not in the second.
+    Where words are bought with a budget, `chosen` is None: the word is bought (restored, or free to change) in the
+    first branch, and not in the second.
     """
 
     position: int

@@ -139,7 +139,8 @@ class Unknown:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"This verdict is neither true nor false ({self.reason}): tell Proved, Refuted and Unknown apart by isinstance."
+            f"An Unknown verdict is neither true nor false ({self.reason}): "
+            "look at the three cases Proved, Refuted and Unknown, with isinstance or match."
         )
 
 

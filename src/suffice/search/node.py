@@ -91,7 +91,7 @@ class Node:
 
 @dataclass(eq=False)
 class Frontier:
-    """The open nodes: those that wait, the lowest bound first, those in hand, and those that nothing can be done with."""
+    """The open nodes: those that wait, the lowest bound first, those in hand, and those that are stuck."""
 
     root: Node
     stuck: list[Node] = field(default_factory=list)

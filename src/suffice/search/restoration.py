@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy  # its subpackages load on first use
@@ -172,17 +173,21 @@ class _Adds:
 
     def of(self, texts: Ints, words: Ints) -> Floats:
         """The rows of one word for each text."""
-        found = self.rows[texts * self.length + words]
-        return found if isinstance(found, np.ndarray) else np.asarray(found.toarray())
+        return _dense(self.rows[texts * self.length + words])
 
     def margins(self, z: Floats, texts: Ints, rivals: Ints) -> Floats:
         """For each text and each word the margin (n, length) once that word is restored too."""
-        items, words = np.repeat(texts, self.length), np.tile(np.arange(self.length), len(texts))
-        found = np.empty(len(items))
-        for some in pieces(len(items), z.shape[1]):
-            trial = z[items[some]] + self.of(items[some], words[some])
-            found[some] = _margin(self.problem, trial, rivals[items[some]])
-        return found.reshape(len(texts), self.length)
+        found, every = np.empty((len(texts), self.length)), np.arange(self.length)
+        for some in pieces(self.length, z.shape[1] * len(texts)):
+            rows = (texts[:, None] * self.length + every[some]).ravel()
+            trial = np.repeat(z[texts], len(every[some]), axis=0) + _dense(self.rows[rows])
+            beaten = np.repeat(rivals[texts], len(every[some]))
+            found[:, some] = _margin(self.problem, trial, beaten).reshape(len(texts), -1)
+        return found
+
+
+def _dense(rows: Any) -> Floats:
+    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
 def _by_word(moves: Floats) -> scipy.sparse.csr_array:

@@ -229,9 +229,9 @@ class Search:
     def _attack_out(self, nodes: list[Node]) -> list[Node]:
         """Words that may not be fixed: if they alone flip the label, nothing below is an explanation."""
         live = [node for node in nodes if not self._closed_at_sight(node)]
-        out = np.array([node.out & self.problem.features for node in live]).reshape(len(live), -1)
-        out = out[out.any(-1)]
-        if len(out):
+        rows = [row for node in live if (row := node.out & self.problem.features).any()]
+        if rows:
+            out = np.stack(rows)
             attempt = self.oracle.attacker.attack(out, restarts=1, seed=self.seed, budget=self.budget)
             hits = attempt.margin <= 0
             self.known.add_points(attempt.point[hits], out[hits])
