@@ -101,7 +101,9 @@ def test_every_perturbation_option_is_understood(capsys: pytest.CaptureFixture[s
         "epsilon-ball": ["--eps", "0.1", "--norm", "2"],
         "word-swap": ["--swaps", str(swaps)],
         "deletion": ["--deletion"],
-        "knn-box": [],
+        "knn-box": ["--knn-box", "15"],
+        "mask": ["--mask"],
+        "removal-or-swap": [],
     }
     for kind, options in kinds.items():
         main(["explain", TEXT, *options, "--json"])
@@ -167,7 +169,7 @@ def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> 
         (["explain", TEXT, "--eps", "nan"], "nan"),
         (["explain", TEXT, "--eps", "1", "--norm", "3"], "3"),
         (["explain", TEXT, "--norm", "2"], "--eps"),
-        (["explain", TEXT, "--eps", "1", "--knn-box", "3"], "not allowed with"),
+        (["explain", TEXT, "--eps", "1", "--knn-box", "3"], "do not go together"),
         (["explain", TEXT, "--include", "zebra"], "zebra"),
         (["explain", TEXT, "--exclude", "zebra"], "zebra"),
         (["explain", TEXT, "--seconds", "0"], "0"),
@@ -235,3 +237,12 @@ def test_costs_from_a_file_must_be_positive_numbers(capsys: pytest.CaptureFixtur
         complaint(capsys, "explain", TEXT, "--cost", str(costs))
     costs.write_text('{"film": 2.5}')
     assert main(["explain", TEXT, "--cost", str(costs)]) == 0
+
+
+def test_words_shows_what_a_word_may_become_by_every_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["words", "good", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "great" in found["bundled substitutes"]
+    assert len(found["nearest words"]) == 10
+    assert main(["words", "he"]) == 0
+    assert "group gender" in capsys.readouterr().out

@@ -31,6 +31,7 @@ PUBLIC = {
     "KNNBox",
     "KNNHull",
     "MissingExtra",
+    "Mask",
     "Mistake",
     "ModelError",
     "Network",
@@ -38,8 +39,10 @@ PUBLIC = {
     "Prediction",
     "Profile",
     "Proved",
+    "Question",
     "Refuted",
     "Rejected",
+    "RemoveOrSwap",
     "Repair",
     "SufficeError",
     "Text",
@@ -60,73 +63,37 @@ PUBLIC = {
     "from_torch",
     "is_robust",
     "load",
+    "neighbours",
     "profile",
     "read_vectors",
     "repair",
 }
 
-# A module may import from its own row and from the rows above it, wherever in the file, and never so that
-# loading it goes in a circle.
-ROWS = [
-    {"errors", "version"},
-    {"curves"},
-    {"step"},
-    {"graph"},
-    {"text", "network"},
-    {"tokenizers"},
-    {"classifier", "cost", "certificate"},
-    {"perturb"},
-    {"verdict"},
-    {"task"},
-    {"exact", "inputs", "tangents"},
-    {"bounds", "attack"},
-    {"program", "marabou_worker"},
-    {"branch"},
-    {"oracles", "milp", "marabou", "restore"},
-    {"mistake"},
-    {"explanation"},
-    {"answers"},
-    {"search", "hitting", "msa", "flip", "why"},
-    {"certify"},
-    {"verbs"},
-    {"adapters"},
-    {"auditing", "growth", "attribution"},
-    {"rows", "findings"},
-    {"engines", "worker"},
-    {"corpus"},
-    {"cli", "web"},
-]
-RANK = {module: rank for rank, row in enumerate(ROWS) for module in row}
-
-# These stand beside the rows: each may import what is listed here and nothing else of suffice.
-DATA = {"errors", "curves", "step", "graph", "text", "tokenizers", "network", "classifier"}
+# Folders in the order in which data walks: a folder may import from itself and from those before it.
+WALK = ["errors", "version", "model", "sets", "proof", "prove", "search", "verbs", "corpus"]
+# These stand beside the walk: what each may import besides itself.
 BESIDE = {
-    "check": DATA | {"certificate"},  # shares nothing with the prover
-    "render": DATA | {"explanation", "mistake", "answers", "findings", "flip", "verdict"},  # values in, strings out
-    "robust": {"errors"},
-    "train": DATA | {"robust"},
-    "importers": DATA,
+    "importers": {"errors", "model"},
+    "train": {"errors", "model"},
+    "render": {"errors", "model", "sets", "proof", "prove", "verbs", "corpus"},  # answers in, strings out
     "models": set(),
 }
-# Inside a function only: answers hand themselves over to render, and `suffice serve` to the page.
-HANDED_OVER = {
-    **{module: {"render"} for module in ("explanation", "answers", "findings", "flip")},
-    "cli": {"web"},
-}
-# The doors: these two may use everything but each other.
+# The doors: these may use everything but each other.
 DOORS = {"cli", "web"}
-# These ask the checker before they give an answer away.
-CHECKED = {"verbs", "auditing"}
-NOT_MODULES = {"__init__", "__main__"}
+# Inside a function only: answers hand themselves over to render, and `suffice serve` to the page.
+HANDED_OVER = {"verbs": {"render"}, "corpus": {"render"}, "cli": {"web"}}
+NOT_FOLDERS = {"__init__"}
+# The checker shares nothing with the prover: of the model it sees the loaded data, and of proof the file format.
+CHECKER = {"suffice.errors", "suffice.model", "suffice.proof"}
 
 
-def modules() -> dict[str, list[Path]]:
-    """The files of each module; a package is one module."""
+def folders() -> dict[str, list[Path]]:
+    """The files of each folder; a file that lies flat is a folder of its own."""
     found: dict[str, list[Path]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         name = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         found.setdefault(name, []).append(path)
-    return found
+    return {name: paths for name, paths in found.items() if name not in NOT_FOLDERS}
 
 
 def nodes(tree: ast.AST, lazy: bool) -> Iterator[ast.AST]:
@@ -137,8 +104,8 @@ def nodes(tree: ast.AST, lazy: bool) -> Iterator[ast.AST]:
             yield from nodes(node, lazy)
 
 
-def imports(path: Path, lazy: bool = True) -> set[str]:
-    """The modules of suffice that a file imports; "" is the package itself."""
+def modules_of(path: Path, lazy: bool = True) -> set[str]:
+    """The modules of suffice that a file imports, dotted; "suffice" is the package itself."""
     package = path.relative_to(SOURCE.parent).parts[:-1]
     found: set[str] = set()
     for node in nodes(ast.parse(path.read_text(encoding="utf-8")), lazy):
@@ -147,25 +114,42 @@ def imports(path: Path, lazy: bool = True) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             lead = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join([*lead, *([node.module] if node.module else [])])
-            found |= {f"{base}.{alias.name}" for alias in node.names} if base == "suffice" else {base}
-    parts = [name.split(".") for name in found]
-    return {part[1] if len(part) > 1 else "" for part in parts if part[0] == "suffice"}
+            found |= {
+                f"{base}.{alias.name}" if base == "suffice" or _module(base, alias.name) else base
+                for alias in node.names
+            }
+    return {name for name in found if name.split(".")[0] == "suffice"}
 
 
-def seen_by(module: str, lazy: bool = True) -> set[str]:
-    return set().union(*(imports(path, lazy) for path in modules()[module])) - {module}
+def _names(node: ast.ImportFrom) -> list[str]:
+    return [alias.name for alias in node.names]
 
 
-def allowed(module: str) -> set[str]:
-    if module in BESIDE:
-        return BESIDE[module]
-    above = {other for other in RANK if RANK[other] <= RANK[module]}
-    if module in CHECKED:
-        return above | {"check"}
-    return above | set(BESIDE) | {""} if module in DOORS else above
+def _module(base: str, name: str) -> bool:
+    """Whether `from base import name` brings in a module."""
+    path = SOURCE.parent.joinpath(*base.split("."), name)
+    return path.with_suffix(".py").exists() or path.is_dir()
 
 
-inside = sorted(set(modules()) - NOT_MODULES)
+def imports(path: Path, lazy: bool = True) -> set[str]:
+    """The folders of suffice that a file imports from; "" is the package itself."""
+    parts = [name.split(".") for name in modules_of(path, lazy)]
+    return {part[1] if len(part) > 1 else "" for part in parts}
+
+
+def seen_by(folder: str, lazy: bool = True) -> set[str]:
+    return set().union(*(imports(path, lazy) for path in folders()[folder])) - {folder}
+
+
+def allowed(folder: str) -> set[str]:
+    if folder in BESIDE:
+        return BESIDE[folder]
+    if folder in DOORS:
+        return {*WALK, *BESIDE, ""}
+    return set(WALK[: WALK.index(folder)])
+
+
+inside = sorted(folders())
 
 
 def test_the_public_names_are_those_agreed():
@@ -176,23 +160,44 @@ def test_every_public_name_is_there():
     assert [name for name in PUBLIC if not hasattr(suffice, name)] == []
 
 
-def test_every_module_has_a_place_in_the_house():
-    assert set(inside) - set(RANK) - set(BESIDE) == set()
+def test_nothing_lies_flat_but_what_everybody_needs():
+    assert {path.name for path in SOURCE.glob("*.py")} <= {"__init__.py", "errors.py", "version.py"}
 
 
-@pytest.mark.parametrize("module", [module for module in inside if module in RANK.keys() | BESIDE.keys()])
-def test_imports_run_one_way(module):
-    assert seen_by(module, lazy=False) - allowed(module) == set()
-    assert seen_by(module) - allowed(module) - HANDED_OVER.get(module, set()) == set()
+def test_every_folder_has_a_place_in_the_house():
+    assert set(inside) - {*WALK, *BESIDE, *DOORS} == set()
+
+
+@pytest.mark.parametrize("folder", inside)
+def test_imports_run_one_way(folder):
+    assert seen_by(folder, lazy=False) - allowed(folder) == set()
+    assert seen_by(folder) - allowed(folder) - HANDED_OVER.get(folder, set()) == set()
 
 
 def test_no_module_loads_itself_through_others():
-    TopologicalSorter({module: seen_by(module, lazy=False) for module in inside}).prepare()
+    names = {path: ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in SOURCE.rglob("*.py")}
+    loads = {name.removesuffix(".__init__"): modules_of(path, lazy=False) for path, name in names.items()}
+    TopologicalSorter({name: seen - {name} for name, seen in loads.items() if name != "suffice"}).prepare()
+
+
+def test_the_checker_sees_nothing_of_the_prover():
+    for path in [*SOURCE.glob("proof/*.py"), *SOURCE.glob("proof/check/*.py")]:
+        assert {".".join(name.split(".")[:2]) for name in modules_of(path)} <= CHECKER, path
 
 
 def test_the_doors_do_not_see_each_other():
     for door in DOORS & set(inside):
         assert seen_by(door) & DOORS == HANDED_OVER.get(door, set()) & set(inside)
+
+
+def test_every_folder_and_module_begins_with_a_sentence():
+    for path in SOURCE.rglob("*.py"):
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert said.partition("\n")[0].endswith((".", "?")), path
+
+
+def test_dir_shows_the_public_names():
+    assert dir(suffice) == sorted(PUBLIC)
 
 
 def test_the_reader_of_imports_sees_every_form(tmp_path, monkeypatch):
@@ -207,17 +212,17 @@ def test_the_reader_of_imports_sees_every_form(tmp_path, monkeypatch):
         "from ..oracles import ask\n"
         "from .terminal import show\n"
         "from .. import web\n"
-        "def f():\n    import suffice\n    from suffice.prove.oracles.milp import g\n"
+        "def f():\n    import suffice\n    from suffice.search.msa import g\n"
     )
-    loaded = {"bounds", "text", "load", "importers", "oracles", "render", "web"}
+    loaded = {"prove", "text", "load", "importers", "oracles", "render", "web"}
     assert imports(path, lazy=False) == loaded
-    assert imports(path) == loaded | {"", "milp"}
+    assert imports(path) == loaded | {"", "search"}
 
 
 def test_importing_suffice_imports_nothing_heavy():
     models = ("torch", "sklearn", "tensorflow", "keras", "h5py", "tokenizers", "onnx", "gensim")
-    heavy = (*models, "matplotlib", "ray", "maraboupy", "pysat")
-    code = f"import suffice, sys; print(*[m for m in {heavy!r} if m in sys.modules])"
+    heavy = (*models, "matplotlib", "ray", "maraboupy", "pysat", "scipy.optimize", "suffice.train.fit", "transformers")
+    code = f"import suffice, suffice.cli, sys; print(*[m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
     assert done.stderr == ""

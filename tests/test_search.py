@@ -39,7 +39,7 @@ def a_perturbation(kind: str, rng: np.random.Generator, classifier: sf.Classifie
             return sf.EpsilonBall(size, {"inf": np.inf, "one": 1, "two": 2}[kind])
         case "swap":
             words = [f"word{i}" for i in range(8)]
-            return sf.WordSwap({word: list(rng.choice(words, 2)) for word in words})
+            return sf.WordSwap({word: rng.choice(words, 2).tolist() for word in words})
         case "deletion":
             return sf.Deletion()
         case _:

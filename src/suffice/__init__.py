@@ -1,11 +1,11 @@
-"""suffice: which words of a text are enough to decide a neural text classifier's answer, with proof."""
+"""suffice: which words of a text are enough to decide a text classifier's answer, with proof."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
-from suffice.importers.keras import from_keras
-from suffice.importers.onnx import from_onnx
-from suffice.importers.sklearn import from_sklearn
-from suffice.importers.torch import from_torch
-from suffice.importers.vectors import read_vectors
 from suffice.model.classifier import Classifier, Prediction, load
 from suffice.model.network import Network
 from suffice.model.text import Text, Word
@@ -21,10 +21,27 @@ from suffice.verbs.explain_all import explain_all
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.is_robust import is_robust
 from suffice.verbs.mistake import Mistake
+from suffice.verbs.neighbours import neighbours
 from suffice.verbs.profile import Profile, profile
 from suffice.verbs.question import Question
 from suffice.verbs.repair import Repair, repair
 from suffice.version import __version__
+
+if TYPE_CHECKING:
+    from suffice.importers.keras import from_keras
+    from suffice.importers.onnx import from_onnx
+    from suffice.importers.sklearn import from_sklearn
+    from suffice.importers.torch import from_torch
+    from suffice.importers.vectors import read_vectors
+
+# Loaded when first used: most programs bring in no model.
+LATER = {
+    "from_keras": "suffice.importers.keras",
+    "from_onnx": "suffice.importers.onnx",
+    "from_sklearn": "suffice.importers.sklearn",
+    "from_torch": "suffice.importers.torch",
+    "read_vectors": "suffice.importers.vectors",
+}
 
 __all__ = [
     "Attribution",
@@ -72,6 +89,7 @@ __all__ = [
     "from_torch",
     "is_robust",
     "load",
+    "neighbours",
     "profile",
     "read_vectors",
     "repair",
@@ -80,3 +98,9 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module 'suffice' has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)

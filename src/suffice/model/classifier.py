@@ -134,6 +134,10 @@ class Classifier:
         shares = odds / odds.sum()
         return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
 
+    def knows(self, word: str) -> bool:
+        """Whether a word in a text would be read as itself."""
+        return self.index_of(word) != self.lookup[self.unknown]
+
     def index_of(self, word: str) -> int:
         """The row of a word that a substitute names, as the classifier would read it in a text."""
         unknown = self.lookup[self.unknown]

@@ -1,0 +1,43 @@
+"""Bundled substitutes: the words that may stand in a word's place, and the groups of words that audits exchange."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import MappingProxyType
+from typing import TypeAlias
+
+from suffice.errors import InputError
+
+Words: TypeAlias = MappingProxyType[str, tuple[str, ...]]
+
+FOLDER = files("suffice") / "models" / "substitutes"
+
+
+@cache
+def substitutes() -> Words:
+    """The substitutes of each frequent English word, the most usual first."""
+    return read(FOLDER / "substitutes.tsv")
+
+
+@cache
+def group(name: str) -> Words:
+    """The words of one group, such as gender, each with those that audits put in its place."""
+    if name not in groups():
+        raise InputError(f"There is no group {name!r}: use one of {', '.join(groups())}.")
+    return read(FOLDER / "groups" / f"{name}.tsv")
+
+
+@cache
+def groups() -> tuple[str, ...]:
+    """The names of the groups that come with the package."""
+    names = (file.name for file in (FOLDER / "groups").iterdir())
+    return tuple(sorted(name.removesuffix(".tsv") for name in names if name.endswith(".tsv")))
+
+
+def read(file: Traversable) -> Words:
+    """A table with one word a line, a tab, and its substitutes with commas between; lines with # are remarks."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
+    return MappingProxyType({word: tuple(others.split(",")) for word, others in rows})
