@@ -125,9 +125,14 @@ def confirm(
             winner = _exact_rival(problem, points[i], rivals)
         if winner is not None:
             positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
-            mixture = None if shares is None else shares[i]
+            mixture = None if shares is None else _mixture(shares[i], changed[i])
             found[i] = Witness(points[i], positions, rivals[winner], float(margins[i, winner]), mixture)
     return found
+
+
+def _mixture(shares: Floats, changed: Bools) -> Floats:
+    """The shares (length, corners) of a point: words that stay as they are have all of the first corner."""
+    return np.where(changed[:, None], shares, np.arange(shares.shape[1]) == 0)
 
 
 def _exact_rival(problem: Problem, point: Floats, rivals: Sequence[int]) -> int | None:

@@ -147,9 +147,10 @@ def stamina(
         left = opened[alive] & ~words[alive]
         total[alive[~left.any(-1)]] = np.inf
         alive, left = alive[left.any(-1)], left[left.any(-1)]
+        if not len(alive):
+            break
         reached = adds.margins(z, alive, rivals)
-        help_ = steady((reached - margin[alive, None]) / cost) if len(alive) else reached
-        best = np.where(left, help_, -np.inf).argmax(-1)
+        best = np.where(left, steady((reached - margin[alive, None]) / cost), -np.inf).argmax(-1)
         words[alive, best] = True
         total[alive] += cost[best]
         z[alive] += adds.of(alive, best)

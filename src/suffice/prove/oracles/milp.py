@@ -100,8 +100,7 @@ class MilpOracle:
         free = query.free if query.moves is None else query.free & (solution[query.moves] > 0.5)
         point, shares = point_of(query.region, query.free, query.inputs, solution)
         point = np.where(free[:, None], point, query.region.center)
-        own = np.arange(0 if shares is None else shares.shape[1]) == 0  # of words that stay, the first corner
-        mixed = None if shares is None else np.where(free[:, None], shares, own)[None]
+        mixed = None if shares is None else shares[None]
         return confirm(self.problem, point[None], free[None], mixed)[0]
 
 
