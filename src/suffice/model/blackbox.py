@@ -67,10 +67,19 @@ class BlackBox:
         return self.answers.scores(texts)
 
     def predict(self, given: str | Sequence[str] | Text) -> Prediction:
-        scores = self.scores([self.read(given).source])[0]
+        scores = self.scores([given if isinstance(given, str) else self.read(given).source])[0]
         best = int(scores.argmax())
         margin = scores[best] - np.delete(scores, best).max()
         return Prediction(self.labels[best], tuple(scores.tolist()), _shares(scores), float(margin))
+
+    @property
+    def unknown(self) -> str:
+        """What stands in the place of a word that is masked."""
+        return self.mask
+
+    def knows(self, word: str) -> bool:
+        """A black box is not asked what it knows: every word is a word to it."""
+        return True
 
     def label_index(self, label: str) -> int:
         if label not in self.labels:

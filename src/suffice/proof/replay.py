@@ -43,8 +43,8 @@ SAID = {
 def replay(certificate: Any, blackbox: BlackBox, sample: int | None = None, anew: bool = True) -> Checked:
     """What a certificate about a black box proves; Rejected names the first line that fails.
 
-    With `sample`, so many of the exhausted texts are drawn and run instead of all, and the sentence says so. Where `anew`
-    is False the answers that the black box has given before count as run.
+    With `sample`, so many of the exhausted texts are drawn and run instead of all, and the sentence says so. With
+    `anew` False the answers that the black box has given before count as run.
     """
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
         raise InputError(f"A sample must be a whole number of at least 1, not {sample!r}.")
