@@ -352,13 +352,14 @@ def test_nearest_words_are_refused_where_words_count_once():
 
 
 def test_the_checker_refuses_a_set_in_which_a_word_could_count_twice():
-    from suffice.proof.check import _Region
+    from suffice.proof.check import header, reading, sets
 
     clf = once()
-    tokens = list(clf.read("word1 word2").tokens)
+    tokens, mask = clf.read("word1 word2").tokens, np.ones(5, dtype=bool)
     data = {"kind": "word-swap", "swaps": {"word1": ["word2"]}}
-    with pytest.raises(InputError, match="counts once"):
-        _Region(data, clf, tokens, np.ones(5, dtype=bool))
+    head = header.Header("", tokens, data, mask, clf.labels[0], "sufficient", header.Sufficient(mask))
+    with pytest.raises(sf.Rejected, match="counts once"):
+        sets.read_sets(head, clf, reading.Limit.of(60))
 
 
 def test_the_example_of_the_folder_format_still_holds(tmp_path: Path):

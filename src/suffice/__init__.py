@@ -11,7 +11,7 @@ from suffice.model.classifier import Classifier, Prediction, load
 from suffice.model.network import Network
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import check
+from suffice.proof.checking import check
 from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
 from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
 from suffice.verbs.attribute import Attribution, attribute

@@ -147,7 +147,7 @@ class Asked:
             label=self.blackbox.labels[flip.rival],
             words=tuple(word for _, word in flip.change),
             real=True,
-            changed=self.write(flip.change),
+            text=self.write(flip.change),
         )
 
     def _rows(self, texts: Sequence[str]) -> Floats:

@@ -54,7 +54,7 @@ class Witness:
     `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
     the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
     changed words became, real words where the set is one of words (`real`), else only the nearest ones. A black
-    box has no points: `changed` is the text that was run, and a removed word became "".
+    box has no points: `text` is the text that was run, and a removed word became "".
     """
 
     point: Floats
@@ -65,7 +65,7 @@ class Witness:
     label: str = ""
     words: tuple[str, ...] = ()
     real: bool = False
-    changed: str | None = None
+    text: str | None = None
 
     def __str__(self) -> str:
         what = "becomes" if self.real else "moves towards"
@@ -82,10 +82,10 @@ class Witness:
             "positions": list(self.positions),
             "words": list(self.words),
             "real_words": self.real,
+            "text": self.text,
             "rival": self.rival,
             "shares": None if self.shares is None else self.shares.tolist(),
             "point": self.point.tolist(),
-            **({} if self.changed is None else {"changed": self.changed}),
         }
 
     @staticmethod
@@ -100,7 +100,7 @@ class Witness:
             label=data["label"],
             words=tuple(data["words"]),
             real=data["real_words"],
-            changed=data.get("changed"),
+            text=data.get("text"),
         )
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.certificate import Certificate
-from suffice.proof.replay import KIND, replay
+from suffice.proof.replay import KIND, Wanted, replay
 from suffice.prove.asked import Flip, Meter, OutOfBudget
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.search import flip as flips
 from suffice.search.asking import Asking, cheapest_turn
-from suffice.search.covers import bits, mask_of, price
+from suffice.search.covers import bits, mask_of, price, smallest
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
@@ -70,7 +70,7 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
         text=question.text,
         certificate=_certificate(question, search, status, held),
         stats=_stats(search, started),
-        meta=_meta(question, search, "" if sure else reason) | _ladder(search, held),
+        meta=_meta(question, "" if sure else reason) | _ladder(search, held),
         tested=_tested(search, held) if status == "tested" else None,
         look=lambda: details(question, search.flips, held),
     )
@@ -124,7 +124,7 @@ def _infeasible(question: Question, search: Asking, started: float, self_check: 
         witness=search.asked.witness(flip),
         certificate=None if not flip.change else Certificate((head, flip_line(question, flip))),
         stats=_stats(search, started),
-        meta=_meta(question, search, ""),
+        meta=_meta(question, ""),
     )
     return replayed(found, question) if self_check else found
 
@@ -268,9 +268,7 @@ def header(question: Question, claim: Line) -> Line:
 def flip_line(question: Question, flip: Flip) -> Line:
     seen = question.asked.witness(flip)
     changed, words = list(seen.positions), list(seen.words)
-    return {
-        "flip": {"changed": changed, "words": words, "text": seen.changed, "label": seen.label, "margin": seen.margin}
-    }
+    return {"flip": {"changed": changed, "words": words, "text": seen.text, "label": seen.label, "margin": seen.margin}}
 
 
 def asked_line(search: Asking, held: int) -> Line:
@@ -293,7 +291,8 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
         "cost": price(held, search.costs),
         "lower": min(search.lower, price(held, search.costs)),
     }
-    found = [flip_line(question, flip) for flip in search.flips]
+    needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
+    found = [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
     if status != "tested":
         return Certificate((header(question, claim), asked_line(search, held), *found))
     assert search.drawn is not None
@@ -308,7 +307,7 @@ def replayed(result: Explanation, question: Question) -> Explanation:
     if result.certificate is None:
         return replace(result, meta={**result.meta, "checked": False})
     try:
-        checked = replay(result.certificate, question.asked.blackbox, anew=False)
+        checked = replay(result.certificate, question.asked.blackbox, Wanted(anew=False))
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
         return replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
@@ -323,7 +322,5 @@ def _stats(search: Asking, started: float) -> dict[str, Any]:
     return {"seconds": time.monotonic() - started, "queries": asked, "nodes": len(search.flips), "texts": asked}
 
 
-def _meta(question: Question, search: Asking, reason: str) -> dict[str, Any]:
-    box = search.asked.blackbox
-    how = {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.notes)}
-    return {**question.meta(), "asked": how, **({"reason": reason} if reason else {})}
+def _meta(question: Question, reason: str) -> dict[str, Any]:
+    return {**question.meta(), **({"reason": reason} if reason else {})}

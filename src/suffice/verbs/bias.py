@@ -16,7 +16,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import check
-from suffice.proof.replay import replay
+from suffice.proof.replay import Wanted, replay
 from suffice.prove.attack import Attacker
 from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
@@ -221,7 +221,7 @@ def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:
         return replace(answer, meta={**answer.meta, "checked": False})
     try:
         checked = (
-            replay(answer.certificate, classifier, anew=False)
+            replay(answer.certificate, classifier, Wanted(anew=False))
             if isinstance(classifier, BlackBox)
             else check(answer.certificate, classifier)
         )

@@ -102,8 +102,8 @@ class Contrast:
         """The text with the changed words replaced (by the nearest real words, where `flip.real` is False)."""
         if self.flip is None:
             return self.text.source
-        if self.flip.changed is not None:
-            return self.flip.changed
+        if self.flip.text is not None:
+            return self.flip.text
         new, source = dict(zip(self.flip.positions, self.flip.words, strict=True)), self.text.source
         pieces, last = [], 0
         for word in self.text.words:

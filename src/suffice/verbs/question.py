@@ -187,7 +187,7 @@ class Question:
 
     def witness(self, found: Witness | None) -> Witness | None:
         """The witness with names for people."""
-        if found is None or found.changed is not None:
+        if found is None or self.blackbox is not None:
             return found
         words = tuple(self._word(found.point[i], i) for i in found.positions)
         real = isinstance(self.problem.region, Choice)
@@ -253,7 +253,12 @@ class Question:
             "scipy": scipy.__version__,
             "python": platform.python_version(),
         }
-        return {**asked, "versions": versions}
+        return {**asked, "versions": versions, **({} if self.blackbox is None else {"asked": self._how_asked()})}
+
+    def _how_asked(self) -> dict[str, Any]:
+        """Of a black box: its name, how far its numbers move, and what a reader should know."""
+        box = self.asked.blackbox
+        return {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.notes)}
 
 
 # --- reading ---
