@@ -6,152 +6,27 @@ decide on every word. What is true is decided by trying all texts, in fractions.
 
 from __future__ import annotations
 
-import base64
 import gzip
 import itertools
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from brute import KINDS, Case, make_case
 
 from suffice.errors import Rejected
-from suffice.model.classifier import Classifier
-from suffice.model.network import Network
 from suffice.proof.check import Checked, check
+from suffice.search import writing
+from suffice.search.words import optimal_sets
+from suffice.sets.table import from_dict
+from suffice.verbs.question import Question
+from suffice.verbs.running import searcher, single_threaded
 
-WORDS = [f"w{i}" for i in range(6)]
-KINDS = ["deletion", "mask", "word-swap", "removal-or-swap"]
 LEAF = {"leaf": {"alpha": None, "beta": {}}}
 Lines = list[dict[str, Any]]
 Texts = list[tuple[int, ...]]  # one choice per position
-
-
-# --- small questions ---
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A classifier and a text of which each word has a few choices, the first being itself."""
-
-    classifier: Classifier
-    tokens: tuple[str, ...]
-    data: dict[str, Any]
-    choices: list[list[int]]  # places in the vocabulary
-    costs: list[int]
-
-    @property
-    def length(self) -> int:
-        return len(self.tokens)
-
-    @property
-    def at_most(self) -> int:
-        return int(self.data.get("at_most", self.length))
-
-    @cached_property
-    def label(self) -> int:
-        scores = [-self.margin((0,) * self.length, 0, j) for j in range(self.classes)]
-        return scores.index(max(scores))
-
-    @property
-    def classes(self) -> int:
-        return len(self.classifier.labels)
-
-    @property
-    def rivals(self) -> list[int]:
-        return [j for j in range(self.classes) if j != self.label]
-
-    @cached_property
-    def known(self) -> dict[tuple[int, ...], list[Fraction]]:
-        return {}
-
-    def margin(self, text: Sequence[int], label: int, rival: int) -> Fraction:
-        """Exactly, by adding up fractions."""
-        key = tuple(text)
-        if key not in self.known:
-            rows = [self.choices[i][c] for i, c in enumerate(key)]
-            values = [Fraction(v) for v in self.classifier.table[rows].ravel().tolist()]
-            for step in self.classifier.network.steps:
-                pairs = zip(step.dense().tolist(), step.bias.tolist(), strict=True)
-                sums = [
-                    sum((Fraction(w) * v for w, v in zip(row, values, strict=True)), Fraction(b)) for row, b in pairs
-                ]
-                values = [max(z, Fraction(0)) if r else z for z, r in zip(sums, step.relu.tolist(), strict=True)]
-            self.known[key] = values
-        scores = self.known[key]
-        return scores[label] - scores[rival]
-
-    def changed(self, text: Sequence[int]) -> set[int]:
-        """The positions with another vector."""
-        rows = [(self.choices[i][c], self.choices[i][0]) for i, c in enumerate(text)]
-        table = self.classifier.table
-        return {i for i, (new, own) in enumerate(rows) if (table[new] != table[own]).any()}
-
-    def texts(self, free: set[int]) -> Iterator[tuple[int, ...]]:
-        """All texts that change free words only, and no more than may change at once."""
-        options = [range(len(row)) if i in free else range(1) for i, row in enumerate(self.choices)]
-        return (text for text in itertools.product(*options) if len(self.changed(text)) <= self.at_most)
-
-    def flips(self, free: set[int], rivals: Sequence[int] | None = None) -> list[tuple[tuple[int, ...], int]]:
-        """Texts that let a rival reach the label."""
-        aims = self.rivals if rivals is None else rivals
-        return [(text, j) for text in self.texts(free) for j in aims if self.margin(text, self.label, j) <= 0]
-
-    def cost(self, places: Any) -> int:
-        return sum(self.costs[i] for i in places)
-
-    def header(self, claim: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "certificate": 2,
-            "model": self.classifier.digest,
-            "text": list(self.tokens),
-            "perturbation": self.data,
-            "features": list(range(self.length)),
-            "label": self.classifier.labels[self.label],
-            "claim": claim,
-        }
-
-    @property
-    def priced(self) -> dict[str, Any]:
-        return {"costs": self.costs, "unit": "1/2"}
-
-    def point(self, text: Sequence[int], rival: int) -> dict[str, Any]:
-        where = sorted(self.changed(text))
-        rows = self.classifier.table[[self.choices[i][text[i]] for i in where]]
-        vectors = {"f8": base64.b64encode(rows.astype("<f8").tobytes()).decode()}
-        return {"changed": where, "vectors": vectors, "rival": self.classifier.labels[rival]}
-
-
-def make_case(kind: str, seed: int, at_most: bool) -> Case:
-    rng = np.random.default_rng([seed, at_most, *map(ord, kind)])
-    length, size, classes = int(rng.integers(2, 5)), int(rng.integers(1, 3)), int(rng.integers(2, 4))
-    hidden = [(), (3,), (2, 2)][int(rng.integers(3))]
-
-    def numbers(*shape: int) -> Any:
-        return rng.integers(-2, 3, shape).astype(float) if seed % 3 == 0 else rng.standard_normal(shape)
-
-    layers = [(numbers(b, a), numbers(b) / 2) for a, b in itertools.pairwise([length * size, *hidden, classes])]
-    names = ["<PAD>", "<UNK>", *WORDS]
-    labels = [f"label{i}" for i in range(classes)]
-    classifier = Classifier(Network.dense(layers), numbers(len(names), size), names, labels, length)
-    tokens = tuple(rng.choice([*WORDS, "nowhere"], length).tolist())
-    swaps = {word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist() for word in set(tokens)}
-    data: dict[str, Any] = {"kind": kind}
-    data |= {"swaps": swaps} if "swap" in kind else {"token": "w1" if seed % 2 else None} if kind == "mask" else {}
-    data |= {"at_most": int(rng.integers(1, 3))} if at_most else {}
-    costs = [1] * length if seed % 2 else (2 * rng.integers(1, 4, length)).tolist()
-    return Case(classifier, tokens, data, [list_choices(classifier, token, data) for token in tokens], costs)
-
-
-def list_choices(classifier: Classifier, token: str, data: dict[str, Any]) -> list[int]:
-    """The rule of the format, written once more."""
-    words = {"deletion": ["<PAD>"], "removal-or-swap": ["<PAD>"], "mask": [data.get("token") or "<UNK>"]}
-    listed = [*words.get(data["kind"], []), *data.get("swaps", {}).get(token, [])]
-    once = [word for i, word in enumerate(listed) if word != token and word not in listed[:i]]
-    return [classifier.lookup.get(word, 1) for word in [token, *once]]
 
 
 def cases(seeds: int) -> Iterator[Case]:
@@ -379,3 +254,37 @@ def test_a_lower_bound_without_its_proofs_is_not_accepted():
         assert not accepted(lines[:1], case)
         assert not accepted([{**lines[0], "claim": {**lines[0]["claim"], "lower": -1}}], case)
         assert accepted(flip_lines(case, None, 0), case)
+
+
+# --- the same claims by the search itself ---
+
+
+def searched(case: Case) -> Lines | None:
+    """The certificate that the search's own tree gives for "these are all", where it comes to an end."""
+    prices = dict(zip(case.tokens, case.costs, strict=True))
+    question = Question(case.classifier, list(case.tokens), perturbation=from_dict(case.data), cost=prices)
+    with single_threaded():
+        search = searcher(question, question.budget, None)
+        outcome = search.run()
+        if outcome.witness is not None or not outcome.finished:
+            return None
+        found = list(optimal_sets(search, outcome.upper))
+        root = getattr(search, "frontier", search).root
+    head = question.header(writing.all_claim([held for held, _ in found], question.costs, *[question.included] * 2))
+    proofs = writing.all_sets(case.classifier.labels, question.problem, found, root)
+    return json.loads(json.dumps([head, *proofs]))  # type: ignore[no-any-return]
+
+
+def test_the_searchs_own_tree_shows_that_its_sets_are_all():
+    seen = 0
+    for case in cases(8):
+        if "at_most" in case.data or len({*case.tokens}) < case.length:
+            continue  # words that come twice cost the same in a question
+        lines = searched(case)
+        if lines is not None:
+            assert sorted(lines[0]["claim"]["sets"]) == explanations(case)
+            assert accepted(lines, case)
+            fewer = {**lines[0], "claim": {**lines[0]["claim"], "sets": lines[0]["claim"]["sets"][1:]}}
+            assert not accepted([fewer, *lines[1:]], case)
+            seen += 1
+    assert seen > 8

@@ -16,7 +16,7 @@ from suffice.errors import InputError, ModelError
 from suffice.model.answers import Answers, Function
 from suffice.model.classifier import Prediction
 from suffice.model.network import Floats
-from suffice.model.text import Text, written
+from suffice.model.text import WRITTEN, Text, written
 
 MASK = "[MASK]"
 
@@ -60,7 +60,9 @@ class BlackBox:
 
     def read(self, given: str | Sequence[str] | Text) -> Text:
         """The text and where its words are; a list of words is joined by spaces."""
-        return given if isinstance(given, Text) else written(given)
+        if isinstance(given, Text) and given.reader == WRITTEN:
+            return given
+        return written(given.source if isinstance(given, Text) else given)
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """The scores of texts, a row each; nothing is asked twice."""

@@ -181,7 +181,7 @@ def verdict(question: Question, held: int, claims: tuple[Line, Line], search: As
     if math.isnan(base[0]) or not hunt.known(held):
         return Unknown(hunt.closeness(), by="asking")
     shown = Certificate((header(question, claims[0]), asked_line(hunt, held)))
-    return Proved("every allowed text was run", "asking", shown)
+    return Proved(by="asking", certificate=shown)
 
 
 def sufficiency(question: Question, search: Asking | None = None) -> Verdict:
