@@ -52,6 +52,8 @@ PUBLIC = {
     "WordSwap",
     "__version__",
     "attribute",
+    "audit",
+    "batch",
     "bias",
     "check",
     "contrast",
