@@ -10,6 +10,7 @@ import pytest
 from serving import LASTING, TEXT, browser, lasting_model, opened, serving
 
 import suffice as sf
+from suffice.sets import table
 
 ANSWERED = "#actions:not([hidden])"
 
@@ -43,9 +44,23 @@ def page(tab, address) -> Any:
 
 def ask(page: Any, text: str = TEXT, size: str = "120") -> None:
     page.fill("#text", text)
-    page.fill("#size", size)
+    boxes(page, size)
     page.click("#go")
     page.wait_for_selector(ANSWERED)
+
+
+def boxes(page: Any, size: str) -> None:
+    page.select_option("#kind", "knn-box")
+    page.fill("#set-k", size)
+
+
+def ask_lasting(page: Any) -> None:
+    """A search that takes minutes."""
+    page.select_option("#model", "lasting")
+    page.select_option("#kind", "epsilon-ball")
+    page.fill("#text", LASTING)
+    page.fill("#set-eps", "0.1")
+    page.click("#go")
 
 
 def needed(page: Any) -> list[str]:
@@ -69,9 +84,9 @@ def test_a_text_gets_its_words_and_its_proof(page):
 def test_a_word_tells_what_it_may_become_and_why_it_is_needed(page):
     ask(page)
     word(page, "beautifully").click()
+    page.wait_for_selector("#inspector:has-text('May move among')")
     told = page.inner_text("#inspector")
-    assert "beautifully is needed" in told
-    assert "May move among" in told
+    assert "beautifully is" in told
     assert "Were it free, the label could turn “negative”" in told
 
 
@@ -102,6 +117,77 @@ def test_protecting_words_asks_whether_they_matter(page):
     assert "proved independent" in page.inner_text("#badge")
 
 
+def test_the_sentence_that_answers_comes_before_the_words_and_these_before_the_bounds(page):
+    ask(page)
+    order = ["#headline", "#meaning", "#badge", "#words", "#gauge", "#scope"]
+    tops = [page.locator(part).bounding_box()["y"] for part in order]
+    assert tops == sorted(tops)
+    assert "marked words" in page.inner_text("#meaning")
+    assert page.inner_text("#chart-figure").split("\n")[1] == "cost of the cheapest set"
+    assert page.inner_text("#axis-end").endswith(" s")
+
+
+def test_all_class_scores_are_shown_the_highest_first(page):
+    ask(page)
+    said = sf.load("sst-fc25").predict(TEXT)
+    shares = [float(share.removesuffix(" %")) for share in page.locator("#scores .share").all_inner_texts()]
+    assert shares == sorted((round(100 * sure, 1) for sure in said.probabilities), reverse=True)
+    assert page.inner_text("#scores .top-score .name") == said.label
+
+
+def test_the_menu_of_sets_is_the_table_and_every_set_can_be_asked_about(page):
+    offered = page.locator("#kind option").all_inner_texts()
+    assert offered == [kind.may for kind in table.KINDS if kind.may]
+    assert page.input_value("#kind") == "bundled-substitutes"
+    page.fill("#text", "a fine film")
+    for kind in (kind for kind in table.KINDS if kind.may):
+        page.select_option("#kind", kind.name)
+        assert set(page.locator("[data-name]").evaluate_all("all => all.map(one => one.dataset.name)")) == set(
+            kind.schema
+        )
+        if "swaps" in kind.schema:
+            page.fill("#set-swaps", "fine: good, bad\nfilm: movie")
+        page.click("#go")
+        page.wait_for_selector(ANSWERED)
+        assert page.is_hidden("#problem")
+
+
+def test_a_limit_on_changes_at_once_is_part_of_the_question(page):
+    ask(page)
+    many = len(needed(page))
+    page.fill("#at-most", "1")
+    page.click("#go")
+    page.wait_for_selector(ANSWERED)
+    assert len(needed(page)) <= many
+    assert "Only one of the free words may change at a time" in page.inner_text("#scope")
+    page.reload()
+    page.wait_for_selector(ANSWERED)
+    assert page.input_value("#at-most") == "1"
+
+
+def test_listed_words_that_cannot_be_read_are_refused_and_not_passed_over(page):
+    page.fill("#text", TEXT)
+    page.select_option("#kind", "word-swap")
+    page.fill("#set-swaps", "film = movie")
+    page.click("#go")
+    page.wait_for_selector("#problem:has-text('film = movie')")
+    assert page.is_enabled("#go")
+
+
+@pytest.mark.parametrize("field", ["#text", "#set-k", "#at-most", "#kind", "#model"])
+def test_an_answer_to_another_question_than_the_one_in_the_form_says_so(page, field):
+    ask(page)
+    assert page.is_hidden("#stale")
+    if field in ("#kind", "#model"):
+        page.select_option(field, index=1)
+    else:
+        page.fill(field, "a bad film" if field == "#text" else "7")
+    assert "has changed" in page.inner_text("#stale")
+    page.click("#go")
+    page.wait_for_selector(f"{ANSWERED}, #problem:not([hidden])")
+    assert page.is_hidden("#stale")
+
+
 def test_the_other_tabs_answer(page):
     ask(page)
     page.click("#tab-contrast")
@@ -115,11 +201,7 @@ def test_the_other_tabs_answer(page):
 
 
 def test_a_search_can_be_watched_and_stopped_and_the_best_is_kept(page):
-    page.select_option("#model", "lasting")
-    page.select_option("#kind", "epsilon-ball")
-    page.fill("#text", LASTING)
-    page.fill("#size", "0.1")
-    page.click("#go")
+    ask_lasting(page)
     page.wait_for_selector("#words:has(.needed) button:not(.needed)")
     assert page.is_disabled("#go")
     page.click("#stop")
@@ -128,15 +210,35 @@ def test_a_search_can_be_watched_and_stopped_and_the_best_is_kept(page):
     lower, upper = float(page.inner_text("#lower")), float(page.inner_text("#upper"))
     assert lower <= upper < 40
     assert len(needed(page)) == upper
-    assert page.is_hidden("#stop")
+    page.wait_for_selector("#running", state="hidden")
+
+
+def test_stopping_twice_ends_without_an_answer(page):
+    ask_lasting(page)
+    page.wait_for_selector("#words:has(.needed) button:not(.needed)")
+    page.evaluate("document.getElementById('stop').click()")
+    page.wait_for_selector("#stop:has-text('without an answer'), " + ANSWERED)
+    page.wait_for_selector(ANSWERED + ", #problem:not([hidden])")
+    page.wait_for_selector("#go:enabled")
+
+
+def test_while_in_line_a_question_can_be_stopped_too(page, chromium, address):
+    with opened(chromium) as one, opened(chromium) as two:
+        for other in (one, two):  # both workers are busy
+            other.goto(address)
+            other.wait_for_selector("html[data-ready]")
+            ask_lasting(other)
+            other.wait_for_selector("#words .needed")
+        page.fill("#text", TEXT)
+        page.click("#go")
+        page.wait_for_selector("#phase:has-text('in line')")
+        page.click("#stop")
+        page.wait_for_selector("#problem:has-text('Stopped')")
+        assert page.is_enabled("#go")
 
 
 def test_a_new_question_takes_the_place_of_a_running_one(page):
-    page.select_option("#model", "lasting")
-    page.select_option("#kind", "epsilon-ball")
-    page.fill("#text", LASTING)
-    page.fill("#size", "0.1")
-    page.click("#go")
+    ask_lasting(page)
     page.wait_for_selector("#words .needed")
     page.click("#examples button >> nth=0")
     page.wait_for_selector(ANSWERED)
@@ -153,7 +255,7 @@ def test_the_link_holds_the_whole_question(page, address):
     page.goto(link)
     page.wait_for_selector(ANSWERED)
     assert page.input_value("#text") == TEXT
-    assert page.input_value("#size") == "120"
+    assert page.input_value("#set-k") == "120"
     assert needed(page) == words
     assert "out" in word(page, "gripping").get_attribute("class")
 
@@ -201,7 +303,7 @@ def test_mistakes_are_told_in_words(page):
     page.wait_for_selector("#problem:not([hidden])")
     assert "at least one word" in page.inner_text("#problem")
     page.fill("#text", TEXT)
-    page.fill("#size", "999999")
+    boxes(page, "999999")
     page.click("#go")
     page.wait_for_selector("#problem:has-text('999999')")
     assert page.is_enabled("#go")
