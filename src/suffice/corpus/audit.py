@@ -204,7 +204,7 @@ def _check_line(line: Mapping[str, Any], verb: Auditing, beside: Path) -> None:
     if hashlib.sha256(data).hexdigest() != line["certificate"]["sha256"]:
         raise InputError(f"{line['certificate_file']} is not the file that was written.")
     question = verb.asked(line["text"], verb.protected)
-    checked = check(data, verb.classifier)
+    checked = check(data, verb.classifier, text=question.text, perturbation=question.perturbation)
     kind = {"independent": "independent", "dependent": "infeasible"}[line["status"]]
     if (checked.kind, checked.label, checked.positions) != (kind, line["label"], question.exclude):
         raise InputError(f"it proves something else: {checked.sentence}")
