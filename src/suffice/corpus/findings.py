@@ -94,6 +94,10 @@ class Audit:
 
         return audit(self)
 
+    def __repr__(self) -> str:
+        rate = self.overall
+        return f"<Audit of {len(self.lines)} texts: {rate.dependent} dependent of {rate.asked}, {self.errors} errors>"
+
     def __str__(self) -> str:
         total, rate = len(self.lines), self.overall
         parts = [f"{rate.dependent} dependent", f"{rate.independent} independent (proved)", f"{rate.unknown} undecided"]

@@ -263,4 +263,8 @@ def _label(given: Any) -> str | None:
 
 def _writable(text: str) -> bool:
     """Whether it is proper Unicode: no halves of surrogates, which is also how broken bytes are read."""
-    return not any("\ud800" <= char <= "\udfff" for char in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -81,7 +81,6 @@ def named(function: Callable[..., Any]) -> str:
 
 def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
     """Every row as it is done, those of an earlier run first among those read so far."""
-    engines.check(run.engine, run.workers)
     texts = texts_of(given)
     with nullcontext() if run.out is None else closing(Journal(run.out, verb.run, run.fresh)) as journal:
         progress = _Progress(run.on_row, _counted(texts, journal))
