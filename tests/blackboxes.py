@@ -10,27 +10,33 @@ import numpy as np
 
 import suffice as sf
 from suffice.model.text import rewritten
+from suffice.search.covers import bits
 
-WORDS = "a gripping film that never bores and always Surprises us".split()
-SWAPS = {"gripping": ["dull", "tense"], "film": ["movie"], "never": ["often"], "surprises": ["amuses", "annoys", "tires"]}
+WORDS = ["a", "gripping", "film", "that", "never", "bores", "and", "always", "Surprises", "us"]
+SWAPS = {
+    "gripping": ["dull", "tense"],
+    "film": ["movie"],
+    "never": ["often"],
+    "surprises": ["amuses", "annoys", "tires"],
+}
 
 
 def rugged(seed: int, classes: int = 2, smooth: float = 1.0):
     """A function with no structure to speak of: words add up, and every text has a shift of its own."""
 
-    def scores(text: str) -> list[float]:
-        rng = np.random.default_rng(zlib.crc32(f"{seed} {text}".encode()))
-        found = rng.normal(size=classes)
-        for word in text.split():
-            found += smooth * np.random.default_rng(zlib.crc32(f"{seed} {word.lower()}".encode())).normal(size=classes)
-        return list(found)
+    words: dict[str, np.ndarray] = {}
+    known: dict[str, np.ndarray] = {}
 
-    known: dict[str, list[float]] = {}
+    def noise(name: str) -> np.ndarray:
+        return np.random.default_rng(zlib.crc32(f"{seed} {name}".encode())).normal(size=classes)
+
+    def scores(text: str) -> np.ndarray:
+        pieces = text.lower().split()
+        words.update({word: smooth * noise(word) for word in pieces if word not in words})
+        return noise(f"text {text}") + sum(words[word] for word in pieces)
 
     def predict(texts: list[str]) -> np.ndarray:
-        for text in texts:
-            if text not in known:
-                known[text] = scores(text)
+        known.update({text: scores(text) for text in texts if text not in known})
         return np.array([known[text] for text in texts])
 
     return predict
@@ -101,7 +107,7 @@ class Truth:
     def minimal(self) -> set[int]:
         found = set(self.explanations)
         wanted = sum(1 << i for i in self.question.include)
-        return {m for m in found if not any(m >> i & 1 and not wanted >> i & 1 and m & ~(1 << i) in found for i in range(m.bit_length()))}
+        return {held for held in found if not any(held & ~(1 << i) in found for i in bits(held & ~wanted))}
 
 
 def mask(positions) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import make_classifier, make_text
+from helpers import make_classifier
 
 import suffice as sf
 from suffice.cli import main
@@ -17,7 +17,7 @@ from suffice.sets import table
 from suffice.sets.table import KINDS, Kind
 
 CLASSIFIER = make_classifier(seed=3, length=5, dimension=2, hidden=(6,))
-TEXT = make_text(3, length=5)
+TEXT = ["word1", "word4", "word2", "word6"]
 SWAPS = {word: [other for other in CLASSIFIER.vocabulary[2:6] if other != word] for word in TEXT}
 
 

@@ -16,7 +16,7 @@ from suffice.errors import InputError, ModelError
 from suffice.model.answers import Answers, Function
 from suffice.model.classifier import Prediction
 from suffice.model.network import Floats
-from suffice.model.text import Text, written
+from suffice.model.text import WRITTEN, Text, written
 
 MASK = "[MASK]"
 
@@ -60,17 +60,28 @@ class BlackBox:
 
     def read(self, given: str | Sequence[str] | Text) -> Text:
         """The text and where its words are; a list of words is joined by spaces."""
-        return given if isinstance(given, Text) else written(given)
+        if isinstance(given, Text) and given.reader == WRITTEN:
+            return given
+        return written(given.source if isinstance(given, Text) else given)
 
     def scores(self, texts: Sequence[str]) -> Floats:
         """The scores of texts, a row each; nothing is asked twice."""
         return self.answers.scores(texts)
 
     def predict(self, given: str | Sequence[str] | Text) -> Prediction:
-        scores = self.scores([self.read(given).source])[0]
+        scores = self.scores([given if isinstance(given, str) else self.read(given).source])[0]
         best = int(scores.argmax())
         margin = scores[best] - np.delete(scores, best).max()
         return Prediction(self.labels[best], tuple(scores.tolist()), _shares(scores), float(margin))
+
+    @property
+    def unknown(self) -> str:
+        """What stands in the place of a word that is masked."""
+        return self.mask
+
+    def knows(self, word: str) -> bool:
+        """A black box is not asked what it knows: every word is a word to it."""
+        return True
 
     def label_index(self, label: str) -> int:
         if label not in self.labels:

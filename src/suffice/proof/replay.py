@@ -7,16 +7,19 @@ by branching. Whatever is too close to call, given how far the program's numbers
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, NotACertificate, Rejected
+from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.model.answers import batches
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
@@ -30,31 +33,38 @@ HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation
 MAX_LINE = 2**20
 MOST = 10**9  # texts that are run again at the most
 PART = 512  # texts written at a time
-SAID = {
-    "sufficient": "these words suffice for it",
-    "independent": "it does not depend on these words",
-    "infeasible": "no words suffice for it without these",
-    "refuted": "these words do not suffice for it",
-    "cheapest": "these words suffice, cost {cost} × {unit!r}; none below {lower} with {include}, without {exclude} do",
-    "tested": "none below {lower} × {unit!r} suffice; these words, cost {cost}, kept it in all texts drawn",
-}
 
 
-def replay(certificate: Any, blackbox: BlackBox, sample: int | None = None, anew: bool = True) -> Checked:
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """The question that a person has, and how to check; None where nothing is said about a part."""
+
+    text: str | Sequence[str] | Text | None = None
+    perturbation: Any = None
+    cost: Mapping[str, float] | Callable[[str], float] | None = None
+    include: Sequence[str | int] | None = None
+    exclude: Sequence[str | int] | None = None
+    seconds: float = math.inf
+    sample: int | None = None
+    anew: bool = True  # False: what the black box has answered before counts as run
+
+
+def replay(certificate: Any, blackbox: BlackBox, wanted: Wanted | None = None) -> Checked:
     """What a certificate about a black box proves; Rejected names the first line that fails.
 
-    With `sample`, so many of the exhausted texts are drawn and run instead of all, and the sentence says so. Where `anew`
-    is False the answers that the black box has given before count as run.
+    With a sample, so many of the exhausted texts are drawn and run instead of all, and the sentence says so.
     """
+    asked = wanted or Wanted()
+    sample = asked.sample
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
         raise InputError(f"A sample must be a whole number of at least 1, not {sample!r}.")
-    replayer = _Replay(_lines(certificate), blackbox, sample, anew)
+    replayer = _Replay(_lines(certificate), blackbox, asked)
     try:
         return replayer.run()
     except NotACertificate:
         raise
     except Rejected as error:
-        raise Rejected(error.line or replayer.number, error.reason) from None
+        raise type(error)(error.line or replayer.number, error.reason) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -85,11 +95,11 @@ def _need(condition: Any, reason: str) -> None:
 class _Replay:
     lines: list[Any]
     blackbox: BlackBox
-    sample: int | None
-    anew: bool
+    wanted: Wanted
     number: int = 1
     ran: int = 0
     sampled: int = 0
+    started: float = field(default_factory=time.monotonic)
 
     def run(self) -> Checked:
         head = self.lines[0]
@@ -104,6 +114,7 @@ class _Replay:
         self.limit = len(self.options) if limit is None else limit
         _need(head["label"] in self.blackbox.labels, "the label is none of the model's")
         self.label = list(self.blackbox.labels).index(head["label"])
+        _compare(head, self.text, self.wanted, self.blackbox)
         _need(self._keeps([self.text.source]), "the text itself does not have the label")
         return self._claimed()
 
@@ -184,9 +195,9 @@ class _Replay:
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
         count = _count(self.options, free, self.limit)
         _need(line["texts"] == count, f"there are {count} allowed texts")
-        if self.sample is not None and self.sample < count:
+        if self.wanted.sample is not None and self.wanted.sample < count:
             self.sampled = count
-            changes: Iterator[dict[int, str]] = draws(self.options, free, self.limit, self.sample, 0)
+            changes: Iterator[dict[int, str]] = draws(self.options, free, self.limit, self.wanted.sample, 0)
         else:
             _need(count <= MOST, f"{count} texts are more than can be run again: use a sample")
             changes = _changes(self.options, free, self.limit)
@@ -207,6 +218,8 @@ class _Replay:
 
     def _all_keep(self, changes: Iterator[dict[int, str]]) -> None:
         while part := [rewritten(self.text, change) for change in islice(changes, PART)]:
+            if time.monotonic() - self.started > self.wanted.seconds:
+                raise NotChecked(0, f"{self.ran} texts were run again, then time was up")
             margins = self._margins(part)
             bad = ~(margins > 0)
             if bad.any():
@@ -235,7 +248,7 @@ class _Replay:
     def _rows(self, texts: list[str]) -> dict[str, Floats]:
         answers = self.blackbox.answers
         self.ran += len(texts)
-        if not self.anew or answers.moves is None:
+        if not self.wanted.anew or answers.moves is None:
             return dict(zip(texts, answers.scores(texts), strict=True))
         found: dict[str, Floats] = {}
         for part in batches(texts):
@@ -270,15 +283,86 @@ class _Replay:
         claim = self.claim
         kind = claim["kind"]
         name = {"independent": "of", "infeasible": "exclude"}.get(kind, "positions")
-        said = SAID[kind].format(**claim)
-        how = f"{self.ran} texts were run again"
-        if self.sampled:
-            how = f"only a sample of {self.sample} of {self.sampled} allowed texts was run again, which proves nothing"
-        words = [self.text.tokens[i] for i in claim[name]]
-        sentence = f"Label {self.head['label']!r}: {said}: {claim[name]} ({', '.join(words)}). For the program: {how}."
         optimal = kind == "cheapest" and claim["cost"] == claim["lower"] and not self.sampled
         bounds = (claim.get("cost"), claim.get("lower"))
-        return Checked(kind, self.head["label"], tuple(claim[name]), *bounds, optimal, sentence)
+        proved = (f"the text has the label {self.head['label']!r}", *self._facts())
+        places = tuple(claim[name])
+        return Checked(kind, self.head["label"], places, *bounds, optimal, self._sentence(proved), proved)
+
+    def _facts(self) -> tuple[str, ...]:
+        """What is proved beyond the label, one short sentence each."""
+        claim, label = self.claim, repr(self.head["label"])
+        if self.sampled:
+            return (
+                f"of {self.sampled} allowed texts only a sample of {self.wanted.sample} was run: it proves nothing",
+            )
+        match claim["kind"]:
+            case "sufficient":
+                return (f"{self._words('positions')} suffice: {label} stays the label whatever the other words become",)
+            case "independent":
+                return (f"{label} stays the label whatever {self._words('of')} become",)
+            case "infeasible":
+                return (f"no set of words suffices that avoids {self._words('exclude')}",)
+            case "refuted":
+                return (f"{self._words('positions')} do not suffice",)
+            case "tested":
+                held = f"with {self._words('positions')} kept, none of {claim['count']} texts drawn flips the label"
+                return (f"{held} (tested, no proof)", *self._none_below())
+        enough = f"{self._words('positions')} suffice: {label} stays the label whatever the other words become"
+        return (enough, *self._none_below())
+
+    def _none_below(self) -> tuple[str, ...]:
+        claim = self.claim
+        limits = "".join(
+            f" that {verb} {self._words(name)}"
+            for verb, name in (("holds", "include"), ("avoids", "exclude"))
+            if claim[name]
+        )
+        price = float(Fraction(claim["lower"]) * Fraction(claim["unit"]))
+        return (f"no set{limits} that costs less than {price:g} suffices",) if claim["lower"] else ()
+
+    def _sentence(self, proved: Sequence[str]) -> str:
+        head = self.head
+        about = f"For the program {head['name']!r} ({head['model'][:16]}) as it was run: {proved[0]}: {head['text']!r}."
+        limit = head["perturbation"].get("at_most")
+        once = "all at once" if limit is None else f"at most {limit} of them at once"
+        change = f"Words may change as the set {head['perturbation']['kind']!r} says, {once}."
+        facts = " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in proved[1:])
+        return f"{about} {change} {facts} {self.ran} texts were run again."
+
+    def _words(self, name: str) -> str:
+        return ", ".join(repr(self.text.tokens[i]) for i in self.claim[name]) or "no words"
+
+
+# --- the question that a person has ---
+
+
+def _compare(head: Mapping[str, Any], text: Text, wanted: Wanted, blackbox: BlackBox) -> None:
+    """Rejected, with the part that differs, unless all that was given is what the certificate is about."""
+    claim = head["claim"]
+    if wanted.text is not None:
+        mine = blackbox.read(wanted.text)
+        same = (mine.source, mine.words) == (text.source, text.words)
+        _need(same, f"it is about another text: {text.source[:200]!r}")
+    if wanted.perturbation is not None:
+        chosen = wanted.perturbation
+        narrow = chosen.narrowed(blackbox, text) if hasattr(chosen, "narrowed") else chosen
+        data = narrow if isinstance(narrow, Mapping) else narrow.to_dict()
+        same = json.loads(json.dumps(dict(data))) == dict(head["perturbation"])
+        _need(same, f"it is about another perturbation set: {str(head['perturbation'])[:200]}")
+    if wanted.cost is not None and "costs" in claim:
+        for token, units in zip(text.tokens, claim["costs"], strict=True):
+            found = units * Fraction(claim["unit"])
+            _need(_price_of(wanted.cost, token) == found, f"it is about other costs: there, {token!r} costs {found}")
+    for name, given in (("include", wanted.include), ("exclude", wanted.exclude)):
+        if given is not None:
+            found = claim.get(name, [])
+            _need(list(text.positions(given)) == found, f"it is about other words to {name}: there, {found}")
+
+
+def _price_of(cost: Mapping[str, float] | Callable[[str], float], token: str) -> Fraction:
+    value = cost(token) if callable(cost) else cost.get(token, cost.get(token.lower(), 1))
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
 # --- the question, written out by the checker itself ---

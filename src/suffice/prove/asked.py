@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import TypeAlias
 
 import numpy as np
 
+from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Text, rewritten
@@ -94,10 +95,14 @@ class Asked:
     @cached_property
     def label(self) -> int:
         """The label of the text; some changed ones are asked with it where it is not known how far numbers move."""
-        alone = self.blackbox.answers.moves is not None
-        single = [((i, word),) for i, words in enumerate(self.options) for word in words]
-        beside = [] if alone else [self.write(change) for change in single[:FEWEST]]
-        return int(self._rows([self.text.source, *beside])[0].argmax())
+        answers, meter = self.blackbox.answers, self.meter
+        single = (((i, word),) for i, words in enumerate(self.options) for word in words)
+        room = FEWEST if meter.max_queries is None else meter.max_queries - PROBES - 2
+        beside = [self.write(change) for change in islice(single, max(0, min(room, FEWEST)))]
+        before = answers.asked
+        rows = answers.scores([self.text.source] if answers.moves is not None else [self.text.source, *beside])
+        meter.spent += answers.asked - before
+        return int(rows[0].argmax())
 
     @cached_property
     def movable(self) -> int:
@@ -142,7 +147,7 @@ class Asked:
             label=self.blackbox.labels[flip.rival],
             words=tuple(word for _, word in flip.change),
             real=True,
-            changed=self.write(flip.change),
+            text=self.write(flip.change),
         )
 
     def _rows(self, texts: Sequence[str]) -> Floats:

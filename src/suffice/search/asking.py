@@ -94,7 +94,7 @@ class Asking:
     def decide(self, held: int) -> Flip | None:
         """A flip that keeps these words; None where every allowed text was asked. Open texts go to `doubts`."""
         free = self.free(held)
-        if self._known(held):
+        if self.known(held):
             return None
         if self.asked.count(free) > SMALL:
             flip = self.attack(free)
@@ -102,7 +102,8 @@ class Asking:
                 return flip
         return self.exhaust(held)
 
-    def _known(self, held: int) -> bool:
+    def known(self, held: int) -> bool:
+        """Whether every allowed text that keeps these words was asked and keeps the label."""
         free = self.asked.movable & ~held
         return any(cube.covers(free, self._size(free)) for cube in self.cubes)
 
@@ -266,18 +267,18 @@ class Asking:
             flip = self._look(held)
             if flip is not None:
                 self.flips.append(flip)
-            elif self._known(held):
+            elif self.known(held):
                 self.best = held
-                return "" if price(held, self.costs) <= self.lower else self._closeness()
+                return "" if price(held, self.costs) <= self.lower else self.closeness()
             elif any(doubt & held == 0 for doubt in self.doubts) and not self._avoidable():
-                return self._closeness()
+                return self.closeness()
         self.best = None
         return ""
 
     def _look(self, held: int) -> Flip | None:
         """A flip that keeps these words, looked for in the order that says most in the time there is."""
         free = self.free(held)
-        if self._known(held):
+        if self.known(held):
             return None
         if self.asked.count(free) <= SMALL or self._affordable(free):
             return self.decide(held)
@@ -290,7 +291,7 @@ class Asking:
         sets = [*(flip.mask for flip in self.flips), *self.doubts]
         return cheapest_cover(sets, self.costs, self.include, self.exclude, stop=self.asked.meter.look) is not None
 
-    def _closeness(self) -> str:
+    def closeness(self) -> str:
         tolerance = self.asked.blackbox.answers.tolerance
         return f"{len(self.asked.open)} texts are too close to call (margins within {tolerance:.2g})"
 
@@ -350,7 +351,7 @@ class Asking:
             sets = covers_of(known, self.costs, total, self.include, self.exclude, look)
             held = next((one for one in sets if one not in seen), None)
             if held is None and open_ones:
-                raise OutOfBudget(self._closeness())
+                raise OutOfBudget(self.closeness())
             if held is None:
                 return
             flip = self.decide(held)
@@ -358,7 +359,7 @@ class Asking:
                 self.flips.append(flip)
                 continue
             seen.add(held)
-            if self._known(held):
+            if self.known(held):
                 yield held
             else:
                 open_ones += 1
@@ -376,8 +377,8 @@ class Asking:
             if flip is not None:
                 self.flips.append(flip)
                 continue
-            if not self._known(held):
-                raise OutOfBudget(self._closeness())
+            if not self.known(held):
+                raise OutOfBudget(self.closeness())
             found.append(held)
             yield held
 

@@ -23,8 +23,8 @@ def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Name
         )
     if str(classifier.meta.get("import", {}).get("from", "")).startswith("scikit-learn"):
         raise InputError(
-            "This classifier was brought in from scikit-learn and has a weight for each word, no embedding: its nearest "
-            "words would be words of equal weight, not of like meaning. Use WordSwap, Deletion or RemoveOrSwap."
+            "This classifier comes from scikit-learn and has a weight for each word, no embedding: its nearest words "
+            "would be words of equal weight, not of like meaning. Use WordSwap, Deletion or RemoveOrSwap."
         )
     table, lookup = classifier.table, classifier.lookup
     special = [lookup[classifier.pad], lookup[classifier.unknown]]
