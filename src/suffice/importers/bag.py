@@ -35,17 +35,7 @@ class NotLowered(Exception):
     """Why a pipeline is asked instead."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Weighting:
-    """What is done to counts: scale * tf(c), divided by the norm; then each feature times `after`."""
-
-    scale: Floats
-    tf: Count
-    norm: Norm
-    after: Any  # (features, outputs) linear map, or a factor per feature
-
-
-def lowered(steps: Sequence[Any], features: int | None = None) -> Bag:
+def lowered(steps: Sequence[Any]) -> Bag:
     """The steps of a fitted pipeline as a bag of words; NotLowered says what is in the way."""
     vectorizer, *between, model = steps
     kind = kind_of(vectorizer)
@@ -70,7 +60,46 @@ def lowered(steps: Sequence[Any], features: int | None = None) -> Bag:
         norm=state.norm,
         rows=state.back(rows),
         bias=bias,
+        examples=_examples(vectorizer),
+        curved=kind_of(model) == "CalibratedClassifierCV",
     )
+
+
+def _examples(vectorizer: Any) -> tuple[str, ...]:
+    """Some words to make texts of."""
+    known = sorted(str(word) for word in getattr(vectorizer, "vocabulary_", {}) if " " not in str(word))
+    return (*known[:: max(1, len(known) // 300)], "unheard", "of", ",", "The", "a1")
+
+
+def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
+    """What the pipeline itself says of texts, as numbers that do not saturate: one column per label."""
+    model = pipeline.steps[-1][1]
+
+    def scores(texts: list[str]) -> Floats:
+        if hasattr(model, "decision_function"):
+            found = np.asarray(pipeline.decision_function(texts), dtype=np.float64)
+            return np.stack([np.zeros(len(found)), found], axis=1) if found.ndim == 1 else found
+        if hasattr(model, "predict_joint_log_proba"):
+            return np.asarray(model.predict_joint_log_proba(pipeline[:-1].transform(texts)), dtype=np.float64)
+        return np.asarray(pipeline.predict_log_proba(texts), dtype=np.float64)
+
+    return scores
+
+
+def largest_difference(bag: Bag, function: Callable[[list[str]], Floats]) -> float:
+    """How far bag and pipeline are apart on made-up texts, relative to the size of the scores.
+
+    Probabilities of two labels are compared by sign only: a sigmoid stands between.
+    """
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(bag.examples, size=rng.integers(0, 12))) for _ in range(32)]
+    theirs = function(texts)
+    ours = np.array([bag.scores(bag.tokens(text)) for text in texts])
+    lead, ours_lead = theirs - theirs[:, :1], ours - ours[:, :1]
+    if bag.curved:
+        return 0.0 if ((lead[:, 1] > 0) == (ours_lead[:, 1] > 0)).all() else np.inf
+    size = max(1.0, float(np.abs(lead).max()))
+    return float(np.abs(lead - ours_lead).max()) / size
 
 
 def kind_of(step: Any) -> str:

@@ -33,6 +33,8 @@ class Bag:
     norm: Norm
     rows: Floats  # (classes, features)
     bias: Floats  # (classes,)
+    examples: tuple[str, ...] = ()  # some words that it knows
+    curved: bool = False  # the pipeline's own scores are a curve of these: only signs are the same
 
     def features(self, tokens: Sequence[str]) -> dict[int, float]:
         """The counts of a list of tokens, by column."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Floats, Ints
-from suffice.prove.bag import Case, ranges
+from suffice.prove.bag import Case, Line, ranges
 from suffice.prove.layout import Layout
 
 
@@ -26,6 +26,7 @@ class Gains:
 
     form: float
     each: Floats
+    line: Line  # of the bound that they come from, for the form with its sign turned
 
 
 def gains(case: Case, chosen: Ints) -> Gains | None:
@@ -39,18 +40,18 @@ def gains(case: Case, chosen: Ints) -> Gains | None:
     slopes = _slopes(replace(case, at_most=None), allowed, chosen)
     if slopes is None:
         return None
-    form, up, down = slopes
+    form, up, down, line = slopes
     inner = layout.inner
     change = inner[case.reference] - inner[chosen]
     each = np.asarray(change.maximum(0) @ up + change.minimum(0) @ down).ravel()
     each = np.where(back, each, 0.0)
     if layout.pairs:
         each += _meeting(layout, case.reference, chosen, back, up, down)
-    return Gains(form, each)
+    return Gains(form, each, line)
 
 
-def _slopes(case: Case, allowed: Floats, chosen: Ints) -> tuple[float, Floats, Floats] | None:
-    """The form, and per feature the steepest rise when its count rises by one, and the gentlest when it falls."""
+def _slopes(case: Case, allowed: Floats, chosen: Ints) -> tuple[float, Floats, Floats, Line] | None:
+    """The form, per feature the steepest rise when its count rises by one and the gentlest when it falls, the line."""
     layout, norm = case.layout, case.layout.bag.norm
     found = ranges(case, allowed)
     counts = layout.counts(chosen)
@@ -61,6 +62,7 @@ def _slopes(case: Case, allowed: Floats, chosen: Ints) -> tuple[float, Floats, F
     here = layout.values(counts)
     table, form = case.weight[:, None] * values, float(case.weight @ here)
     base = case.weight * here
+    slope, low, high = 0.0, 0.0, 0.0
     if norm is None:
         form += case.bias
     elif norm == "l1":
@@ -82,7 +84,8 @@ def _slopes(case: Case, allowed: Floats, chosen: Ints) -> tuple[float, Floats, F
         down = np.where(inside & (gap < 0), rise / gap, np.inf).min(1)
     up = np.where(np.isfinite(up), up, np.where(np.isfinite(down), down, 0.0))
     down = np.minimum(np.where(np.isfinite(down), down, up), up)
-    return form, up, down
+    turned = np.where(found.most > counts, -up, -down)
+    return form, up, down, Line(low, high, -slope, turned)
 
 
 def _line(bias: float, square: float, low: float, high: float) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Flip, OutOfBudget
-from suffice.prove.bag import Holds, Open
+from suffice.prove.bag import Holds, Line, Open
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import EASY, Enough, Failing, Worst
 from suffice.search.asking import Asking
@@ -41,6 +41,8 @@ class Rule:
     rival: int
     chosen: Ints
     proof: Holds | None = None
+    line: Line | None = None
+    size: float = 1.0  # what the form lacks
 
     def broken(self, held: Bools) -> bool:
         return float(self.weights[held].sum()) < self.least
@@ -67,7 +69,7 @@ class Opened(Asking):
         """A flip that keeps these words; None where the worst case is proved, or too close to call."""
         if self.known(held):
             return None
-        found = self.worst.ask(self._mask(held), self._budget())
+        found = self.worst.ask(self.mask(held), self._budget())
         match found:
             case Enough():
                 self._keep(held, found)
@@ -84,7 +86,7 @@ class Opened(Asking):
         self.asked.meter.look()
         return self.asked.meter.budget
 
-    def _mask(self, held: int) -> Bools:
+    def mask(self, held: int) -> Bools:
         return np.array([bool(held >> i & 1) for i in range(len(self.costs))])
 
     def _keep(self, held: int, proof: Enough) -> None:
@@ -148,7 +150,7 @@ class Opened(Asking):
 
     def _learn(self, held: int, found: Failing) -> None:
         """Rules that the candidate breaks."""
-        mask = self._mask(held)
+        mask = self.mask(held)
         self.rules += [rule for rule in self._rules(found) if rule.broken(mask)]
 
     def _rules(self, found: Failing) -> Iterator[Rule]:
@@ -162,12 +164,12 @@ class Opened(Asking):
 
     def _weighed(self, rival: int, chosen: Ints) -> Iterator[Rule]:
         """What putting words of a failing text back can gain, against what it lacks."""
-        included = self._mask(self.include)
+        included = self.mask(self.include)
         start = np.where(included, self.worst.layout.first, chosen)
         found = self.worst.gains(rival, start)
         if found is not None and found.form < -self._slack(rival):
             least = -found.form - self._slack(rival)
-            yield Rule(found.each / least, 1.0 - SLACK, rival, start)
+            yield Rule(found.each / least, 1.0 - SLACK, rival, start, line=found.line, size=least)
 
     def _worse(self, found: Failing) -> tuple[Ints, Floats]:
         """The change with every other word at its worst too, and how much each word harms."""
@@ -186,7 +188,7 @@ class Opened(Asking):
         layout = self.worst.layout
         inside = np.zeros(layout.size, dtype=bool)
         inside[core] = True
-        others = np.flatnonzero((chosen != layout.first) & ~inside & ~self._mask(self.include))
+        others = np.flatnonzero((chosen != layout.first) & ~inside & ~self.mask(self.include))
         others = others[np.argsort(-harm[others], kind="stable")]
         size = self._fitting(rival, chosen, harm, core, others)
         for _ in range(TRIES):
@@ -216,7 +218,7 @@ class Opened(Asking):
 
     def _checked(self, rival: int, chosen: Ints, words: Bools, back: int) -> Rule | None:
         """A rule, if it is proved."""
-        able = words & ~self._mask(self.exclude)
+        able = words & ~self.mask(self.exclude)
         if back <= 0 or int(able.sum()) <= back:
             return None
         found = self.worst.flips_all(rival, chosen, words, back, self._budget())
@@ -238,14 +240,15 @@ class Opened(Asking):
         patience = PATIENCE
         while True:
             held = self.candidate(patience)
+            if self.doubts and held is None:
+                done = self.best is not None and price(self.best, self.costs) <= self.lower
+                return "" if done else self.closeness()
             if held is None and self.best is not None:
                 self.lower = price(self.best, self.costs)
             if held is None or (self.best is not None and price(self.best, self.costs) <= self.lower):
                 return ""
             self.report()
             patience = PATIENCE if self._news(held) else 2.0 * patience
-            if any(doubt & held == 0 for doubt in self.doubts):
-                return self.closeness()
 
     def _news(self, held: int) -> bool:
         """Whether looking at a candidate brought anything new."""
@@ -261,23 +264,33 @@ class Opened(Asking):
 
         None where there is none.
         """
-        rules = [self._clause(mask) for mask in (*(flip.mask for flip in self.flips), *self.doubts)]
-        rules += [(rule.weights, rule.least) for rule in self.rules]
+        sure = self.sure()
+        rules = [*sure, *map(self._clause, self.doubts)]
         below = None if self.best is None else price(self.best, self.costs)
-        found, lower = None, 0
+        found = None
         while found is None:
-            self.asked.meter.look()
-            seconds = min(patience, self.asked.meter.budget.left)
-            found, lower = cheapest_kept(rules, self.costs, self.include, self.exclude, seconds, below)
+            found, lower = self._solved(rules, patience, below)
+            bound = self._solved(sure, patience, below)[1] if self.doubts else lower
+            self.lower = max(self.lower, bound or 0)
             if lower is None:
                 return None
-            if not self.doubts:
-                self.lower = max(self.lower, lower)
             patience *= 2.0
         return found
 
+    def _solved(
+        self, rules: list[tuple[Floats, float]], patience: float, below: int | None
+    ) -> tuple[int | None, int | None]:
+        self.asked.meter.look()
+        seconds = min(patience, self.asked.meter.budget.left)
+        return cheapest_kept(rules, self.costs, self.include, self.exclude, seconds, below)
+
+    def sure(self) -> list[tuple[Floats, float]]:
+        """What every explanation keeps: the flips and the rules."""
+        clauses = [self._clause(flip.mask) for flip in self.flips]
+        return [*clauses, *((rule.weights, rule.least) for rule in self.rules)]
+
     def _clause(self, mask: int) -> tuple[Floats, float]:
-        return self._mask(mask).astype(np.float64), 1.0
+        return self.mask(mask).astype(np.float64), 1.0
 
     def _look(self, held: int) -> Flip | None:
         flip = self.decide(held)
@@ -290,7 +303,7 @@ class Opened(Asking):
         for step in range(GREEDY):
             if self.best is not None and price(held, self.costs) >= price(self.best, self.costs):
                 return
-            found = self.worst.ask(self._mask(held), self._budget(), EASY)
+            found = self.worst.ask(self.mask(held), self._budget(), EASY)
             if isinstance(found, Enough):
                 self._keep(held, found)
                 return

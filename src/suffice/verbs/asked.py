@@ -9,13 +9,18 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from suffice.errors import NotACertificate, Rejected
+from suffice.proof.bag import none_below
 from suffice.proof.certificate import Certificate
 from suffice.proof.replay import KIND, Wanted, replay
-from suffice.prove.asked import Flip, Meter, OutOfBudget
+from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
+from suffice.prove.layout import NotApart, laid_out
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
+from suffice.prove.worst import Worst
 from suffice.search import flip as flips
 from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
+from suffice.search.opened import Opened
+from suffice.search.opened_writing import computed_line, rule_line
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
@@ -29,15 +34,26 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
     asked = question.asked
     budget = question.budget if seconds is None else replace(question.budget, seconds=seconds)
     asked.meter = Meter(budget, question.max_queries)
-    return Asking(
-        asked,
-        [int(unit) for unit in question.costs.units],
-        mask_of(question.include),
-        mask_of(question.exclude),
-        confidence=question.confidence,
-        perturbation=question.perturbation.to_dict(),
-        on_progress=_reporter(question, on_progress),
-    )
+    wanted = {
+        "costs": [int(unit) for unit in question.costs.units],
+        "include": mask_of(question.include),
+        "exclude": mask_of(question.exclude),
+        "confidence": question.confidence,
+        "perturbation": question.perturbation.to_dict(),
+        "on_progress": _reporter(question, on_progress),
+    }
+    worst = _worst(asked)
+    return Asking(asked, **wanted) if worst is None else Opened(asked, **wanted, worst=worst)
+
+
+def _worst(asked: Asked) -> Worst | None:
+    """Where the model is laid open and the words of this text stay apart, its worst case can be computed."""
+    if asked.blackbox.bag is None:
+        return None
+    try:
+        return Worst(asked, laid_out(asked.blackbox.bag, asked.text, asked.options))
+    except NotApart:
+        return None
 
 
 def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, int], None] | None:
@@ -55,6 +71,7 @@ def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[i
 
 def explanation(question: Question, search: Asking, reason: str, started: float, self_check: bool) -> Explanation:
     """The answer to a search that has ended, finished where there is no reason why not."""
+    reason = _confirmed(search, reason)
     status, held = _status(question, search, reason)
     if status == "infeasible":
         return _infeasible(question, search, started, self_check)
@@ -75,6 +92,17 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
         look=lambda: details(question, search.flips, held),
     )
     return replayed(found, question) if self_check else found
+
+
+def _confirmed(search: Asking, reason: str) -> str:
+    """The lower bound of rules as far as the checker's own search confirms it: a solver in doubles is no proof."""
+    if not isinstance(search, Opened) or search.best is None:
+        return reason
+    lower = min(search.lower, price(search.best, search.costs))
+    search.lower = none_below(search.sure(), search.costs, search.include, search.exclude, lower)
+    if reason or search.lower == lower:
+        return reason
+    return "that nothing is cheaper was found, but not confirmed"
 
 
 def _status(question: Question, search: Asking, reason: str) -> tuple[Status, int]:
@@ -272,6 +300,8 @@ def flip_line(question: Question, flip: Flip) -> Line:
 
 
 def asked_line(search: Asking, held: int) -> Line:
+    if isinstance(search, Opened):
+        return computed_line(search, held)
     free, asked = search.free(held), search.asked
     margin = asked.tightest if math.isfinite(asked.tightest) else None
     return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free), "margin": margin}}
@@ -291,6 +321,9 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
         "cost": price(held, search.costs),
         "lower": min(search.lower, price(held, search.costs)),
     }
+    if isinstance(search, Opened):
+        lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.rules)]
+        return Certificate((header(question, claim), asked_line(search, held), *lines))
     needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
     found = [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
     if status != "tested":
