@@ -81,7 +81,7 @@ def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
             return np.stack([np.zeros(len(found)), found], axis=1) if found.ndim == 1 else found
         if hasattr(model, "predict_joint_log_proba"):
             return np.asarray(model.predict_joint_log_proba(pipeline[:-1].transform(texts)), dtype=np.float64)
-        return np.asarray(pipeline.predict_log_proba(texts), dtype=np.float64)
+        return np.asarray(pipeline.predict_proba(texts), dtype=np.float64)
 
     return scores
 
@@ -218,9 +218,8 @@ def _vectorized(state: _State, vectorizer: Any) -> _State:
 
 
 def _tfidf(state: _State, step: Any) -> _State:
-    if step.sublinear_tf:
-        if state.tf == "count":
-            state = replace(state, tf="log")
+    if step.sublinear_tf and state.tf == "count":
+        state = replace(state, tf="log")
     if step.use_idf:
         state = _scaled(state, np.asarray(step.idf_, dtype=np.float64))
     return _normed(state, step.norm)
@@ -278,7 +277,9 @@ def _mapped(state: _State, matrix: Any) -> _State:
     if state.after is None:
         return replace(state, after=matrix)
     if state.after.ndim == 1:
-        return replace(state, after=matrix.multiply(state.after).tocsr() if hasattr(matrix, "tocsr") else matrix * state.after)
+        return replace(
+            state, after=matrix.multiply(state.after).tocsr() if hasattr(matrix, "tocsr") else matrix * state.after
+        )
     return replace(state, after=matrix @ state.after)
 
 

@@ -43,7 +43,7 @@ def asked_instead(pipeline: Any, reason: str) -> BlackBox:
 
 
 def opened(pipeline: Any) -> BlackBox | None:
-    """The pipeline laid open as a bag of words, compared with itself on made-up texts; None where that cannot be done."""
+    """The pipeline laid open as a bag of words, compared with itself on made-up texts; None where it cannot be."""
     try:
         steps = [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
         bag = lowered(steps)

@@ -1,4 +1,4 @@
-"""A bag of words: what a fitted scikit-learn pipeline does with a text, laid open so that its worst case can be computed.
+"""A bag of words: what a fitted scikit-learn pipeline does with a text, so that its worst case can be computed.
 
 Tokens are counted (single ones, pairs of neighbours, ...), each count c becomes scale * tf(c), the vector is divided by
 its norm, and the scores are linear in it. A vector of zeros stays as it is, as in scikit-learn.
@@ -74,9 +74,9 @@ def term(kind: Count, counts: Floats) -> Floats:
         case "count":
             return counts
         case "log":
-            return np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0)
+            return np.asarray(np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0))
         case "once":
-            return (counts != 0).astype(np.float64)
+            return np.asarray(counts != 0, dtype=np.float64)
 
 
 def norm(kind: Norm, values: Floats) -> float:

@@ -5,10 +5,10 @@ certificate names (any slopes give a valid bound), finds the cheapest text by wa
 nothing on trust but the bag, which is compared with the program on every text that is run.
 
 *Form.* The margin N/|v| + b has the sign of N + b|v| (of N + b without a norm); N and S = |v|^2 are sums over features.
-*Root.* b sqrt(S) is at least its chord on each of the ranges of S, which together cover all that S can be, where b >= 0;
-where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts c.
-*Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up to
-a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
+*Root.* Where b >= 0, b sqrt(S) is at least its chord on each of the ranges of S, which together cover all that S can be;
+where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts.
+*Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up
+to a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,9 @@ class BagCheck:
 
     def __post_init__(self) -> None:
         self._apart()
-        self.words = [self._choices(word.text, given) for word, given in zip(self.text.words, self.options, strict=True)]
+        self.words = [
+            self._choices(word.text, given) for word, given in zip(self.text.words, self.options, strict=True)
+        ]
         self.paired = self._paired() if self.bag.orders[1] > 1 else {}
 
     # --- reading ---
@@ -188,7 +191,7 @@ class BagCheck:
     def _halves(self, region: Region, node: Mapping[str, Any]) -> list[Region]:
         word, keep = node["word"], set(node["keep"])
         _need(type(word) is int and 0 <= word < len(self.words), "a split must be of a word")
-        sides = [], []
+        sides: tuple[list[int], list[int]] = [], []
         for k in region.allowed[word]:
             sides[self.words[word][k].written not in keep].append(k)
         _need(all(sides), "a split must leave something on both sides")
@@ -207,7 +210,9 @@ class BagCheck:
 
     def _form(self, rival: int, sign: float) -> _Form:
         rows, bias = self.bag.rows, self.bag.bias
-        return _Form(self.bag, sign * (rows[self.label] - rows[rival]), sign * float(bias[self.label] - bias[rival]), self)
+        return _Form(
+            self.bag, sign * (rows[self.label] - rows[rival]), sign * float(bias[self.label] - bias[rival]), self
+        )
 
     def _lines(self, form: _Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
         """The least of the bounds of all lines, which together say something about every text."""
@@ -219,7 +224,7 @@ class BagCheck:
         ordered = sorted(lines, key=lambda line: float(line["low"]))
         edges = [min(low, float(ordered[0]["low"])), *(float(line["low"]) for line in ordered[1:])]
         edges.append(max(high, float(ordered[-1]["high"])))
-        covered = all(float(a["high"]) >= float(b["low"]) for a, b in zip(ordered, ordered[1:], strict=False))
+        covered = all(float(a["high"]) >= float(b["low"]) for a, b in pairwise(ordered))
         _need(covered and edges == sorted(edges) and edges[0] >= 0, "the ranges leave a gap")
         tops = [max(float(line["high"]), edge) for line, edge in zip(ordered, edges[1:], strict=True)]
         return min(walk.bound(form, line, *form.chord(a, b)) for line, a, b in zip(ordered, edges, tops, strict=False))
@@ -417,9 +422,7 @@ class _Walk:
         if self.region.limit is not None:
             each = 0.0 if toll is None else float(toll)
             _need(math.isfinite(each) and each >= 0, "a toll must be at least 0")
-        paid = {
-            (i, k): cost + (each if k != self.region.reference[i] else 0.0) for (i, k), cost in costs.items()
-        }
+        paid = {(i, k): cost + (each if k != self.region.reference[i] else 0.0) for (i, k), cost in costs.items()}
         return self._along(paid, prices) - each * (self.region.limit or 0)
 
     def _one_by_one(self, costs: Mapping[Place, float]) -> float:
@@ -447,7 +450,9 @@ class _Walk:
             end, arrived = len(places), []
             for k in (k for k in some if words[i][k].tokens):
                 before = values[start:end]
-                near = [(number[p] - start, prices[c] * s) for p, c, s in self.meets.get((i, k), ()) if number[p] >= start]
+                near = [
+                    (number[p] - start, prices[c] * s) for p, c, s in self.meets.get((i, k), ()) if number[p] >= start
+                ]
                 if near:
                     before = before.copy()
                     for at, price in near:
@@ -471,7 +476,10 @@ class _Walk:
 def none_below(
     rules: Sequence[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, lower: int
 ) -> int:
-    """The largest cost, up to `lower`, below which surely no set keeps all rules: bounds of linear programs, in fractions."""
+    """The largest cost, up to `lower`, below which surely no set keeps all rules.
+
+    Linear programs propose multipliers of the rules; what these prove is worked out in fractions.
+    """
     low = tuple(include >> i & 1 for i in range(len(costs)))
     high = tuple(1 - (exclude >> i & 1) for i in range(len(costs)))
     table = _Table(rules, costs)
@@ -485,8 +493,7 @@ def none_below(
         if split is None or nodes > MOST_NODES:
             open_bounds.append(bound)
             continue
-        for value in (0, 1):
-            waiting.append((_put(lows, split, value), _put(highs, split, value)))
+        waiting += [(_put(lows, split, value), _put(highs, split, value)) for value in (0, 1)]
     return min([lower, *open_bounds])
 
 

@@ -197,7 +197,8 @@ class _Replay:
         """No set of a lower cost than `lower` hits all flips and keeps all rules."""
         labels, count = list(self.blackbox.labels), len(costs)
         rules = [(np.array([float(flip >> i & 1) for i in range(count)]), 1.0) for flip in flips]
-        for self.number, line in self._lines_with("rule"):
+        for number, line in self._lines_with("rule"):
+            self.number = number
             rules.append(self.opened.rule(line, labels))
         self.number = 1
         lower = self.claim["lower"]

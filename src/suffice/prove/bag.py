@@ -34,7 +34,7 @@ ROUNDING = 1e-9  # of all that is added up: far more than doubles lose in sums o
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """All texts that keep `allowed` choices, at most `at_most` of them other than `reference`; is weight·v/|v| + bias > 0?"""
+    """All texts of `allowed` choices, at most `at_most` of them other than `reference`: is w v/|v| + b above zero?"""
 
     layout: Layout
     weight: Floats  # (features,)
@@ -355,7 +355,7 @@ class _Bound:
         constant += self.fixed_linear + slope * self.fixed_squares
         slopes, best, kept = self._start(table), -np.inf, None
         toll = _Toll(self.case, self.toll)
-        for turn in range(toll.turns):
+        for _ in range(toll.turns):
             free = table - slopes[:, None] * self.counts
             prices = np.zeros(len(self.layout.columns))
             prices[self.wide] = slopes
@@ -425,7 +425,7 @@ class _Bound:
     def _differences(self) -> Floats:
         assert self.other is not None
         size = np.asarray(abs(self.layout.inner).sum(1)).ravel()
-        return 1e-6 + np.abs(size[self.other] - size[self.chosen]) + size[self.other] * self.case.tolerance
+        return np.asarray(1e-6 + np.abs(size[self.other] - size[self.chosen]))
 
     def _gap_by_word(self) -> Floats:
         """The gap of repeated features, shared out to the words that could hold them."""
@@ -494,7 +494,7 @@ class _Toll:
         return value - toll * limit, chosen, [] if (forced & (text == case.reference)).any() else [text]
 
     def _next(self, gain: Floats, limit: int) -> float:
-        """The toll that so many words are worth more than, as far as neighbours do not matter; mended by what is seen."""
+        """The toll that so many words are worth more than, neighbours apart; mended by what was seen."""
         if self.last is None or self.shift:
             ranked = np.sort(np.maximum(gain, 0.0))[::-1]
             toll = float(ranked[min(max(limit - self.shift, 0), len(ranked) - 1)]) if len(ranked) else 0.0
@@ -562,7 +562,7 @@ def _groups(layout: Layout) -> tuple[Ints, Ints, Ints, Floats, Ints]:
         start = np.concatenate([[0], change]).astype(np.int64) if len(row) else np.zeros(0, dtype=np.int64)
         cached = (row, slot, col, value, start)
         layout.__dict__["_groups"] = cached
-    return cached  # type: ignore[no-any-return]
+    return cached
 
 
 def _pair_ranges(layout: Layout, allowed: Bools, most: Floats, least: Floats) -> None:

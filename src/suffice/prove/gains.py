@@ -1,10 +1,10 @@
 """Gains: at most how much the form of a changed text rises with each word that is put back, whatever else is put back.
 
-If a text fails by d, an explanation must put back words whose gains sum to d or more; so one failing text says something
-about every set of words. The form is N + b sqrt(S); the root is bounded from above by a line (its tangent where b > 0,
-a chord below it where b < 0), so all is a sum of functions of counts. A count that rises by k lifts its function by at
-most k times the steepest rise from here, and one that falls likewise. Where neighbours count, a word put back pays for
-the pair it ends, for the pair that it begins with what stands after it, and for the pair that it parts.
+If a text fails by d, an explanation must put back words whose gains sum to d or more; so one failing text says
+something about every set of words. The form is N + b sqrt(S); the root is bounded by a line (from above by its tangent
+where b > 0, from below by a chord where b < 0), so all is a sum of functions of counts. A count that rises by k lifts
+its function by at most k times the steepest rise from here, and one that falls likewise. Where neighbours count, a word
+put back pays for the pair it ends, for the pair that it begins with what stands after it, and for the pair it parts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from suffice.model.bag import term
-from suffice.model.network import Floats, Ints
+from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.bag import Case, Line, ranges
 from suffice.prove.layout import Layout
 
@@ -50,7 +50,7 @@ def gains(case: Case, chosen: Ints) -> Gains | None:
     return Gains(form, each, line)
 
 
-def _slopes(case: Case, allowed: Floats, chosen: Ints) -> tuple[float, Floats, Floats, Line] | None:
+def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Floats, Line] | None:
     """The form, per feature the steepest rise when its count rises by one and the gentlest when it falls, the line."""
     layout, norm = case.layout, case.layout.bag.norm
     found = ranges(case, allowed)

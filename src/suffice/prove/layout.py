@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse
 
@@ -88,7 +90,7 @@ class Layout:
         total = np.asarray(self.turned @ there)
         if self.pairs:
             kept = chosen[~self.empty[chosen]].tolist()
-            met = [self.paired.get(meet, -1) for meet in zip(kept, kept[1:], strict=False)]
+            met = [self.paired.get(meet, -1) for meet in pairwise(kept)]
             places = np.array([place for place in met if place >= 0], dtype=np.int64)
             np.add.at(total, self.pairs.feature[places], self.pairs.sign[places])
         return total
@@ -100,8 +102,10 @@ class Layout:
 
 
 def laid_out(bag: Bag, text: Text, options: Sequence[Sequence[str]]) -> Layout:
-    """The layout of a text whose words may become `options` ("" is gone); NotApart where that cannot be said exactly."""
-    pieces = [(word.text, *(o for o in given if o != word.text)) for word, given in zip(text.words, options, strict=True)]
+    """The layout of a text whose words may become `options` ("" is gone); NotApart where that is not exact."""
+    pieces = [
+        (word.text, *(o for o in given if o != word.text)) for word, given in zip(text.words, options, strict=True)
+    ]
     _apart(bag, text, pieces)
     tokens = [[tuple(bag.tokens(piece)) if piece else () for piece in group] for group in pieces]
     kept = [_different(bag, group) for group in tokens]

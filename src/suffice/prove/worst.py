@@ -68,6 +68,17 @@ class Worst:
         rivals = tuple(sorted(proofs))
         return Enough(rivals, tuple(proofs[rival] for rival in rivals))
 
+    def within(self, limit: int, rival: int | None, budget: Budget) -> Enough | Failing | Open:
+        """Whether no change of so many words flips the label (to the rival)."""
+        rivals, nothing = self.order if rival is None else [rival], np.zeros(self.layout.size, dtype=bool)
+        for one in tuple(rivals):
+            found = decide(replace(self.case(one, nothing), at_most=limit), budget)
+            if isinstance(found, Fails):
+                return Failing(one, found.chosen)
+            if isinstance(found, Open):
+                return found
+        return Enough((), ())
+
     def flips_all(self, rival: int, chosen: Ints, words: Bools, back: int, budget: Budget) -> Found:
         """Whether the text still fails when any `back` of these words are put back (all other words stand)."""
         layout = self.layout
@@ -100,7 +111,7 @@ class Worst:
         gained, lost = pull * more, pull * less
         alone = np.asarray(layout.inner @ gained).ravel()
         here = np.asarray(layout.inner @ lost).ravel()[chosen]
-        return here[layout.slot] - alone + self._meeting(chosen, gained, lost)
+        return np.asarray(here[layout.slot] - alone + self._meeting(chosen, gained, lost))
 
     def _meeting(self, chosen: Ints, gained: Floats, lost: Floats) -> Floats:
         """What the pairs with the neighbours change."""

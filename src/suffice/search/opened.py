@@ -2,8 +2,8 @@
 
 The walk is that of `asking`, but a candidate is proved by its worst case instead of by running every text, and a text
 that flips teaches more than one set. A rule gives each word a weight and says how much an explanation must weigh: a
-failing text with what putting each word back can add to its margin (`gains`), or, where the label stays flipped whichever
-q of some words are put back, q + 1 of them. The cheapest set that keeps all rules is the lower bound.
+failing text with what putting each word back can add to its margin (`gains`), or, where the label stays flipped
+whichever q of some words are put back, q + 1 of them. The cheapest set that keeps all rules is the lower bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from suffice.prove.asked import Flip, OutOfBudget
 from suffice.prove.bag import Holds, Line, Open
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import EASY, Enough, Failing, Worst
-from suffice.search.asking import Asking
+from suffice.search.asking import Asking, Turning
 from suffice.search.covers import bits, mask_of, price
 
 TRIES = 4  # sizes of a rule that are tried
@@ -69,7 +69,7 @@ class Opened(Asking):
         """A flip that keeps these words; None where the worst case is proved, or too close to call."""
         if self.known(held):
             return None
-        found = self.worst.ask(self.mask(held), self._budget())
+        found = self.worst.ask(self.mask(held), self.budget())
         match found:
             case Enough():
                 self._keep(held, found)
@@ -82,7 +82,7 @@ class Opened(Asking):
             case Open(reason=reason):
                 raise OutOfBudget(reason)
 
-    def _budget(self) -> Budget:
+    def budget(self) -> Budget:
         self.asked.meter.look()
         return self.asked.meter.budget
 
@@ -103,22 +103,21 @@ class Opened(Asking):
 
     def _failed(self, held: int, found: Failing) -> Flip | None:
         """The failing text made small, and run; the rules that follow from it."""
-        small = self._smaller(found)
+        small = self.smaller(found)
         for chosen in (small, found.chosen):
-            flip = self._run(chosen)
+            flip = self.run(chosen)
             if flip is not None:
                 self._learn(held, found)
                 return flip
         self._close(found.chosen)
         return None
 
-    def _run(self, chosen: Ints) -> Flip | None:
+    def run(self, chosen: Ints, rival: int | None = None) -> Flip | None:
+        """A text as the pipeline itself judges it: a flip or not."""
         change = self.worst.change(chosen)
-        if not self.asked.margins([change])[0] <= 0:
-            return None
-        return self.asked.flip(change)
+        return self.asked.flip(change, rival) if self.asked.margins([change], rival)[0] <= 0 else None
 
-    def _smaller(self, found: Failing) -> Ints:
+    def smaller(self, found: Failing) -> Ints:
         """Put words back as long as the text fails, the harmless ones first."""
         first, chosen = self.worst.layout.first, found.chosen
         moved = np.flatnonzero(chosen != first)
@@ -159,7 +158,7 @@ class Opened(Asking):
             yield from self._weighed(found.rival, full)
             yield from self._weighed(found.rival, found.chosen)
         else:
-            small = np.flatnonzero(self._smaller(found) != self.worst.layout.first)
+            small = np.flatnonzero(self.smaller(found) != self.worst.layout.first)
             yield from self._lifted(found.rival, full, harm, small)
 
     def _weighed(self, rival: int, chosen: Ints) -> Iterator[Rule]:
@@ -203,7 +202,7 @@ class Opened(Asking):
             size = size * 3 // 4
 
     def _fitting(self, rival: int, chosen: Ints, harm: Floats, core: Ints, others: Ints) -> int:
-        """How many more words may join, as far as one can tell: the strongest of all are put back, and it still flips."""
+        """How many more words may join, as far as one can tell: it still flips with the strongest put back."""
         layout = self.worst.layout
         start = layout.first.copy()
         start[core] = chosen[core]
@@ -221,7 +220,7 @@ class Opened(Asking):
         able = words & ~self.mask(self.exclude)
         if back <= 0 or int(able.sum()) <= back:
             return None
-        found = self.worst.flips_all(rival, chosen, words, back, self._budget())
+        found = self.worst.flips_all(rival, chosen, words, back, self.budget())
         if not isinstance(found, Holds):
             return None
         return Rule(words.astype(np.float64), back + 1.0, rival, chosen, found)
@@ -229,17 +228,21 @@ class Opened(Asking):
     # --- which is cheapest? ---
 
     def start(self) -> None:
-        """Does the text itself keep its label clearly?"""
+        """Does the text itself keep its label clearly, and is everything that may be held enough?"""
         base = self.asked.margins([()])
         if base[0] <= 0:
             self.flips.append(self.asked.flip(()))
         self._doubt([()], base)
+        if base[0] > 0:
+            flip = self.decide(self.everything)
+            if flip is not None:  # of excluded words only
+                self.flips.append(flip)
 
     def _search(self) -> str:
-        """Candidates are cheapest by the rules, or nearly so while the solver is slow; each is proved or teaches more."""
+        """Candidates are cheapest by the rules, or nearly so while the solver is slow; each is proved or teaches."""
         patience = PATIENCE
         while True:
-            held = self.candidate(patience)
+            held = self.next_candidate(patience)
             if self.doubts and held is None:
                 done = self.best is not None and price(self.best, self.costs) <= self.lower
                 return "" if done else self.closeness()
@@ -252,14 +255,16 @@ class Opened(Asking):
 
     def _news(self, held: int) -> bool:
         """Whether looking at a candidate brought anything new."""
-        if self.known(held):
+        known = self.proof(held)
+        if known is not None:
+            self._keep(held, known)
             return False
         flip = self._look(held)
         if flip is not None:
             self.flips.append(flip)
         return True
 
-    def candidate(self, patience: float) -> int | None:
+    def next_candidate(self, patience: float) -> int | None:
         """A set cheaper than the best one that keeps every rule, the cheapest if that is found in time.
 
         None where there is none.
@@ -303,7 +308,7 @@ class Opened(Asking):
         for step in range(GREEDY):
             if self.best is not None and price(held, self.costs) >= price(self.best, self.costs):
                 return
-            found = self.worst.ask(self.mask(held), self._budget(), EASY)
+            found = self.worst.ask(self.mask(held), self.budget(), EASY)
             if isinstance(found, Enough):
                 self._keep(held, found)
                 return
@@ -312,7 +317,7 @@ class Opened(Asking):
             held = self._with(held, found, step)
 
     def _with(self, held: int, found: Failing, step: int) -> int:
-        full, harm = self._worse(found)
+        _, harm = self._worse(found)
         form = self.worst.form(found.rival, found.chosen)
         ranked = harm / np.array(self.costs, dtype=np.float64)
         for added, word in enumerate(np.argsort(-ranked).tolist()):
@@ -323,6 +328,42 @@ class Opened(Asking):
             if form > 0 and added >= step * step:
                 break
         return held
+
+
+def fewest_changes(search: Opened, rival: int | None = None) -> Turning:
+    """The flip that changes the fewest words, where all words cost the same: proved by worst cases with a limit."""
+    asked, unit = search.asked, search.costs[0]
+    best: Flip | None = None
+    try:
+        base = asked.margins([()], rival)
+        if base[0] <= 0:
+            return Turning("optimal", asked.flip((), rival), 0)
+        limit = asked.limit
+        while True:
+            found = search.worst.within(limit, rival, search.budget())
+            if isinstance(found, Open):
+                return _turning(best, unit, found.reason)
+            if isinstance(found, Enough):
+                return Turning("none", None, 10**18) if best is None else _turning(best, unit, "")
+            flip = next(filter(None, (search.run(text, rival) for text in (search.smaller(found), found.chosen))), None)
+            if flip is None:
+                return _turning(best, unit, "a text is too close to call")
+            best, limit = flip, len(flip.change) - 1
+            search.lower, search.best = unit, flip.mask
+            search.report()
+            if limit == 0:
+                return _turning(best, unit, "")
+    except OutOfBudget as spent:
+        return _turning(best, unit, str(spent))
+    except KeyboardInterrupt:
+        return _turning(best, unit, "interrupted")
+
+
+def _turning(best: Flip | None, unit: int, reason: str) -> Turning:
+    if best is None:
+        return Turning("unknown", None, unit, reason)
+    cost = unit * len(best.change)
+    return Turning("found", best, unit, reason) if reason else Turning("optimal", best, cost)
 
 
 def cheapest_kept(

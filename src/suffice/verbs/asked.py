@@ -19,7 +19,7 @@ from suffice.prove.worst import Worst
 from suffice.search import flip as flips
 from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
-from suffice.search.opened import Opened
+from suffice.search.opened import Opened, fewest_changes
 from suffice.search.opened_writing import computed_line, rule_line
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
@@ -34,7 +34,7 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
     asked = question.asked
     budget = question.budget if seconds is None else replace(question.budget, seconds=seconds)
     asked.meter = Meter(budget, question.max_queries)
-    wanted = {
+    wanted: dict[str, Any] = {
         "costs": [int(unit) for unit in question.costs.units],
         "include": mask_of(question.include),
         "exclude": mask_of(question.exclude),
@@ -87,7 +87,7 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
         text=question.text,
         certificate=_certificate(question, search, status, held),
         stats=_stats(search, started),
-        meta=_meta(question, "" if sure else reason) | _ladder(search, held),
+        meta=_meta(question, "" if sure else reason) | _ladder(search, held) | _way(search),
         tested=_tested(search, held) if status == "tested" else None,
         look=lambda: details(question, search.flips, held),
     )
@@ -152,7 +152,7 @@ def _infeasible(question: Question, search: Asking, started: float, self_check: 
         witness=search.asked.witness(flip),
         certificate=None if not flip.change else Certificate((head, flip_line(question, flip))),
         stats=_stats(search, started),
-        meta=_meta(question, ""),
+        meta=_meta(question, "") | _way(search),
     )
     return replayed(found, question) if self_check else found
 
@@ -196,20 +196,30 @@ def every(
 def verdict(question: Question, held: int, claims: tuple[Line, Line], search: Asking | None = None) -> Verdict:
     """Are these words enough? `claims` are what a certificate says if they are, and if not."""
     hunt = asking(question) if search is None else search
+    how = "computing" if isinstance(hunt, Opened) else "asking"
     try:
         base = hunt.asked.margins([()])
         flip = hunt.asked.flip(()) if base[0] <= 0 else hunt.decide(held)
     except OutOfBudget as spent:
-        return Unknown(str(spent), by="asking")
+        return Unknown(str(spent), by=how)
     except KeyboardInterrupt:
-        return Unknown("interrupted", by="asking")
+        return Unknown("interrupted", by=how)
     if flip is not None:
         lines = (header(question, claims[1]), flip_line(question, flip))
-        return Refuted(hunt.asked.witness(flip), "asking", Certificate(lines) if flip.change else None)
+        return Refuted(hunt.asked.witness(flip), how, Certificate(lines) if flip.change else None)
     if math.isnan(base[0]) or not hunt.known(held):
-        return Unknown(hunt.closeness(), by="asking")
+        return Unknown(hunt.closeness(), by=how)
     shown = Certificate((header(question, claims[0]), asked_line(hunt, held)))
-    return Proved(by="asking", certificate=shown)
+    return _agreed(question, shown) if isinstance(hunt, Opened) else Proved(by=how, certificate=shown)
+
+
+def _agreed(question: Question, certificate: Certificate) -> Verdict:
+    """Proved, where the checker comes to the same: what was computed counts only then."""
+    try:
+        replay(certificate, question.asked.blackbox, Wanted(anew=False))
+    except (Rejected, NotACertificate) as error:
+        return Unknown(f"the checker did not accept it: {error}", by="computing")
+    return Proved(by="computing", certificate=certificate)
 
 
 def sufficiency(question: Question, search: Asking | None = None) -> Verdict:
@@ -231,7 +241,8 @@ def cheapest_flip(
 ) -> flips.Flip:
     """The cheapest change that flips the label."""
     search = asking(question, on_progress, question.seconds * share)
-    found = cheapest_turn(search, rival)
+    even = len(set(search.costs)) == 1
+    found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
     witness = None if found.flip is None else search.asked.witness(found.flip)
     return flips.Flip(found.status, witness, found.lower, _stats(search, time.monotonic()) | {"reason": found.reason})
 
@@ -353,6 +364,19 @@ def replayed(result: Explanation, question: Question) -> Explanation:
 def _stats(search: Asking, started: float) -> dict[str, Any]:
     asked = search.asked.meter.spent
     return {"seconds": time.monotonic() - started, "queries": asked, "nodes": len(search.flips), "texts": asked}
+
+
+def _way(search: Asking) -> Line:
+    """Where the worst case was computed, that it was; where a model that is laid open had to be asked, why."""
+    if isinstance(search, Opened):
+        return {"computed": "the worst case was computed from the weights, and every flip was run"}
+    if search.asked.blackbox.bag is None:
+        return {}
+    try:
+        laid_out(search.asked.blackbox.bag, search.asked.text, search.asked.options)
+    except NotApart as reason:
+        return {"not_computed": f"This text was asked, not computed: {reason}."}
+    return {}
 
 
 def _meta(question: Question, reason: str) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def sentence(result: Explanation) -> str:
     total = len(result.text.words)
     names = ", ".join(word.text for word in result.words)
     kept = f"the label {result.label!r}"
-    proved = "proved: every allowed text was run" if "asked" in result.meta else "proved"
+    proved = _how(result)
     match result.status:
         case "optimal" if not result.positions:
             return f"No word is needed: {kept} stays whatever the allowed changes ({proved})."
@@ -189,6 +189,13 @@ def ladder(result: Explanation) -> str:
         f"{len(result.text.words)} words, cost {result.cost:g}, hold the label {result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )
+
+
+def _how(result: Explanation) -> str:
+    """What stands behind an answer, where it is not the bounds of a network."""
+    if "computed" in result.meta:
+        return "proved: the worst case was computed from its weights"
+    return "proved: every allowed text was run" if "asked" in result.meta else "proved"
 
 
 def _finite(value: float) -> float | None:
