@@ -227,7 +227,7 @@ def test_explanations_are_the_cheapest_by_brute_force_and_their_certificates_hol
         if np.abs(margins).min() < 1e-7:
             continue
         costs = [int(c) for c in rng.integers(1, 4, len(words))] if rng.integers(2) else [1] * len(words)
-        priced = {w: c for w, c in zip(words, costs, strict=True)}
+        priced = dict(zip(words, costs, strict=True))
         costs = [priced[w] for w in words]
         forced = {0} if rng.integers(3) == 0 else set()
         box = opened(pipeline)

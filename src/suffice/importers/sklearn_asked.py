@@ -51,7 +51,7 @@ def opened(pipeline: Any) -> BlackBox | None:
         return None
     function = linear_scores(pipeline)
     difference = largest_difference(bag, function)
-    if not difference <= SAME:
+    if not difference <= SAME or np.ndim(pipeline.predict(PROBE)) != 1:
         return None
     labels, name = tuple(str(label) for label in pipeline.classes_), f"scikit-learn's {_kind(pipeline)}"
     facts = {"from": name, "way": "laid open as a bag of words", "largest difference": difference}

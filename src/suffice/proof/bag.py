@@ -420,6 +420,9 @@ class _Walk:
             return self._one_by_one(costs)
         each = 0.0
         if self.region.limit is not None:
+            both = zip(self.region.reference, self.region.allowed, strict=True)
+            if sum(unchanged not in some for unchanged, some in both) > self.region.limit:
+                return math.inf  # no text here changes so few words
             each = 0.0 if toll is None else float(toll)
             _need(math.isfinite(each) and each >= 0, "a toll must be at least 0")
         paid = {(i, k): cost + (each if k != self.region.reference[i] else 0.0) for (i, k), cost in costs.items()}
