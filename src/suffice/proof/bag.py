@@ -5,7 +5,7 @@ certificate names (any slopes give a valid bound), finds the cheapest text by wa
 nothing on trust but the bag, which is compared with the program on every text that is run.
 
 *Form.* The margin N/|v| + b has the sign of N + b|v| (of N + b without a norm); N and S = |v|^2 are sums over features.
-*Root.* Where b >= 0, b sqrt(S) is at least its chord on each of the ranges of S, which together cover all that S can be;
+*Root.* Where b >= 0, b sqrt(S) is at least its chord on each of the ranges of S, which together cover all of S;
 where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts.
 *Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up
 to a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
