@@ -459,3 +459,25 @@ def accepted(given: Lines, classifier: Classifier) -> bool:
         return bool(run(given, classifier))
     except Rejected:
         return False
+
+
+def test_choices_of_an_open_word_are_picked_only_where_every_open_word_is_paid_for():
+    classifier, words = worth([1.0, 2.0], 0.5), ["w0", "w1"]
+    for r, fine in ((1, False), (2, True)):
+        made = lines(classifier, words, {"kind": "deletion", "at_most": r}, {"kind": "sufficient", "positions": [1]})
+        head = {**made[0], "claim": {"kind": "sufficient", "positions": []}}
+        picked = [head, made[1], {"pick": 0, "chosen": [1]}, LEAF, LEAF]
+        with pytest.raises(Rejected, match="bound of this leaf" if fine else "has to be paid for"):
+            run(picked, classifier)
+    always = worth([1.0, 2.0], -0.5)
+    claim = {"kind": "sufficient", "positions": []}
+    made = lines(always, words, {"kind": "deletion", "at_most": 2}, claim)
+    assert run([*made[:2], {"pick": 0, "chosen": [1]}, LEAF, LEAF], always)
+
+
+def test_a_flip_changes_all_the_words_that_it_is_said_to_cost():
+    gone = {"changed": [0], "vectors": {"f8": base64.b64encode(bytes(8)).decode()}, "rival": "no"}
+    claim = {"kind": "flip", "towards": None, "costs": [1, 1, 1], "unit": "1", "lower": 0}
+    for positions, fine in (([0], True), ([0, 1], False)):
+        said = {**claim, "positions": positions, "cost": len(positions)}
+        assert accepted([header(GOOD, ["good", "fine", "bad"], GONE, said), {"point": gone}], GOOD) == fine
