@@ -481,3 +481,14 @@ def test_a_flip_changes_all_the_words_that_it_is_said_to_cost():
     for positions, fine in (([0], True), ([0, 1], False)):
         said = {**claim, "positions": positions, "cost": len(positions)}
         assert accepted([header(GOOD, ["good", "fine", "bad"], GONE, said), {"point": gone}], GOOD) == fine
+
+
+@pytest.mark.parametrize(
+    ("sets", "reason"),
+    [([[0, 1], [0]], "must cost"), ([[0, 1], [0, 1]], "twice"), ([], "at least one"), ([[0, 1], [1, 2]], "include")],
+)
+def test_all_sets_are_different_cost_the_same_and_fit(sets, reason):
+    claim = {"kind": "all", "sets": sets, "costs": [2, 3, 2], "unit": "1", "include": [0], "exclude": [], "cost": 5}
+    with pytest.raises(Rejected, match=reason) as refusal:
+        run([header(GOOD, ["good", "fine", "bad"], GONE, claim)], GOOD)
+    assert refusal.value.line == 1
