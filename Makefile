@@ -4,10 +4,10 @@ BIN := .venv/bin
 DATA ?= ../shared/data
 DEMO ?= a warm and funny film , if a little too long
 
-.PHONY: demo test check lint build clean browser paper
+.PHONY: demo test test-all check lint build wheel clean browser paper docs docs-serve fuzz
 
 demo: .venv/.core
-	@$(BIN)/suffice explain "$(DEMO)" --model sst-fc25 --knn-box 25
+	@$(BIN)/suffice explain "$(DEMO)"
 
 test: .venv/.dev browser
 	$(BIN)/python -m pytest -n 2
@@ -29,8 +29,29 @@ lint: .venv/.dev
 paper: .venv/.dev
 	$(BIN)/python -m experiments.paper --data $(DATA)
 
+# The documentation site, offline and strict, into build/site.
+docs: .venv/.dev
+	$(BIN)/mkdocs build --quiet
+
+docs-serve: .venv/.dev
+	$(BIN)/mkdocs serve
+
+# Random questions against enumeration and the checkers, for SECONDS; goes on where it stopped (build/fuzz.json).
+SECONDS ?= 600
+fuzz: .venv/.dev
+	@mkdir -p build
+	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --state build/fuzz.json
+
 build: .venv/.dev
 	$(BIN)/python -m build
+
+# What people install: the wheel alone, in an empty environment, away from the sources.
+wheel: .venv/.dev
+	rm -rf dist build/empty
+	$(BIN)/python -m build --wheel --outdir dist . >/dev/null
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/empty && bin/suffice explain "$(DEMO)"
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
