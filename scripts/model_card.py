@@ -137,7 +137,8 @@ A classifier of texts into {labels}, by their first {length} words.
 
 - The scores are sums: word vectors of {dimension} dimensions are added up, then a linear map and relus. {relus} relus.
 {filters}- {words:,} words. Their vectors were distilled from the encoder all-MiniLM-L6-v2 (Apache-2.0), one word at a
-  time, and then learned with the task, held near where they were.
+  time; substitutes were drawn together (retrofitting); then they were learned with the task, held near where they
+  were.
 - Padding and unknown words are zero and there is no bias: a removed word is as if never read, and a text without
   known words is a tie.
 {silent}- Digest: `{digest}`
@@ -146,7 +147,8 @@ A classifier of texts into {labels}, by their first {length} words.
 | --- | --- | --- |
 {rows}
 
-The epoch was chosen on dev. Training rows with the same words as a dev or test row were left out.
+The epoch was chosen on dev. Training rows with the same words as a dev or test row were left out. Earlier versions with
+other settings were run on test on the way (sentiment 0.82 to 0.85, topic 0.86 to 0.87, question 0.85 to 0.88).
 
 ## Neighbours
 
