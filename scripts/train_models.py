@@ -5,8 +5,7 @@
 DATA holds the folders sst2, imdb, agnews and trec6 with CSV files (text,label). Word vectors are distilled
 from a sentence encoder (distil.py) and stay near it while the task is learned. The scores are those of a sum over
 the words, so removing a word is the same as never having read it: padding and unknown words are zero, there is no
-bias, and a text without words is a tie. Training is on one thread and seeded: the same machine and PyTorch give the
-same weights.
+bias, and a text without words is a tie. Training is on one thread and seeded.
 """
 
 from __future__ import annotations
