@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from suffice.errors import InputError
 from suffice.model import classifier as models
+from suffice.model.classifier import DEFAULT
 from suffice.render.style import sheet
 from suffice.sets import table
 from suffice.version import __version__
@@ -28,7 +29,6 @@ from suffice.web.clerks import Clerks
 from suffice.web.guard import Guard, Patient, Refusal
 
 STATIC = Path(__file__).parent / "static"
-DEFAULT = "sst-fc25"  # offered first, as on the command line
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
