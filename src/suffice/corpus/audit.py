@@ -20,8 +20,9 @@ from suffice.corpus.journal import read_journal
 from suffice.corpus.rows import Reply, Row, beginning, digest, head
 from suffice.corpus.running import Done, OnRow, Run, done_rows, named, settings
 from suffice.errors import InputError, SufficeError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
-from suffice.proof.check import check
+from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.sets.table import sentence
@@ -40,7 +41,7 @@ class Auditing:
     What holds for all of them holds for some of them, so that groups and words are asked only where it does not.
     """
 
-    classifier: Classifier
+    classifier: Classifier | BlackBox
     perturbation: Perturbation
     protected: Protected
     groups: Groups = field(default_factory=dict)
@@ -125,7 +126,7 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
 
 
 def audit(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     texts: Any,
     protected: Protected | Groups,
     out: str | Path | None = None,
@@ -161,7 +162,7 @@ def audit(
 
 
 def auditing(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     protected: Protected | Groups,
     perturbation: Perturbation | None = None,
     options: Mapping[str, Any] | None = None,

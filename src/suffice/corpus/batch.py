@@ -15,6 +15,7 @@ from suffice.corpus import engines
 from suffice.corpus.rows import Reply, Row, digest, head
 from suffice.corpus.running import Done, OnRow, Run, done_rows, guarded, settings
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.proof.certificate import MAX_TEXT, Certificate, read
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
@@ -28,7 +29,7 @@ LISTED = 10  # rows that are named in a sentence
 class Explaining:
     """Explain a row's text."""
 
-    classifier: Classifier
+    classifier: Classifier | BlackBox
     perturbation: Perturbation
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -74,7 +75,7 @@ class Batch(Iterator[Explanation]):
 
 
 def batch(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     texts: Any,
     out: str | Path | None = None,
     *,
@@ -98,7 +99,7 @@ def batch(
 
 
 def explained_rows(
-    classifier: Classifier, texts: Any, run: Run, perturbation: Perturbation | None = None, **options: Any
+    classifier: Classifier | BlackBox, texts: Any, run: Run, perturbation: Perturbation | None = None, **options: Any
 ) -> Iterator[Done]:
     """The lines of a batch as they are done; what is wrong for every text is refused at once."""
     readable(classifier)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
 
@@ -49,7 +50,7 @@ class RowVerb(Protocol):
     def run(self) -> str: ...
 
     @property
-    def classifier(self) -> Classifier: ...
+    def classifier(self) -> Classifier | BlackBox: ...
 
     @property
     def perturbation(self) -> Perturbation: ...

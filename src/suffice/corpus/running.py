@@ -13,6 +13,7 @@ from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
 from suffice.corpus.rows import Reply, Row, RowVerb, Texts, digest, failed, texts_of
 from suffice.errors import SufficeError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 
 OnRow: TypeAlias = Callable[[int, int | None, int], None]  # rows done, rows in all where known, rows that failed
@@ -53,7 +54,7 @@ def guarded(verb: RowVerb, row: Row, answer: Callable[[Row, str | None], Reply])
         return failed(verb, row, f"{type(error).__name__}: {error}")
 
 
-def _expected(classifier: Classifier, label: str | None) -> str | None:
+def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | None:
     """The label by its name, or by its number as in many data sets."""
     if label is None or label in classifier.labels:
         return label

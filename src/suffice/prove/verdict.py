@@ -59,7 +59,8 @@ class Witness:
 
     `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
     the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
-    changed words became, real words where the set is one of words (`real`), else only the nearest ones.
+    changed words became, real words where the set is one of words (`real`), else only the nearest ones. A black
+    box has no points: `text` is the text that was run, and a removed word became "".
     """
 
     point: Floats
@@ -70,10 +71,14 @@ class Witness:
     label: str = ""
     words: tuple[str, ...] = ()
     real: bool = False
+    text: str | None = None
 
     def __str__(self) -> str:
         what = "becomes" if self.real else "moves towards"
-        moves = ", ".join(f"word {i} {what} {word!r}" for i, word in zip(self.positions, self.words, strict=True))
+        moves = ", ".join(
+            f"word {i} {what} {word!r}" if word else f"word {i} is removed"
+            for i, word in zip(self.positions, self.words, strict=True)
+        )
         return f"{self.label or self.rival} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,6 +88,7 @@ class Witness:
             "positions": list(self.positions),
             "words": list(self.words),
             "real_words": self.real,
+            "text": self.text,
             "rival": self.rival,
             "shares": None if self.shares is None else self.shares.tolist(),
             "point": self.point.tolist(),
@@ -100,6 +106,7 @@ class Witness:
             label=data["label"],
             words=tuple(data["words"]),
             real=data["real_words"],
+            text=data.get("text"),
         )
 
 
