@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,35 @@ def test_an_answer_to_another_question_than_the_one_in_the_form_says_so(page, fi
     page.click("#go")
     page.wait_for_selector(f"{ANSWERED}, #problem:not([hidden])")
     assert page.is_hidden("#stale")
+
+
+def test_equally_cheap_sets_are_told_apart(page):
+    """What the server would say of three sets: "acted" in all of them, "A" and "film" in some."""
+    ask(page)
+    at = {"acted": 4, "A": 0, "film": 5}
+    words = {name: {"position": position, "text": name, "start": 0, "end": 1} for name, position in at.items()}
+    told = {
+        "count": 3,
+        "complete": True,
+        "sets": [[0, 4], [4, 5]],
+        "in_all": [words["acted"]],
+        "in_some": [words["A"], words["film"]],
+        "sentence": "3 sets are equally cheap.",
+    }
+    page.route("**/api/explain", lambda route: later(route, "equal", told))
+    page.click("#go")
+    page.wait_for_selector("#equal:has-text('3 sets are equally cheap.')")
+    assert page.locator("#words .sure").all_inner_texts() == ["acted"]
+    assert page.locator("#words .some").all_inner_texts() == ["A", "film"]
+    assert "in every equally cheap set" in word(page, "acted").get_attribute("aria-label")
+    assert "in some equally cheap sets" in word(page, "film").get_attribute("aria-label")
+
+
+def later(route: Any, kind: str, data: dict[str, Any]) -> None:
+    """What the server answers, with one more event before it is done."""
+    answer = route.fetch()
+    told = "".join(part + "\n\n" for part in answer.text().split("\n\n") if part and "event: done" not in part)
+    route.fulfill(response=answer, body=f"{told}event: {kind}\ndata: {json.dumps(data)}\n\nevent: done\ndata: {{}}\n\n")
 
 
 def test_the_other_tabs_answer(page):
