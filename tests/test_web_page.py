@@ -266,6 +266,16 @@ def test_while_in_line_a_question_can_be_stopped_too(page, chromium, address):
         assert page.is_enabled("#go")
 
 
+def test_a_search_under_way_reads_like_the_text_and_can_be_stopped_without_scrolling(page):
+    ask_lasting(page)
+    page.wait_for_selector("#words .needed")
+    assert page.evaluate("getComputedStyle(document.getElementById('words')).display") == "block"
+    places = [page.locator(part).bounding_box()["y"] for part in ("#headline", "#stop", "#words")]
+    assert places == sorted(places)
+    page.click("#stop")
+    page.wait_for_selector(ANSWERED)
+
+
 def test_a_new_question_takes_the_place_of_a_running_one(page):
     ask_lasting(page)
     page.wait_for_selector("#words .needed")
@@ -391,6 +401,8 @@ def test_it_fits_a_phone(chromium, address, width):
     with opened(chromium, viewport={"width": width, "height": 740}, has_touch=True, is_mobile=True) as phone:
         phone.goto(address)
         phone.wait_for_selector("html[data-ready]")
+        for tab in phone.locator("[role=tab]").all():
+            assert tab.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
         ask(phone, TEXT + " extraordinarilyunbreakablelongwordthatgoesonandonandonandon")
         assert fits(phone, width)
         word(phone, "gripping").tap()
