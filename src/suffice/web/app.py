@@ -21,6 +21,7 @@ from suffice.errors import InputError
 from suffice.importers.named import load_any
 from suffice.model import classifier as models
 from suffice.model.blackbox import BlackBox
+from suffice.model.classifier import DEFAULT
 from suffice.render.style import sheet
 from suffice.sets import table
 from suffice.version import __version__
@@ -30,7 +31,6 @@ from suffice.web.clerks import Clerks
 from suffice.web.guard import Guard, Patient, Refusal
 
 STATIC = Path(__file__).parent / "static"
-DEFAULT = "sst-fc25"  # offered first, as on the command line
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
