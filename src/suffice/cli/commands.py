@@ -187,11 +187,11 @@ def audit(args: argparse.Namespace) -> int:
             recheck=args.recheck,
             padding=args.padding,
             seconds=args.seconds,
-            **reading.asking(args),
             workers=args.workers,
             engine=args.engine,
             fresh=args.fresh,
             on_row=on_row,
+            **reading.asking(args),
         )
     print(found)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
