@@ -260,6 +260,19 @@ def _check_folder(args: argparse.Namespace, classifier: sf.Classifier, folder: P
     return NEGATIVE if failed else PROVED
 
 
+def export(args: argparse.Namespace) -> int:
+    """The questions of a certificate; 3 where some of them could not be written."""
+    from suffice.proof.export import export
+
+    try:
+        done = export(Path(args.certificate), load(args.model), args.vnnlib)
+    except Rejected as error:
+        print(f"Rejected: {error}")
+        return NEGATIVE
+    print(done)
+    return UNDECIDED if done.skipped else PROVED
+
+
 def words(args: argparse.Namespace) -> int:
     found = every_set(load(args.model), args.word)
     if args.json:

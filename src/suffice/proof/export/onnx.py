@@ -76,7 +76,7 @@ def graph_of(steps: Sequence[Step], attacked: Attacked | None) -> Graph:
     for step in steps[:-1]:
         values, order = _step(graph, step, values, order, outputs)
     scores = graph.affine(values, _dense(step := steps[-1])[:, order], step.bias)
-    spent = [] if attacked is None else [graph.affine("X", attacked.costs[None] * 1.0, np.zeros(1))]
+    spent = [] if attacked is None else [graph.affine("X", attacked.costs[None].astype(np.float64), np.zeros(1))]
     graph.join([scores, *outputs, *spent], "Y")
     graph.outputs = len(step.bias) + sum(int(one.relu.sum()) for one in steps[:-1]) + len(spent)
     return graph
@@ -97,13 +97,15 @@ def _step(graph: Graph, step: Step, values: str, order: Any, outputs: list[str])
 def _restored(graph: Graph, attacked: Attacked) -> str:
     """X·own + (1 - X)·attack at the attacked words, and the own vectors elsewhere."""
     words, (length, dimension) = attacked.words, attacked.center.shape
-    away = graph.affine("X", -np.eye(len(words)), np.ones(len(words)))
+    both = np.concatenate([np.eye(len(words)), -np.eye(len(words))])
+    # X and 1 - X by one matrix: Marabou 2.0 miscounts where a Concat takes the input itself
+    shares = graph.affine("X", both, np.repeat([0.0, 1.0], len(words)))
     matrix = np.zeros((length, dimension, 2 * len(words)))
     matrix[words, :, np.arange(len(words))] = attacked.center[words]
     matrix[words, :, len(words) + np.arange(len(words))] = attacked.start[words]
     rest = attacked.center.copy()
     rest[words] = 0.0
-    return graph.affine(graph.join(["X", away]), matrix.reshape(length * dimension, -1), rest.ravel())
+    return graph.affine(shares, matrix.reshape(length * dimension, -1), rest.ravel())
 
 
 def _need_plain(steps: Sequence[Step]) -> None:

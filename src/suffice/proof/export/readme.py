@@ -39,7 +39,7 @@ an input X of its network in onnx/ that meets all its constraints. Its first lin
 needs; the list below says it again.
 
   unsat  A leaf of a proof: no input that is left there breaks the claim. A "sat" with an X at which the network itself
-         meets the constraints would refute the certificate.
+         meets the constraints would show that the leaf does not hold.
   sat    A point that the certificate gives: X can only be that point, and the constraint must hold there.
 
 What these answers do not show: that the leaves cover all cases, that the allowed changes are those asked for, that a
@@ -70,14 +70,11 @@ def readme(
 ) -> str:
     lines = [f"{path}  {answer}  {about}" for path, answer, about in questions]
     if skipped:
-        lines += [
-            "",
-            "Not written (what these leaves claim is not among the questions)",
-            *[f"{n}  {r}" for n, r in skipped],
-        ]
+        lines += ["", "Not written (what these lines claim is not among the questions)"]
+        lines += [f"{name}  {reason}" for name, reason in skipped]
     return PAGE.format(
         digest=classifier.digest,
-        labels=", ".join(classifier.labels),
+        labels=", ".join(map(repr, classifier.labels)),
         length=classifier.length,
         dimension=classifier.dimension,
         single=_single(weights.rounding),
@@ -98,4 +95,4 @@ def _single(rounding: float) -> str:
 def _tiny(count: int) -> str:
     if not count:
         return "No weight other than 0 is below 1e-8 in size."
-    return f"{count} weights of a network are below 1e-8 in size, but not 0: Marabou 2.0 was seen to say unsat wrongly then."
+    return f"{count} weights of a network are not 0 but below 1e-8 in size: Marabou 2.0 has said unsat wrongly then."

@@ -107,4 +107,4 @@ def shares_of(state: Restoring, costs: Ints, words: Ints) -> tuple[Box, int]:
     """
     back, can = state.back[words], (state.opened & (costs <= state.left))[words]
     spent = int(costs[words][back].sum())
-    return Box(back * 1.0, (back | can) * 1.0), state.left + spent
+    return Box(back.astype(np.float64), (back | can).astype(np.float64)), state.left + spent
