@@ -238,7 +238,7 @@ def test_a_restoration_that_may_restore_everything_is_sat(tmp_path):
 def test_marabou_reads_attacked_texts_as_the_classifier_does(tmp_path):
     """Nothing may be put back, so the answer is the label of the text with some words removed."""
     folders, truths = [], []
-    for seed, changed in itertools.product((10, 11, 12), ([0], [0, 1, 2], [1, 3])):
+    for seed, changed in itertools.product((8, 30, 62), ([0], [0, 1, 2], [1, 3])):
         classifier, text = make_classifier(seed, hidden=(6, 5)), [f"word{(seed + 3 * i) % 8}" for i in range(4)]
         label = classifier.predict(text).label
         rival = next(name for name in classifier.labels if name != label)
