@@ -20,6 +20,7 @@ BENCHMARKS = sorted((Path(__file__).parents[1] / "benchmarks").glob("*.py"))
 PUBLIC = {
     "Attribution",
     "Bias",
+    "BlackBox",
     "Boxes",
     "Certificate",
     "Classifier",
@@ -57,6 +58,8 @@ PUBLIC = {
     "contrast",
     "explain",
     "explain_all",
+    "from_function",
+    "from_huggingface",
     "from_keras",
     "from_sklearn",
     "from_onnx",

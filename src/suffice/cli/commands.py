@@ -19,6 +19,7 @@ from suffice.cli import reading
 from suffice.corpus import audit as auditing
 from suffice.corpus import batch as batching
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.importers.named import load_any
 from suffice.model.classifier import bundled, load
 from suffice.render import audit as report
 from suffice.render import auditors, terminal
@@ -33,7 +34,13 @@ from suffice.verbs.repair import repaired
 
 Command = Callable[[argparse.Namespace], int]
 PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
-STATUS_CODES = {"optimal": PROVED, "infeasible": NEGATIVE, "sufficient": UNDECIDED, "unknown": UNDECIDED}
+STATUS_CODES = {
+    "optimal": PROVED,
+    "infeasible": NEGATIVE,
+    "sufficient": UNDECIDED,
+    "tested": UNDECIDED,
+    "unknown": UNDECIDED,
+}
 BIAS_CODES = {"independent": PROVED, "dependent": NEGATIVE, "unknown": UNDECIDED}
 FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown": UNDECIDED}
 
@@ -55,7 +62,9 @@ def explain(args: argparse.Namespace) -> int:
     return max(STATUS_CODES[result.status] for result in results)
 
 
-def _print_explanation(args: argparse.Namespace, result: sf.Explanation, classifier: sf.Classifier) -> None:
+def _print_explanation(
+    args: argparse.Namespace, result: sf.Explanation, classifier: sf.Classifier | sf.BlackBox
+) -> None:
     if args.json:
         print(result.to_json(indent=None if args.all else 2))
     else:
@@ -112,8 +121,8 @@ def repair(args: argparse.Namespace) -> int:
 
 def profile(args: argparse.Namespace) -> int:
     reading.check_folders(args.plot)
-    classifier, text = load(args.model), reading.read_text(args.text)
-    family, steps = reading.growing(args)
+    classifier, text = load_any(args.model), reading.read_text(args.text)
+    family, steps = reading.growing(args, classifier)
     settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
     with terminal.live(_errors()) as progress:
         result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
@@ -149,7 +158,7 @@ def stoppable(command: Command) -> Command:
 
 @stoppable
 def batch(args: argparse.Namespace) -> int:
-    classifier = load(args.model)
+    classifier = load_any(args.model)
     with auditors.bar(_errors(), "explaining") as on_row:
         lines = batching.batch(
             classifier,
@@ -169,7 +178,7 @@ def batch(args: argparse.Namespace) -> int:
 def audit(args: argparse.Namespace) -> int:
     page = Path(args.report)
     reading.check_folders(args.report)
-    classifier, allowed = load(args.model), reading.perturbation(args)
+    classifier, allowed = load_any(args.model), reading.perturbation(args)
     with auditors.bar(_errors(), "auditing") as on_row:
         found = auditing.audit(
             classifier,
@@ -181,6 +190,7 @@ def audit(args: argparse.Namespace) -> int:
             compare=args.compare,
             padding=args.padding,
             seconds=args.seconds,
+            **reading.asking(args),
             on_row=on_row,
             **_running(args),
         )
@@ -216,11 +226,13 @@ def _running(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def check(args: argparse.Namespace) -> int:
-    classifier, path = load(args.model), Path(args.certificate)
+    classifier, path = load_any(args.model), Path(args.certificate)
     if path.is_dir():
         return _check_folder(args, classifier, path)
     try:
-        checked = sf.check(path, classifier, **_compared_with(args, classifier), seconds=args.seconds)
+        checked = sf.check(
+            path, classifier, **_compared_with(args, classifier), seconds=args.seconds, sample=args.sample
+        )
     except NotChecked as error:
         print(f"Not checked: {error}")
         return UNDECIDED
@@ -229,11 +241,14 @@ def check(args: argparse.Namespace) -> int:
         return NEGATIVE
     except NotACertificate as error:
         raise InputError(f"{args.certificate} is not a certificate: {error}") from error
+    if args.sample is not None or checked.kind == "tested":
+        print(f"Not a proof. {checked.sentence}")
+        return UNDECIDED
     print(f"Proved. {checked.sentence}")
     return PROVED
 
 
-def _compared_with(args: argparse.Namespace, classifier: sf.Classifier) -> dict[str, Any]:
+def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox) -> dict[str, Any]:
     """The question that a person has: what the certificate must be about."""
     if args.question is None:
         return {} if args.text is None else {"text": args.text}
@@ -243,7 +258,7 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier) -> dict[
     return {**asked, "include": question.include, "exclude": question.exclude}
 
 
-def _check_folder(args: argparse.Namespace, classifier: sf.Classifier, folder: Path) -> int:
+def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
     """Every certificate of a folder, counted and timed; the ones that fail are named."""
     paths = sorted(path for path in folder.rglob("*") if path.suffix in (".certificate", ".cert"))
     if not paths:
@@ -274,7 +289,7 @@ def export(args: argparse.Namespace) -> int:
 
 
 def words(args: argparse.Namespace) -> int:
-    found = every_set(load(args.model), args.word)
+    found = every_set(load_any(args.model), args.word)
     if args.json:
         print(json.dumps({name: list(others) for name, others in found.items()}, indent=2, ensure_ascii=False))
     else:

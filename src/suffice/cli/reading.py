@@ -7,13 +7,16 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import suffice as sf
 from suffice.errors import InputError
-from suffice.model.classifier import load
+from suffice.importers.named import load_any
+from suffice.model.blackbox import BlackBox
+from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
@@ -60,7 +63,7 @@ def read_costs(path: str | None) -> Mapping[str, float] | None:
 
 def question(args: argparse.Namespace, **more: Any) -> Question:
     """The question that the options make, or the one that a file holds."""
-    classifier = load(args.model)
+    classifier = load_any(args.model)
     if args.question is None:
         return Question(classifier, read_text(args.text), more=more, **settings(args), **_asked(args))
     if args.text is not None:
@@ -76,7 +79,14 @@ def settings(args: argparse.Namespace) -> dict[str, Any]:
         "padding": args.padding,
         "seconds": args.seconds,
         "seed": args.seed,
+        **asking(args),
     }
+
+
+def asking(args: argparse.Namespace) -> dict[str, Any]:
+    """What is said of black boxes, where something is."""
+    given = {name: getattr(args, name, None) for name in ("max_queries", "cache", "confidence")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _asked(args: argparse.Namespace) -> dict[str, Any]:
@@ -116,15 +126,21 @@ def _given(args: argparse.Namespace, flag: str) -> bool:
     return value is not None and value is not False
 
 
-def growing(args: argparse.Namespace) -> tuple[Callable[[Any], Perturbation], list[float]]:
-    """What grows in a profile, and its steps: k of boxes unless an option names another set."""
-    if args.swaps is not None or args.deletion:
-        raise InputError("A profile needs sets that grow: --knn-box, --knn-hull or --eps.")
-    numbers = [part for part in args.steps.split(",") if part.strip()]
+def growing(
+    args: argparse.Namespace, classifier: Classifier | BlackBox
+) -> tuple[Callable[[Any], Perturbation], list[float]]:
+    """What grows in a profile, and its steps: k or eps, or of real words how many change at once."""
+    asked = isinstance(classifier, BlackBox) and args.eps is None and args.knn_hull is None and args.knn_box is None
+    real = args.swaps is not None or args.deletion or args.mask is not None or asked
+    given = args.steps or ("1,2,3" if real else "5,10,15,25")
+    numbers = [part for part in given.split(",") if part.strip()]
     try:
         if args.eps is not None:
             return partial(sf.EpsilonBall, p=args.norm), [float(number) for number in numbers]
+        if real:
+            chosen: Any = perturbation(args)
+            return lambda most: replace(chosen, at_most=most), [int(number) for number in numbers]
         family = sf.KNNHull if args.knn_hull is not None else sf.KNNBox
         return family, [int(number) for number in numbers]
     except ValueError as error:
-        raise InputError(f"--steps takes numbers with commas between them, not {args.steps!r}.") from error
+        raise InputError(f"--steps takes numbers with commas between them, not {given!r}.") from error

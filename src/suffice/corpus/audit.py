@@ -16,6 +16,7 @@ from suffice.corpus.journal import read_journal
 from suffice.corpus.rows import Reply, Row, digest, head
 from suffice.corpus.running import OnRow, guarded, named, run_all, settings
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
@@ -32,7 +33,7 @@ class Auditing:
     What holds for all of them holds for some of them, so that groups and words are asked only where it does not.
     """
 
-    classifier: Classifier
+    classifier: Classifier | BlackBox
     perturbation: Perturbation
     protected: Protected
     groups: Groups = field(default_factory=dict)
@@ -111,7 +112,7 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
 
 
 def audit(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     texts: str | Path | Sequence[Row],
     out: str | Path,
     protected: Protected | Groups,

@@ -10,6 +10,7 @@ from typing import Any
 
 from suffice.corpus.rows import Reply, Row, digest, head
 from suffice.corpus.running import OnRow, guarded, run_all, settings
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.explain import explain
@@ -19,7 +20,7 @@ from suffice.verbs.explain import explain
 class Explaining:
     """Explain a row's text."""
 
-    classifier: Classifier
+    classifier: Classifier | BlackBox
     perturbation: Perturbation
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -38,7 +39,7 @@ class Explaining:
 
 
 def batch(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     texts: str | Path | Sequence[Row],
     out: str | Path,
     *,

@@ -10,6 +10,7 @@ from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
 from suffice.corpus.rows import Job, Reply, Row, digest, failed, read_rows
 from suffice.errors import SufficeError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
 
@@ -20,7 +21,7 @@ class Asking(Job, Protocol):
     """A job that asks a verb of every row, with the same options."""
 
     @property
-    def classifier(self) -> Classifier: ...
+    def classifier(self) -> Classifier | BlackBox: ...
 
     @property
     def perturbation(self) -> Perturbation: ...
@@ -41,7 +42,7 @@ def guarded(job: Asking, row: Row, answer: Callable[[Row, str | None], Reply]) -
         return failed(job, row, f"{type(error).__name__}: {error}")
 
 
-def _expected(classifier: Classifier, label: str | None) -> str | None:
+def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | None:
     """The label by its name, or by its number as in many data sets."""
     if label is None or label in classifier.labels:
         return label

@@ -15,6 +15,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Network
 from suffice.proof.certificate import Certificate
+from suffice.prove.tree import Tree
 from suffice.sets.regions import Region
 
 
@@ -37,6 +38,11 @@ class Problem:
     def center(self) -> Floats:
         return self.region.center
 
+    @property
+    def limit(self) -> int:
+        """How many words may change at once: all of them where nothing limits it."""
+        return len(self.features) if self.at_most is None else self.at_most
+
     @cached_property
     def rivals(self) -> tuple[int, ...]:
         return tuple(j for j in range(self.network.outputs) if j != self.label)
@@ -53,7 +59,8 @@ class Witness:
 
     `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
     the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
-    changed words became, real words where the set is one of words (`real`), else only the nearest ones.
+    changed words became, real words where the set is one of words (`real`), else only the nearest ones. A black
+    box has no points: `text` is the text that was run, and a removed word became "".
     """
 
     point: Floats
@@ -64,10 +71,14 @@ class Witness:
     label: str = ""
     words: tuple[str, ...] = ()
     real: bool = False
+    text: str | None = None
 
     def __str__(self) -> str:
         what = "becomes" if self.real else "moves towards"
-        moves = ", ".join(f"word {i} {what} {word!r}" for i, word in zip(self.positions, self.words, strict=True))
+        moves = ", ".join(
+            f"word {i} {what} {word!r}" if word else f"word {i} is removed"
+            for i, word in zip(self.positions, self.words, strict=True)
+        )
         return f"{self.label or self.rival} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +88,7 @@ class Witness:
             "positions": list(self.positions),
             "words": list(self.words),
             "real_words": self.real,
+            "text": self.text,
             "rival": self.rival,
             "shares": None if self.shares is None else self.shares.tolist(),
             "point": self.point.tolist(),
@@ -94,14 +106,18 @@ class Witness:
             label=data["label"],
             words=tuple(data["words"]),
             real=data["real_words"],
+            text=data.get("text"),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Proved:
-    """No allowed change of the free words changes the label. `evidence` is what the certificate is made of."""
+    """No allowed change of the free words changes the label.
 
-    evidence: Any = None
+    `evidence`, one proof tree per rival, is what the certificate is made of; a solver's mere word has none.
+    """
+
+    evidence: tuple[Tree, ...] | None = None
     by: str = "bounds"
     certificate: Certificate | None = None
 
@@ -129,10 +145,17 @@ class Unknown:
     by: str = "bounds"
 
     def __bool__(self) -> bool:
-        return False
+        raise TypeError(
+            f"An Unknown verdict is neither true nor false ({self.reason}): "
+            "look at the three cases Proved, Refuted and Unknown, with isinstance or match."
+        )
 
 
 Verdict: TypeAlias = Proved | Refuted | Unknown
+
+
+class OutOfTime(Exception):
+    """Raised in the middle of a piece of work when the budget is spent; whoever asked for the work catches it."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +177,11 @@ class Budget:
     @property
     def spent(self) -> bool:
         return self.left <= 0
+
+    def look(self) -> None:
+        """Raise OutOfTime once the time is spent: called between pieces of work of a fraction of a second."""
+        if self.spent:
+            raise OutOfTime
 
 
 class Oracle(Protocol):

@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from suffice.model.text import Text
 from suffice.verbs.contrast import Contrast
-from suffice.verbs.explanation import Change, Detail, Explanation
+from suffice.verbs.explanation import Change, Detail, Explanation, ladder
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
-Tone: TypeAlias = Literal["good", "warn", "bad"]
+Tone: TypeAlias = Literal["good", "warn", "bad", "test"]
 
 # joiners make emoji and Persian words; every other control or direction mark could play tricks
 HARMLESS = "\n\t\u200c\u200d"
@@ -57,6 +57,8 @@ def headline(result: Explanation) -> str:
             return "No set without the excluded words is enough"
         case "unknown":
             return "Undecided: nothing shorter than the whole text was proved"
+        case "tested":
+            return f"{count} of {total} words held in every text drawn"
         case _ if count == 0:
             return "No word is needed"
         case _ if count >= total:
@@ -72,6 +74,8 @@ def badge(result: Explanation) -> tuple[Tone, str, str]:
             return "good", "✓", "proved, and nothing cheaper is enough"
         case "sufficient":
             return "warn", "◐", "proved enough; cheaper may exist"
+        case "tested":
+            return "test", "≈", "tested, not proved"
         case "infeasible":
             return "bad", "✗", "proved impossible"
         case "unknown":
@@ -87,6 +91,8 @@ def meaning(result: Explanation) -> str:
             return f"Changing only the excluded words already turns {label} into {flipped}."
         case "unknown":
             return f"Time ran out before a smaller set was proved enough for {label}. More time may settle it."
+        case "tested":
+            return ladder(result)
         case _ if not result.positions:
             return f"Whatever the allowed changes of all the words, the label stays {label}."
         case _ if len(result.positions) >= len(result.text.words):

@@ -6,10 +6,12 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.prove.oracles.bounds import BoundsOracle
@@ -17,12 +19,13 @@ from suffice.prove.verdict import Witness
 from suffice.search.cost import Cost
 from suffice.search.flip import Flip, FlipStatus, cheapest_flip
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, reporter, single_threaded
 
 
 def contrast(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     *,
     perturbation: Perturbation | None = None,
@@ -31,6 +34,8 @@ def contrast(
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Contrast:
     """The cheapest set of words whose change flips the label, with the flip.
@@ -46,6 +51,8 @@ def contrast(
         padding=padding,
         seconds=seconds,
         seed=seed,
+        max_queries=max_queries,
+        cache=cache,
         more={} if towards is None else {"towards": towards},
     )
     return contrasted(question, on_progress)
@@ -55,6 +62,9 @@ def contrasted(question: Question, on_progress: OnProgress | None = None) -> Con
     """The answer to a question."""
     with single_threaded():
         started, towards = time.monotonic(), question.more.get("towards")
+        if question.blackbox is not None:
+            rival = None if towards is None else question.rival(towards)
+            return contrast_of(question, asked.cheapest_flip(question, on_progress, rival), time.monotonic() - started)
         flip = cheapest_flip(
             question.problem,
             question.costs,
@@ -92,6 +102,8 @@ class Contrast:
         """The text with the changed words replaced (by the nearest real words, where `flip.real` is False)."""
         if self.flip is None:
             return self.text.source
+        if self.flip.text is not None:
+            return self.flip.text
         new, source = dict(zip(self.flip.positions, self.flip.words, strict=True)), self.text.source
         pieces, last = [], 0
         for word in self.text.words:
@@ -150,6 +162,6 @@ def contrast_of(question: Question, flip: Flip, seconds: float) -> Contrast:
         label=question.label,
         text=question.text,
         flip=witness,
-        stats={"seconds": seconds, **flip.stats},
+        stats={**flip.stats, "seconds": seconds},
         meta=question.meta(),
     )

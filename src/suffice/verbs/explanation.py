@@ -15,7 +15,7 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.verbs.mistake import Mistake
 
-Status: TypeAlias = Literal["optimal", "sufficient", "infeasible", "unknown"]
+Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
 
 
@@ -44,13 +44,28 @@ class Detail:
     flip: Change | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What was drawn, where not every allowed text of a black box could be run.
+
+    None of `count` texts drawn uniformly from the allowed ones flips the label: with the `confidence`, at least the
+    `share` of all allowed texts keep it. All changes of up to `up_to` words were run, which is proof for those.
+    """
+
+    count: int
+    confidence: float
+    share: float
+    up_to: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """Which words suffice to decide the label, what was proved about them, and at what cost.
 
     status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (proved robust, optimality open),
     "infeasible" (an exclude constraint cannot be met; `witness` shows why), "unknown" (nothing better than
-    the whole text was proved).
+    the whole text was proved). Of black boxes also, where a confidence is asked for, "tested": that the words hold was
+    only tested (`tested` says how), while the lower bound is proved.
     """
 
     status: Status
@@ -66,6 +81,7 @@ class Explanation:
     meta: Mapping[str, Any] = field(default_factory=dict)
     mistake: Mistake | None = None  # with an expected label: who pushes towards the wrong one, and what puts it right
     look: Callable[[], tuple[Detail, ...]] | None = field(default=None, repr=False)
+    tested: Tested | None = None
 
     @cached_property
     def details(self) -> tuple[Detail, ...]:
@@ -95,6 +111,7 @@ class Explanation:
             "witness": None if self.witness is None else self.witness.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.summary(),
             "mistake": None if self.mistake is None else self.mistake.to_dict(),
+            "tested": None if self.tested is None else asdict(self.tested),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
@@ -118,6 +135,7 @@ class Explanation:
             stats=data["stats"],
             meta=data["meta"],
             mistake=None if data.get("mistake") is None else Mistake.from_dict(data["mistake"]),
+            tested=None if data.get("tested") is None else Tested(**data["tested"]),
         )
 
     def to_html(self) -> str:
@@ -140,20 +158,37 @@ def sentence(result: Explanation) -> str:
     total = len(result.text.words)
     names = ", ".join(word.text for word in result.words)
     kept = f"the label {result.label!r}"
+    proved = "proved: every allowed text was run" if "asked" in result.meta else "proved"
     match result.status:
         case "optimal" if not result.positions:
-            return f"No word is needed: {kept} stays whatever the allowed changes (proved)."
+            return f"No word is needed: {kept} stays whatever the allowed changes ({proved})."
         case "optimal":
             count = f"{len(result.positions)} of {total} words suffice"
-            return f"{count} for {kept}, and no cheaper set does (proved): {names}."
+            return f"{count} for {kept}, and no cheaper set does ({proved}): {names}."
         case "sufficient":
             gap = f"costs {result.cost:g}; no set below {result.lower_bound:g} can do"
-            return f"{len(result.positions)} of {total} words suffice for {kept} (proved; {gap}): {names}."
+            return f"{len(result.positions)} of {total} words suffice for {kept} ({proved}; {gap}): {names}."
+        case "tested":
+            return f"{ladder(result)} The words: {names or 'none'}."
         case "infeasible":
             flip = f"changing only them gives {_flipped(result)} instead of {result.label!r}"
             return f"No set without the excluded words suffices: {flip}."
         case "unknown":
             return f"Undecided within the limit: nothing better than the whole text was proved for {kept}."
+
+
+def ladder(result: Explanation) -> str:
+    """What is proved and what is only tested of a set of words, step by step."""
+    tested = result.tested
+    assert tested is not None
+    upper = f"every change of up to {tested.up_to} of the other words (proved) and against " if tested.up_to else ""
+    share = math.floor(tested.share * 1000) / 10
+    how = f"tested on {tested.count} drawn at random, confidence {tested.confidence:g}"
+    return (
+        f"No set that costs less than {result.lower_bound:g} suffices (proved). {len(result.positions)} of "
+        f"{len(result.text.words)} words, cost {result.cost:g}, hold the label {result.label!r} against {upper}"
+        f"at least {share:g} % of all allowed changes ({how})."
+    )
 
 
 def _finite(value: float) -> float | None:

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.text import Text, Word
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Refuted, Verdict, Witness
 from suffice.search.cost import Cost
-from suffice.search.words import ByRestoration, Node, Search
+from suffice.search.node import ByRestoration, Node
+from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, finished, listed
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
@@ -140,7 +144,7 @@ class _Known:
 
 
 def profile(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     perturbation: Callable[[Any], Perturbation],
     steps: Sequence[float],
@@ -151,6 +155,8 @@ def profile(
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Profile:
@@ -173,9 +179,13 @@ def profile(
             padding=padding,
             seconds=seconds,
             seed=seed,
+            max_queries=max_queries,
             more={"size": size},
         )
 
+    if isinstance(classifier, BlackBox):
+        classifier = classifier if cache is None else replace(classifier, cache=cache)
+        return _asked([question(size) for size in sizes], sizes, seconds, on_progress, self_check)
     with single_threaded():
         climb = _Climb([question(size) for size in sizes], on_progress, self_check)
         found = climb.run(budget)
@@ -186,6 +196,40 @@ def profile(
         growth = _growth(climb.questions, sizes, found, budget)
     stats = {"seconds": time.monotonic() - started, "reused_attacks": climb.reused}
     return Profile(PARAMETERS.get(kind, "size"), sizes, found, growth, free, needed, stats)
+
+
+def _asked(
+    questions: list[Question],
+    sizes: tuple[float, ...],
+    seconds: float,
+    on_progress: OnProgress | None,
+    self_check: bool,
+) -> Profile:
+    """The steps for a black box, the small ones first: their flips are flips of the larger sets too."""
+    budget, started = Budget(seconds), time.monotonic()
+    found: list[Explanation] = []
+    for step, question in enumerate(questions):
+        share = max(budget.left, 1e-3) / (len(questions) - step)
+        found.append(asked.explained(question, on_progress, self_check, share / question.seconds))
+    free, needed = _known_radius(sizes, found, questions[0])
+    limits = [question.perturbation.at_most for question in questions]
+    growth = _growth_asked(questions, sizes, found)
+    name = "at_most" if list(sizes) == limits else "size"
+    stats = {"seconds": time.monotonic() - started, "reused_attacks": 0}
+    return Profile(name, sizes, tuple(found), growth, free, needed, stats)
+
+
+def _growth_asked(
+    questions: Sequence[Question], sizes: Sequence[float], found: Sequence[Explanation]
+) -> tuple[Growth, ...]:
+    """From which step on each word is in the explanation, and from which on its change alone flips the label."""
+    needed: dict[int, float] = {}
+    enters: dict[int, float] = {}
+    for question, size, result in reversed(list(zip(questions, sizes, found, strict=True))):
+        needed |= dict.fromkeys(asked.flippers(question), size)
+        enters |= dict.fromkeys(result.positions, size)
+    words = questions[0].text.words
+    return tuple(Growth(word, enters.get(word.position), needed.get(word.position)) for word in words)
 
 
 def _sizes(steps: Sequence[float]) -> tuple[float, ...]:
@@ -224,7 +268,7 @@ class _Climb:
 
 def _learnt(step: int, search: Search, root: Node) -> _Known:
     robust = {} if search.best is None else {step: search.best[0]}
-    sparse = sorted(search.attacks, key=lambda witness: len(witness.positions))
+    sparse = sorted(search.known.attacks, key=lambda witness: len(witness.positions))
     return _Known(sparse[:64], list(_starts(root))[:STARTS], robust)
 
 
