@@ -31,6 +31,7 @@ NEEDS = {
     "torch": ["torch"],
     "onnx": ["torch", "onnx", "onnxruntime", "onnxscript"],
     "sklearn": ["sklearn"],
+    "export": ["onnx"],
     "keras": ["h5py", "keras"],
     "tokenizers": ["tokenizers"],
 }

@@ -497,7 +497,7 @@ def test_the_command_writes_prints_and_exits(tmp_path, capsys):
     command = ["export", str(tmp_path / "c.certificate"), "--model", str(tmp_path / "model"), "--vnnlib"]
     assert main([*command, str(tmp_path / "out")]) == 3
     assert capsys.readouterr().out.startswith(
-        f"1 questions in {tmp_path / 'out'}: 1 unsat, 0 sat. 1 could not be written"
+        f"1 question in {tmp_path / 'out'}: expected are 1 unsat, 0 sat. 1 could not be written"
     )
     assert main([*command, str(tmp_path / "out")]) == 2
     _, other = explained(0, sf.KNNBox(3))

@@ -53,7 +53,8 @@ class Exported:
 
     def __str__(self) -> str:
         unsat = sum(one.answer == "unsat" for one in self.instances)
-        said = f"{len(self.instances)} questions in {self.folder}: {unsat} unsat, {len(self.instances) - unsat} sat."
+        count, said = len(self.instances), f"{unsat} unsat, {len(self.instances) - unsat} sat"
+        said = f"{count} question{'s' * (count != 1)} in {self.folder}: expected are {said}."
         reasons = sorted({one.reason for one in self.skipped})
         return said + (f" {len(self.skipped)} could not be written: {'; '.join(reasons)}." if reasons else "")
 
