@@ -14,11 +14,10 @@ from suffice.cli import main
 from suffice.corpus.audit import audit
 from suffice.corpus.batch import batch
 from suffice.corpus.evidence import recheck
-from suffice.corpus.rows import Row
 from suffice.errors import InputError
 
 SWAPS = {f"word{i}": [f"word{(i + 1) % 8}", f"word{(i + 3) % 8}"] for i in range(8)}
-TEXTS = [Row(1, "word1 word2 word3"), Row(2, "word2 word0 word5"), Row(3, "word4 word6"), Row(4, "word7 word1 word2")]
+TEXTS = ["word1 word2 word3", "word2 word0 word5", "word4 word6", "word7 word1 word2"]
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +29,12 @@ def classifier() -> sf.Classifier:
 def made(classifier, tmp_path_factory) -> Path:
     """An audit and a batch, in one folder."""
     folder = tmp_path_factory.mktemp("evidence")
-    changes = sf.WordSwap(SWAPS)
-    audit(
-        classifier,
-        TEXTS,
-        folder / "audit.jsonl",
-        ["word1", "word2"],
-        perturbation=changes,
-        certificates=folder / "audit.certificates",
+    protected, kept = ["word1", "word2"], folder / "audit.certificates"
+    audit(classifier, TEXTS, protected, folder / "audit.jsonl", perturbation=sf.WordSwap(SWAPS), certificates=kept)
+    results = batch(
+        classifier, TEXTS, folder / "batch.jsonl", perturbation=sf.KNNBox(3), certificates=folder / "proofs"
     )
-    batch(classifier, TEXTS, folder / "batch.jsonl", perturbation=sf.KNNBox(3), certificates=folder / "proofs")
+    assert len(list(results)) == len(TEXTS)
     return folder
 
 
@@ -77,6 +72,7 @@ def test_it_has_dependent_rows_and_independent_ones(folder):
         ("audit.jsonl", {"protected": []}, "its row is about the words at []"),
         ("audit.jsonl", {"protected": 7}, "malformed"),
         ("batch.jsonl", {"positions": [0, 1, 2, 3]}, "its row is about the words at [0, 1, 2, 3]"),
+        ("batch.jsonl", {"meta": {"perturbation": {"kind": "deletion"}}}, "it is about another perturbation set"),
         ("batch.jsonl", {"status": "infeasible"}, "its row says 'infeasible', which a certificate of 'cheapest'"),
     ],
 )

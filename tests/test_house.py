@@ -53,6 +53,8 @@ PUBLIC = {
     "WordSwap",
     "__version__",
     "attribute",
+    "audit",
+    "batch",
     "bias",
     "check",
     "contrast",

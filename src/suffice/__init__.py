@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from suffice.corpus.audit import audit
+from suffice.corpus.batch import batch
 from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
 from suffice.model.blackbox import BlackBox, from_function
 from suffice.model.classifier import Classifier, Prediction, load
@@ -82,6 +84,8 @@ __all__ = [
     "WordSwap",
     "__version__",
     "attribute",
+    "audit",
+    "batch",
     "bias",
     "check",
     "contrast",

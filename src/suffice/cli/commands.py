@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -16,14 +17,13 @@ from rich.console import Console
 import suffice as sf
 from suffice.cli import reading
 from suffice.corpus import audit as auditing
-from suffice.corpus import batch as batching
+from suffice.corpus.batch import explained_rows, failures
 from suffice.corpus.evidence import recheck
+from suffice.corpus.running import Run
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
 from suffice.model.classifier import bundled, load
-from suffice.render import audit as report
 from suffice.render import auditors, terminal
-from suffice.sets.table import sentence
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
@@ -158,49 +158,41 @@ def stoppable(command: Command) -> Command:
 
 @stoppable
 def batch(args: argparse.Namespace) -> int:
-    classifier = load_any(args.model)
+    classifier, counts, failed = load_any(args.model), Counter[str](), dict[int, str]()
     with auditors.bar(_errors(), "explaining") as on_row:
-        lines = batching.batch(
-            classifier,
-            args.texts,
-            args.out,
-            certificates=args.certificates,
-            on_row=on_row,
-            **_running(args),
-            **reading.settings(args),
-        )
-    errors = sum("error" in line for line in lines)
-    print(f"{len(lines)} texts, {errors} errors: {args.out}", file=sys.stderr)
-    return PROVED
+        run = Run(args.out, args.certificates, args.workers, args.engine, args.fresh, on_row)
+        for row in explained_rows(classifier, args.texts, run, **reading.settings(args)):
+            if "error" in row.line:
+                failed[row.line["row"]] = row.line["error"]
+            counts["failed" if "error" in row.line else row.line["explanation"]["status"]] += 1
+    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()) if status != "failed")
+    print(f"{counts.total()} texts: {told or 'none explained'}. Results: {args.out}", file=sys.stderr)
+    if failed:
+        print(f"{failures(failed, counts.total())}: the `error` of each line says why.", file=sys.stderr)
+    return UNDECIDED if failed else PROVED
 
 
 @stoppable
 def audit(args: argparse.Namespace) -> int:
-    page = Path(args.report)
     reading.check_folders(args.report)
-    classifier, allowed = load_any(args.model), reading.perturbation(args)
+    classifier = load_any(args.model)
     with auditors.bar(_errors(), "auditing") as on_row:
-        found = auditing.audit(
+        found = sf.audit(
             classifier,
             args.texts,
-            page.with_suffix(".jsonl"),
             auditing.read_protected(args.protected),
-            perturbation=allowed,
-            certificates=page.with_suffix(".certificates"),
+            report=args.report,
+            perturbation=reading.perturbation(args),
             compare=args.compare,
+            recheck=args.recheck,
             padding=args.padding,
             seconds=args.seconds,
             **reading.asking(args),
+            workers=args.workers,
+            engine=args.engine,
+            fresh=args.fresh,
             on_row=on_row,
-            **_running(args),
         )
-    facts = [
-        ("Model", f"{args.model} ({classifier.digest[:12]})"),
-        ("Protected", args.protected),
-        ("Allowed changes", sentence(allowed.to_dict())),
-    ]
-    page.write_text(report.page(found, f"Audit of {Path(args.texts).name}", facts), encoding="utf-8")
-    page.with_suffix(".csv").write_text(auditing.to_csv(found), encoding="utf-8", newline="")
     print(found)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
 
@@ -215,11 +207,6 @@ def _fails(found: Any, kind: str) -> bool:
             return bool(found.errors)
         case _:
             return found.comparison is not None and any(one.worse for one in found.comparison.changed)
-
-
-def _running(args: argparse.Namespace) -> dict[str, Any]:
-    """How a long run is done."""
-    return {"workers": args.workers, "engine": args.engine, "fresh": args.fresh}
 
 
 # --- certificates, models, and the rest ---

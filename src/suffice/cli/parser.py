@@ -125,6 +125,7 @@ def _add_auditors(commands: Any) -> None:
     audit.add_argument("--protected", required=True, metavar="FILE|WORDS", help="a file of words, or she,he")
     audit.add_argument("--report", required=True, metavar="REPORT.html", help="CSV, JSONL, certificates go beside it")
     audit.add_argument("--compare", metavar="OLD.jsonl", help="an older audit, say of another model version")
+    audit.add_argument("--recheck", action="store_true", help="check the certificates of rows done before again")
     kinds = ["dependent", "unknown", "error", "worse"]
     audit.add_argument("--fail-on", action="append", default=[], choices=kinds, help="exit with 1 (repeatable)")
     audit.set_defaults(run=run.audit)

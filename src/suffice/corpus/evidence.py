@@ -107,8 +107,8 @@ def _reason(path: Path, line: Line | None, classifier: Classifier | BlackBox, se
     try:
         if line is None:
             return _proof(check(path, classifier, seconds=seconds))
-        asked = {name: line.row.get(name) for name in ("text", "perturbation")}
-        checked = check(path, classifier, seconds=seconds, **asked)
+        changes = line.row["explanation"]["meta"] if "explanation" in line.row else line.row
+        checked = check(path, classifier, line.row["text"], changes["perturbation"], seconds=seconds)
         return _proof(checked) or _difference(line.row, checked)
     except (Rejected, NotACertificate) as error:
         return str(error)

@@ -86,7 +86,7 @@ BASE = """
   font-weight: 700; text-decoration: none; box-shadow: inset 0 -.13em var(--good); }
 .suffice .unknown { text-decoration: underline dotted; text-underline-offset: .3em; }
 .suffice .badge { display: inline-flex; align-items: center; gap: .4em; padding: .2em .75em; border-radius: 2em;
-  font-size: .875rem; font-weight: 600; border: 1px solid currentColor; white-space: nowrap; }
+  font-size: .875rem; font-weight: 600; border: 1px solid currentColor; max-width: 100%; overflow-wrap: anywhere; }
 .suffice .badge.good { color: var(--good); background: var(--good-wash); }
 .suffice .badge.warn { color: var(--warn); background: var(--warn-wash); }
 .suffice .badge.bad { color: var(--bad); background: var(--bad-wash); }
