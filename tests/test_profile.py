@@ -146,19 +146,19 @@ def test_any_family_of_sets_will_do(large):
 
 def test_the_command(capsys):
     text = "a gripping , beautifully acted film"
-    assert main(["profile", text, "--steps", "5,100", "--json"]) == 0
+    assert main(["profile", text, "--knn-box", "5", "--steps", "5,100", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["parameter"], data["steps"]) == ("k", [5, 100])
-    assert main(["profile", text, "--eps", "1", "--norm", "2", "--steps", "0.1,0.2"]) == 0
-    assert "eps" in capsys.readouterr().out
+    assert main(["profile", text, "--eps", "0.3", "--norm", "2", "--steps", "0.1,0.2", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["parameter"], data["steps"]) == ("eps", [0.1, 0.2, 0.3])
     assert main(["profile", text, "--steps", "5,x"]) == 2
-    assert main(["profile", text, "--deletion"]) == 2
     capsys.readouterr()
 
 
 def test_the_command_saves_a_plot(capsys, tmp_path):
     saved = tmp_path / "p.svg"
-    assert main(["profile", "a dull film", "--steps", "5,50", "--plot", str(saved)]) == 0
+    assert main(["profile", "a dull film", "--knn-box", "5", "--steps", "50", "--plot", str(saved)]) == 0
     assert "<svg" in saved.read_text(encoding="utf-8")
     assert main(["profile", "a dull film", "--plot", str(tmp_path / "nowhere" / "p.svg")]) == 2
     capsys.readouterr()

@@ -57,7 +57,7 @@ def _print_explanation(args: argparse.Namespace, result: sf.Explanation, classif
     if args.json:
         print(result.to_json(indent=None if args.all else 2))
     else:
-        terminal.show_explanation(Console(), result, classifier.predict(result.text))
+        terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model)
         if result.mistake is not None:
             auditors.show_mistake(Console(), result.mistake)
 

@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from suffice.sets.default import default_set
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
+
+STEPS = {"k": (5, 10, 15, 25), "eps": (0.1, 0.2, 0.4, 0.8), "at_most": (1, 2, 3)}  # of a profile where none are named
 
 
 def check_folders(*paths: str | None) -> None:
@@ -118,14 +121,28 @@ def _given(args: argparse.Namespace, flag: str) -> bool:
 
 
 def growing(args: argparse.Namespace) -> tuple[Callable[[Any], Perturbation], list[float]]:
-    """What grows in a profile, and its steps: k of boxes unless an option names another set."""
-    if args.swaps is not None or args.deletion:
-        raise InputError("A profile needs sets that grow: --knn-box, --knn-hull or --eps.")
-    numbers = [part for part in args.steps.split(",") if part.strip()]
+    """What grows in a profile, and its steps: the radius or k of the set that is named, else the words at once.
+
+    A size given with the set is one of the steps; so is a limit on how many words change at once.
+    """
+    given = perturbation(args)
+    match given:
+        case sf.EpsilonBall() | sf.KNNBox() | sf.KNNHull():
+            number, name = (float, "eps") if isinstance(given, sf.EpsilonBall) else (int, "k")
+        case _:
+            number, name = int, "at_most"
+    own = getattr(given, name)
+    steps = _steps(args.steps, number) or list(STEPS[name])
+    return partial(_grown, given, name), sorted({*steps, *([] if own is None else [own])})
+
+
+def _grown(given: Any, name: str, size: float) -> Perturbation:
+    grown: Perturbation = replace(given, **{name: size})
+    return grown
+
+
+def _steps(given: str | None, number: Callable[[str], float]) -> list[float]:
     try:
-        if args.eps is not None:
-            return partial(sf.EpsilonBall, p=args.norm), [float(number) for number in numbers]
-        family = sf.KNNHull if args.knn_hull is not None else sf.KNNBox
-        return family, [int(number) for number in numbers]
+        return [number(part) for part in (given or "").split(",") if part.strip()]
     except ValueError as error:
-        raise InputError(f"--steps takes numbers with commas between them, not {args.steps!r}.") from error
+        raise InputError(f"--steps takes numbers with commas between them, not {given!r}.") from error

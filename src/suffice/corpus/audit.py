@@ -19,7 +19,7 @@ from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs.answering import rewritten, summary
+from suffice.verbs.answering import summary
 from suffice.verbs.bias import Bias, Protected, bias
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
@@ -102,7 +102,7 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
         "label": witness.label,
         "margin": witness.margin,
         "real_words": witness.real,
-        "text": rewritten(answer.text, witness),
+        "text": witness.text,
         "changed": [
             {"position": i, "word": words[i].text if i < len(words) else answer.text.tokens[i], "became": became}
             for i, became in moves

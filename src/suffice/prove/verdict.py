@@ -53,7 +53,8 @@ class Witness:
 
     `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
     the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
-    changed words became, real words where the set is one of words (`real`), else only the nearest ones.
+    changed words became (an empty one was removed), real words where the set is one of words (`real`), else only the
+    nearest ones. `text` is the text with these words, if the classifier was run on it and it does not keep the label.
     """
 
     point: Floats
@@ -64,11 +65,16 @@ class Witness:
     label: str = ""
     words: tuple[str, ...] = ()
     real: bool = False
+    text: str | None = None
 
     def __str__(self) -> str:
         what = "becomes" if self.real else "moves towards"
-        moves = ", ".join(f"word {i} {what} {word!r}" for i, word in zip(self.positions, self.words, strict=True))
+        pairs = zip(self.positions, self.words, strict=True)
+        moves = ", ".join(f"word {i} {f'{what} {word!r}' if word else 'is removed'}" for i, word in pairs)
         return f"{self.label or self.rival} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
+
+    def __repr__(self) -> str:
+        return f"<Witness {self.label or self.rival}: {len(self.positions)} words changed, margin {self.margin:.3g}>"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -77,6 +83,7 @@ class Witness:
             "positions": list(self.positions),
             "words": list(self.words),
             "real_words": self.real,
+            "text": self.text,
             "rival": self.rival,
             "shares": None if self.shares is None else self.shares.tolist(),
             "point": self.point.tolist(),
@@ -94,6 +101,7 @@ class Witness:
             label=data["label"],
             words=tuple(data["words"]),
             real=data["real_words"],
+            text=data.get("text"),
         )
 
 

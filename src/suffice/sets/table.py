@@ -163,6 +163,27 @@ def limit_sentence(data: Mapping[str, Any]) -> str:
             return f" At most {limit} of the free words may change at once."
 
 
+def command_options(data: Mapping[str, Any]) -> list[str]:
+    """The options that name a set on the command line; files of substitutes are called swaps.json."""
+    limit = [] if data.get("at_most") is None else ["--at-most", str(data["at_most"])]
+    match dict(data):
+        case {"kind": "removal-or-swap"}:
+            named: list[str] = []  # what is meant where none is named
+        case {"kind": "word-swap"}:
+            named = ["--swaps", "swaps.json"]
+        case {"kind": "deletion"}:
+            named = ["--deletion"]
+        case {"kind": "mask", "token": token}:
+            named = ["--mask", *([token] if token else [])]
+        case {"kind": "knn-box" | "knn-hull" as kind, "k": k}:
+            named = [f"--{kind}", str(k)]
+        case {"kind": "epsilon-ball", "eps": eps, "p": p}:
+            named = ["--eps", f"{eps:g}", *([] if p == "inf" else ["--norm", str(p)])]
+        case _:
+            named = []
+    return [*named, *limit]
+
+
 def schema() -> Schema:
     """The JSON schema of a set, one alternative per row."""
     return {"oneOf": [_alternative(kind) for kind in KINDS]}

@@ -19,6 +19,7 @@ from suffice.search.flip import Flip, FlipStatus, cheapest_flip
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, reporter, single_threaded
+from suffice.verbs.wording import authority, change_of, listed, short, turned_into
 
 
 def contrast(
@@ -71,8 +72,8 @@ def contrasted(question: Question, on_progress: OnProgress | None = None) -> Con
 class Contrast:
     """Which words have to change to flip the label, and to what.
 
-    status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (proved: no allowed change
-    of any words flips the label), "unknown". `flip` shows the changed words: real words where the set is one
+    status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (no allowed change of any
+    words flips the label), "unknown". `flip` shows the changed words: real words where the set is one
     of words, else only the nearest real word to each changed vector (`flip.real` says which).
     """
 
@@ -88,30 +89,49 @@ class Contrast:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def flipped_text(self) -> str:
-        """The text with the changed words replaced (by the nearest real words, where `flip.real` is False)."""
-        if self.flip is None:
-            return self.text.source
-        new, source = dict(zip(self.flip.positions, self.flip.words, strict=True)), self.text.source
-        pieces, last = [], 0
-        for word in self.text.words:
-            pieces += [source[last : word.start], new.get(word.position, source[word.start : word.end])]
-            last = word.end
-        return "".join([*pieces, source[last:]])
+    def flipped_text(self) -> str | None:
+        """The text with the changed words, where the classifier was run on it and gives another label; else None.
+
+        Where `flip.real` is False its words are only the nearest ones to where the changed words moved.
+        """
+        return None if self.flip is None else self.flip.text
+
+    @property
+    def authority(self) -> str:
+        """Who says that nothing cheaper does."""
+        return authority(self.meta, "flip")
+
+    def __repr__(self) -> str:
+        return f"<Contrast {self.status}: {self.label[:60]!r} by {short(self.words)}>"
 
     def __str__(self) -> str:
         if self.flip is None:
-            aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
-            proved = f"No allowed change of any words {aim} (proved)."
-            return proved if self.status == "none" else "Undecided: no flip was found, none was ruled out."
-        words = ", ".join(word.text for word in self.words)
-        best = (
-            "and no cheaper set does (proved)"
-            if self.status == "optimal"
-            else f"at least {self.lower_bound:g} is needed"
-        )
-        how = "" if self.flip.real else ", the nearest real words being only an illustration"
-        return f"Changing {words} turns {self.label!r} into {self.flip.label!r}, {best}: {self.flipped_text}{how}"
+            return self._none() if self.status == "none" else "Undecided: no flip was found, none was ruled out."
+        if not self.flip.positions:
+            return f"The label {self.label!r} is a tie with {self.flip.label!r} as the text stands."
+        best = f"and no cheaper set does ({self.authority})"
+        rest = best if self.status == "optimal" else f"and at least {self.lower_bound:g} must be spent"
+        changed = listed(self.words) or "padding"
+        return f"Changing {changed} turns {self.label!r} into {self.flip.label!r}, {rest}{self._shown()}"
+
+    def _none(self) -> str:
+        aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
+        return f"No {change_of(self.meta, 'the words')} {aim} ({self.authority})."
+
+    def _shown(self) -> str:
+        """The change: as a text that the classifier was run on, else word by word."""
+        assert self.flip is not None
+        if self.flip.text is not None:
+            how = "" if self.flip.real else ", by the nearest real words as an illustration"
+            return f"{how}: {self.flip.text}"
+        return f": {self.change}."
+
+    @property
+    def change(self) -> str:
+        """What becomes of each changed word."""
+        pairs = [] if self.flip is None else zip(self.flip.positions, self.flip.words, strict=True)
+        real = self.flip is not None and self.flip.real
+        return ", ".join(f"'{_own(self.text, i)}' {turned_into(word, real)}" for i, word in pairs)
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import contrast
@@ -133,6 +153,10 @@ class Contrast:
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
+
+
+def _own(text: Text, position: int) -> str:
+    return text.words[position].text if position < len(text.words) else "padding"
 
 
 def contrast_of(question: Question, flip: Flip, seconds: float) -> Contrast:

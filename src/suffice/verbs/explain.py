@@ -21,6 +21,7 @@ from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
+from suffice.verbs.prefer import preference, preferred
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded, task
 
@@ -39,6 +40,7 @@ def explain(
     expected: str | None = None,
     seconds: float = 60.0,
     seed: int = 0,
+    prefer: str = "content",
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Explanation:
@@ -46,7 +48,9 @@ def explain(
 
     `perturbation` says what the other words may become; by default each may be removed or become one of its bundled
     substitutes. `include` and `exclude` are words (every occurrence) or positions that the set must or must not hold.
-    When time runs out, the best proved set and a lower bound of the cost come back. The certificate is checked by the
+    When time runs out, the best proved set and a lower bound of the cost come back. Among equally cheap sets, `prefer`
+    takes one with content words before stop words and punctuation ("content") or the first found ("found"); the
+    result's `alternatives` are the others. The certificate is checked by the
     independent checker before this returns, unless `self_check` is False.
 
     `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
@@ -64,6 +68,7 @@ def explain(
         oracle=oracle,
         seconds=seconds,
         seed=seed,
+        more={} if preference(prefer) == "content" else {"prefer": prefer},
     )
     return explained(question, expected, on_progress, self_check)
 
@@ -76,7 +81,8 @@ def explained(
         started, budget = time.monotonic(), question.budget
         wanted = None if expected is None else question.rival(expected)
         share = budget if wanted is None else Budget(question.seconds * 0.75)
-        result = finished(question, _run(question, share, on_progress), started, self_check)
+        outcome = preferred(question, _run(question, share, on_progress))
+        result = finished(question, outcome, started, self_check)
         if wanted is not None:
             result = replace(result, mistake=_mistake(question, result, wanted, budget))
         return result
@@ -113,6 +119,8 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
         flip=found.flip,
         changed_text=found.flipped_text,
         winner=question.classifier.predict_input(changed).label,
+        authority=found.authority,
+        change=found.change,
     )
 
 
