@@ -4,7 +4,7 @@ BIN := .venv/bin
 DATA ?= ../shared/data
 DEMO ?= a warm and funny film , if a little too long
 
-.PHONY: demo test test-all check lint build wheel clean browser paper
+.PHONY: demo test test-all check lint build wheel clean browser paper docs docs-serve fuzz
 
 demo: .venv/.core
 	@$(BIN)/suffice explain "$(DEMO)"
@@ -28,6 +28,19 @@ lint: .venv/.dev
 # Every table and figure of the paper and more, into experiments/RESULTS.md; a run that was stopped resumes.
 paper: .venv/.dev
 	$(BIN)/python -m experiments.paper --data $(DATA)
+
+# The documentation site, offline and strict, into build/site.
+docs: .venv/.dev
+	$(BIN)/mkdocs build --quiet
+
+docs-serve: .venv/.dev
+	$(BIN)/mkdocs serve
+
+# Random questions against enumeration and the checkers, for SECONDS; goes on where it stopped (build/fuzz.json).
+SECONDS ?= 600
+fuzz: .venv/.dev
+	@mkdir -p build
+	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --state build/fuzz.json
 
 build: .venv/.dev
 	$(BIN)/python -m build

@@ -28,7 +28,7 @@ class Deadly:
             os.kill(os.getpid(), signal.SIGKILL)
         return sf.KNNBox(self.k).around(classifier, text)
 
-    def narrowed(self, text: sf.Text) -> Deadly:
+    def narrowed(self, classifier: sf.Classifier, text: sf.Text) -> Deadly:
         return self
 
     def to_dict(self) -> dict[str, Any]:

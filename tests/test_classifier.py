@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import json
 import math
+import pickle
 import re
 import shutil
+import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 from helpers import make_classifier, make_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
+import suffice as sf
 from suffice.errors import InputError, ModelError
 from suffice.model import step as networks
-from suffice.model.classifier import BUNDLED, Classifier, bundled, load
+from suffice.model.classifier import BUNDLED, Classifier, _reading_parts, bundled, load
 from suffice.model.network import (
     AvgPool,
     Conv1d,
@@ -36,6 +43,7 @@ from suffice.model.network import (
     Step,
     Transpose,
 )
+from suffice.model.tokenizers import HuggingFace, Pattern
 
 SOME = settings(max_examples=40)
 
@@ -212,7 +220,7 @@ def test_weights_trained_in_float32_are_stored_in_half_the_space(tmp_path):
     assert load(tmp_path).digest == single.digest
 
 
-@pytest.mark.parametrize("value", [-0.0, 5e-324, 1e300, -(2.0**-130), 0.1])
+@pytest.mark.parametrize("value", [-0.0, 5e-324, 1e38, -(2.0**-130), 0.1])
 def test_odd_numbers_survive_the_folder(value, tmp_path):
     weight = np.zeros((4, 12))
     weight[1, 2] = value
@@ -262,7 +270,7 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
     prediction = classifier.predict("word2")
     np.testing.assert_allclose(values, prediction.scores, rtol=1e-12)
     assert header["labels"][values.argmax()] == prediction.label
-    assert (header["format"], header["tokenizer"], header["digest"]) == (1, "words", classifier.digest)
+    assert (header["format"], header["tokenizer"], header["digest"]) == (2, "words", classifier.digest)
 
 
 # --- the digest ---
@@ -312,6 +320,285 @@ def test_the_digest_does_not_change_with_meta(tiny):
     assert replaced(tiny, meta={"data": "other"}).digest == tiny.digest
 
 
+def by_hand(classifier: Classifier) -> str:
+    """The digest as the docs describe it, for a classifier of dense steps with suffice's own tokenizer."""
+    sha = hashlib.sha256()
+
+    def add(part: bytes) -> None:
+        sha.update(struct.pack("<Q", len(part)) + part)
+
+    header = {"format": 2, "length": classifier.length, "pad": classifier.pad, "unknown": classifier.unknown}
+    add(json.dumps({**header, "tokenizer": "words"}, sort_keys=True).encode())
+    add(b"")
+    add(str(len(classifier.vocabulary)).encode())
+    for word in classifier.vocabulary:
+        add(word.encode())
+    relu = [np.flatnonzero(step.relu).tolist() for step in classifier.network.steps]
+    add(json.dumps({"labels": list(classifier.labels), "relu": relu}, sort_keys=True).encode())
+    steps = classifier.network.steps
+    for array in (classifier.table, *(part for step in steps for part in (step.weight, step.bias))):
+        add(str(array.shape).encode())
+        add(struct.pack(f"<{array.size}d", *array.ravel()))
+    return sha.hexdigest()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_digest_can_be_computed_without_suffice(seed):
+    classifier = make_classifier(seed)
+    assert classifier.digest == by_hand(classifier)
+
+
+def test_the_digest_is_of_the_weights_however_they_are_kept(monkeypatch):
+    classifier = convolutional()
+    monkeypatch.setattr(networks, "SPARSE_SIZE", 1)
+    loose = [Step(scipy.sparse.csr_array(s.dense()), s.bias, s.relu, s.curves) for s in classifier.network.steps]
+    dense = [Step(s.dense(), s.bias, s.relu, s.curves) for s in classifier.network.steps]
+    made = [replaced(classifier, network=Network(tuple(steps))).digest for steps in (loose, dense)]
+    assert made[0] == made[1]
+
+
+def test_bytes_that_move_from_one_part_to_the_next_change_the_digest():
+    """A word that reads like the shape and the numbers that come after it: with joined bytes these were the same."""
+    tail = "(4, 2)" + "A" * 8
+
+    def made(words: list[str], first: float) -> Classifier:
+        network = Network.dense([(np.zeros((2, 2)), np.zeros(2))])
+        table = np.full((len(words) + 2, 2), first)
+        return Classifier(network, table, ["<PAD>", "<UNK>", *words], ["no", "yes"], 1)
+
+    parts = [list(_reading_parts(made(words, 1.0))) for words in (["a", tail], ["a\u2028" + tail, "b"])]
+    assert all(len(part) == 3 + 4 for part in parts)  # header, content, count, and each word by itself
+    digests = {made(words, 1.0).digest for words in (["a", tail], ["a" + tail], ["a", tail, "b"], [tail, "a"])}
+    assert len(digests) == 4
+
+
+def test_the_content_of_a_tokenizer_is_part_of_the_digest(tiny):
+    patterns = [
+        Pattern(),
+        Pattern(lowercase=False),
+        Pattern(skip=("a", "b")),
+        Pattern(skip=("ab",)),
+        Pattern(once=True),
+    ]
+    huggers = [HuggingFace('{"a": 1}'), HuggingFace('{"a": 2}')]
+    made = [replaced(tiny, tokenizer=how).digest for how in (*patterns, *huggers, str.split, str.splitlines)]
+    assert len({*made, tiny.digest}) == len(made) + 1
+
+
+# --- weights stay as they are ---
+
+
+@pytest.mark.parametrize("make", kinds, ids=lambda make: make.__name__)
+def test_no_number_can_be_changed_after_the_digest_is_taken(make, tmp_path):
+    made = make(0)
+    made.save(tmp_path)
+    for classifier in (made, load(tmp_path)):
+        arrays = [classifier.embedding, *(array for step in classifier.network.steps for array in arrays_of(step))]
+        for array in arrays:
+            assert array.base is None
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+
+def arrays_of(step: Step) -> list[np.ndarray]:
+    sparse = scipy.sparse.issparse(step.weight)
+    weights = [step.weight.data, step.weight.indices, step.weight.indptr] if sparse else [step.weight]
+    return [*weights, step.bias, step.relu, *(units for _, units in step.curves)]
+
+
+def test_the_caller_may_change_his_own_weights_without_harm():
+    weight, bias = np.ones((2, 4)), np.zeros(2)
+    step = Step(weight, bias, np.zeros(2, dtype=bool))
+    classifier = replaced(make_classifier(0, length=2, dimension=2), network=Network((step,)), length=2)
+    before = classifier.predict("word1 word2").scores
+    weight[:], bias[:] = 7.0, 9.0
+    assert classifier.predict("word1 word2").scores == before
+    assert weight.flags.writeable
+
+
+# --- numbers beyond the arithmetic ---
+
+
+@pytest.mark.parametrize("value", [2.0**129, -(2.0**1023), 1e300])
+@pytest.mark.parametrize("where", ["embedding", "weight", "bias"])
+def test_numbers_beyond_the_arithmetic_are_refused_when_made_and_when_loaded(value, where, tmp_path):
+    def with_value(large: float) -> Classifier:
+        numbers = {"embedding": 1.0, "weight": 1.0, "bias": 1.0} | {where: large}
+        step = Step(np.full((2, 2), numbers["weight"]), np.full(2, numbers["bias"]), np.zeros(2, dtype=bool))
+        table = np.full((3, 2), numbers["embedding"])
+        return Classifier(Network((step,)), table, ["<PAD>", "<UNK>", "a"], ["no", "yes"], 1)
+
+    with pytest.raises(ModelError, match=r"beyond 3.4e\+38 \(2\^128\) are refused"):
+        with_value(value)
+    with_value(2.0**128).save(tmp_path)
+    tensors = load_file(tmp_path / "weights.safetensors")
+    doubles = {name: array.astype(float) for name, array in tensors.items()}
+    tensors = {name: np.where(array == 2.0**128, value, array) for name, array in doubles.items()}
+    save_file(tensors, tmp_path / "weights.safetensors")
+    with pytest.raises(ModelError, match=r"beyond 3.4e\+38"):
+        load(tmp_path)
+
+
+# --- folders that ask for more than they hold ---
+
+
+def test_a_sparse_weight_is_not_made_larger_than_what_is_there(tmp_path):
+    """A folder of some kilobytes that declares a weight of 30,000 × 30,000 has to hold 30,000 biases for it."""
+    size = 30_000
+    convolutional().save(tmp_path)
+    tensors = load_file(tmp_path / "weights.safetensors")
+    tensors |= {
+        "step0.weight.indptr": np.zeros(size + 1, dtype=np.int32),
+        "step0.weight.shape": np.array([size, size]),
+        "step0.weight.data": np.zeros(0),
+        "step0.weight.indices": np.zeros(0, dtype=np.int32),
+    }
+    save_file(tensors, tmp_path / "weights.safetensors")
+    with pytest.raises(ModelError, match=r"step0.weight declares a shape of"):
+        load(tmp_path)
+
+
+def test_a_large_empty_weight_is_never_made_dense(tmp_path):
+    """The bomb of 361 KB: 30,000 × 30,000 zeros in CSR with all their biases would be 6.7 GiB as an array."""
+    size = 30_000
+    empty = scipy.sparse.csr_array((size, size))
+    steps = (
+        Step(empty, np.zeros(size), np.zeros(size, dtype=bool)),
+        Step(scipy.sparse.csr_array((2, size)), np.zeros(2), np.zeros(2, dtype=bool)),
+    )
+    made = Classifier(Network(steps), np.zeros((2, 1)), ["<PAD>", "<UNK>"], ["no", "yes"], size)
+    tracemalloc.start()
+    made.save(tmp_path)
+    loaded = load(tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loaded.digest == made.digest
+    assert peak < 100 * 2**20
+
+
+@pytest.mark.parametrize("length", [2**24 + 1, 10**12])
+def test_a_text_that_would_take_all_memory_is_refused(length, tmp_path):
+    made = make_classifier(0, length=1)
+    made.save(tmp_path)
+    first = made.network.steps[0]
+    tensors = load_file(tmp_path / "weights.safetensors")
+    tensors.pop("step0.weight")
+    tensors |= {
+        "step0.weight.indptr": np.zeros(len(first.bias) + 1, dtype=np.int32),
+        "step0.weight.shape": np.array([len(first.bias), length * made.dimension]),
+        "step0.weight.data": np.zeros(0),
+        "step0.weight.indices": np.zeros(0, dtype=np.int32),
+    }
+    save_file(tensors, tmp_path / "weights.safetensors")
+    header(length=length)(tmp_path)
+    with pytest.raises(ModelError, match=r"declares a shape of|is too large"):
+        load(tmp_path)
+    with pytest.raises(ModelError, match=r"is too large|but the vocabulary|The network takes"):
+        replaced(made, length=length)
+
+
+def test_json_that_is_nested_without_end_is_refused(tmp_path):
+    make_classifier(0).save(tmp_path)
+    (tmp_path / "classifier.json").write_text('{"format": ' + "[" * 100_000)
+    with pytest.raises(ModelError, match="damaged"):
+        load(tmp_path)
+
+
+# --- a text that another classifier has read ---
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"vocabulary": ["<PAD>", "<UNK>", *reversed(vocabulary[2:])]},
+        {"unknown": "word0"},
+        {"tokenizer": Pattern()},
+        {"tokenizer": Pattern(lowercase=False)},
+    ],
+    ids=["words in another order", "another unknown word", "another tokenizer", "another case"],
+)
+def test_a_text_read_by_another_classifier_is_refused(tiny, other):
+    text = tiny.read("Word1 word2 a")
+    for use in (replaced(tiny, **other).predict, replaced(tiny, **other).read):
+        with pytest.raises(InputError, match=r"was read by another classifier.*give the string itself"):
+            use(text)
+
+
+def test_a_text_of_another_length_is_refused(tiny):
+    with pytest.raises(InputError, match="was read by another classifier"):
+        make_classifier(0, length=tiny.length + 1).predict(tiny.read("word1"))
+
+
+def test_a_text_is_shared_by_classifiers_that_read_alike(tiny):
+    text = tiny.read("word1 word2")
+    twin = replaced(make_classifier(5), vocabulary=tiny.vocabulary)
+    assert twin.read(text) is text
+    assert pickle.loads(pickle.dumps(text)).reader == tiny.reading
+
+
+@pytest.mark.parametrize("given", ["Word1 nowhere, word2", ["word1", "WORD2"]])
+def test_a_text_from_a_file_is_read_again(tiny, given):
+    text = tiny.read(given)
+    bare = dataclasses.replace(text, reader="")
+    assert tiny.read(bare).reader == tiny.reading
+    lie = dataclasses.replace(bare, indices=tuple(reversed(text.indices)))
+    with pytest.raises(InputError, match="was read by another classifier"):
+        tiny.read(lie)
+
+
+# --- what is no text ---
+
+
+class Own:
+    pass
+
+
+NO_TEXTS = {
+    "none": None,
+    "nan": math.nan,
+    "a number": 3,
+    "a number of numpy": np.int64(3),
+    "a class": Own,
+    "an object": Own(),
+    "bytes": b"good film",
+    "a set": {"good", "film"},
+    "a dict": {"good": 1},
+    "a generator": (word for word in ("good", "film")),
+    "an array of strings": np.array(["good film", "bad film"]),
+    "an array of objects": np.array(["good", None], dtype=object),
+    "a column": pd.Series(["good film", "bad film"]),
+    "a list with a text": ["good film", "bad film"],
+    "a tuple with a text": ("good", "bad\nfilm"),
+    "a list with none": ["good", None],
+    "a list with nan": ["good", math.nan],
+    "a list of lists": [["good"], ["film"]],
+}
+
+
+@pytest.mark.parametrize("given", NO_TEXTS.values(), ids=NO_TEXTS.keys())
+@pytest.mark.parametrize("use", ["read", "predict", "explain"])
+def test_what_is_no_text_is_refused_in_one_sentence(tiny, given, use):
+    asked = getattr(tiny, use) if use != "explain" else lambda text: sf.explain(tiny, text, perturbation=sf.Deletion())
+    with pytest.raises(InputError) as caught:
+        asked(given)
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    assert len(sentence) < 250
+
+
+@pytest.mark.parametrize("given", [["good film", "bad"], ("x y",), np.array(["a b"]), pd.Series(["a b", "c"])])
+def test_many_texts_are_sent_to_batch(tiny, given):
+    with pytest.raises(InputError, match=r"sf\.batch"):
+        tiny.predict(given)
+
+
+def test_strings_of_numpy_are_strings(tiny):
+    words = [np.str_("word1"), np.str_("word2")]
+    assert tiny.predict(words) == tiny.predict(["word1", "word2"])
+    assert tiny.read(np.str_("word1 word2")) == tiny.read("word1 word2")
+
+
 def test_the_digest_is_the_same_on_any_machine():
     classifier = Classifier(
         network=Network.dense([([[1.0, -2.0], [0.5, 0.25]], [0.0, 1.0])]),
@@ -320,7 +607,7 @@ def test_the_digest_is_the_same_on_any_machine():
         labels=["no", "yes"],
         length=2,
     )
-    assert classifier.digest == "1140045c20a2d1d21f501a3dc8b770e4d222de5d5e7814013d28e90b3d8639c3"
+    assert classifier.digest == "3fc004c7d6e137aaf745c7443064cc0de5a491f4d8016b5e0b17c10e6fb8ffe1"
 
 
 # --- folders that are damaged ---
@@ -390,7 +677,8 @@ damages: dict[str, tuple[Callable[[Path], None], str]] = {
     "vocabulary emptied": (cut("vocabulary.txt", 0), "vocabulary has"),
     "vocabulary in other bytes": (overwrite("vocabulary.txt", b"\xff\xff\xff"), "damaged"),
     "vocabulary gone": (remove("vocabulary.txt"), "damaged"),
-    "a later format": (header(format=2), "has format 2; this version reads format 1"),
+    "an older format": (header(format=1), "format 1 is of an older version.*; this version reads format 2"),
+    "a later format": (header(format=3), "format 3 is unknown here; this version reads format 2"),
     "no format": (header(format=None), "damaged"),
     "no labels": (header(labels=None), "damaged"),
     "labels that are a number": (header(labels=7), "damaged"),

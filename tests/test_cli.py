@@ -237,3 +237,12 @@ def test_costs_from_a_file_must_be_positive_numbers(capsys: pytest.CaptureFixtur
         complaint(capsys, "explain", TEXT, "--cost", str(costs))
     costs.write_text('{"film": 2.5}')
     assert main(["explain", TEXT, "--cost", str(costs)]) == 0
+
+
+def test_words_shows_what_a_word_may_become_by_every_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["words", "good", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "great" in found["bundled substitutes"]
+    assert len(found["nearest words"]) == 10
+    assert main(["words", "he"]) == 0
+    assert "group gender" in capsys.readouterr().out

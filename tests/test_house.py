@@ -63,6 +63,7 @@ PUBLIC = {
     "from_torch",
     "is_robust",
     "load",
+    "neighbours",
     "profile",
     "read_vectors",
     "repair",

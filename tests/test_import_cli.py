@@ -141,6 +141,7 @@ def test_a_file_of_keras(place, capsys):
         ("model.doc", "of no known kind"),
         ("none.onnx", "There is no file 'none.onnx'"),
         ("none.keras", "There is no file 'none.keras'"),
+        ("cc.en.300.bin", "cc.en.300.bin cannot be imported: a model of fastText.*sf.from_function"),
     ],
 )
 def test_other_files_are_refused_in_one_line(place, capsys, name, reason):

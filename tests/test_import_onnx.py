@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
@@ -409,6 +410,135 @@ def test_without_onnx_the_extra_is_named(monkeypatch):
         imported("model.onnx")
 
 
+# --- files of strangers ---
+
+
+def test_no_other_file_is_read(tmp_path):
+    model = written(SUM, HELD)
+    held = model.graph.initializer[0]
+    (tmp_path / "secret").write_bytes(held.raw_data)
+    place = onnx.StringStringEntryProto(key="location", value="secret")
+    held.ClearField("raw_data")
+    held.external_data.append(place)
+    held.data_location = TensorProto.EXTERNAL
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    for given in (tmp_path / "model.onnx", model):
+        with pytest.raises(ModelError, match=r"lie in another file, and no other file is read.*external_data=False"):
+            imported(given)
+
+
+def test_external_numbers_inside_an_operator_are_refused(tmp_path):
+    constant = helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.zeros(WIDTH), "hidden"))
+    tensor = constant.attribute[0].t
+    tensor.external_data.append(onnx.StringStringEntryProto(key="location", value="secret"))
+    tensor.data_location = TensorProto.EXTERNAL
+    with pytest.raises(ModelError, match="numbers of hidden lie in another file"):
+        imported(written([*SUM, constant], HELD))
+
+
+def test_the_runtime_is_given_no_name_of_a_file(tmp_path, monkeypatch):
+    import onnxruntime
+
+    seen = []
+    real = onnxruntime.InferenceSession
+    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *a, **m: seen.append(a[0]) or real(*a, **m))
+    model = written(SUM, HELD)
+    model.graph.output[0].type.tensor_type.shape.dim.add().dim_param = "batch"
+    model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 2
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    imported(tmp_path / "model.onnx")
+    assert [type(given) for given in seen] == [bytes]
+
+
+HUGE = 10**12
+BOMBS = {
+    "a constant of a shape": ([op("ConstantOfShape", "s", "c"), op("Add", "x c")], {"s": ints([HUGE, 1])}),
+    "a constant stretched": ([op("Expand", "o s", "c"), op("Add", "x c")], {"o": np.ones(1), "s": ints([HUGE, 1])}),
+    "a constant repeated": ([op("Tile", "o s", "c"), op("Add", "x c")], {"o": np.ones(9), "s": ints([HUGE])}),
+    "a range": ([op("Range", "a b d", "c"), op("Add", "x c")], {"a": ints(0.0), "b": ints(1e12), "d": ints(1.0)}),
+    "a constant padded": ([op("Pad", "o s", "c"), op("Add", "x c")], {"o": np.ones(9), "s": ints([0, HUGE])}),
+    "an outer product": (
+        [op("MatMul", "o p", "c"), op("ReduceSum", "c", "r", keepdims=0), op("Add", "x r")],
+        {"o": np.ones((100_000, 1)), "p": np.ones((1, 100_000))},
+    ),
+    "an outer sum": (
+        [op("Add", "o p", "c"), op("ReduceSum", "c", "r", keepdims=0), op("Add", "x r")],
+        {"o": np.ones((100_000, 1)), "p": np.ones((1, 100_000))},
+    ),
+    "rows taken again and again": (
+        [op("Gather", "o i", "c"), op("ReduceSum", "c", "r", keepdims=0), op("Add", "x r")],
+        {"o": np.ones((1, 100_000)), "i": np.zeros(100_000, dtype=np.int64)},
+    ),
+    "the text stretched": ([op("Expand", "x s")], {"s": ints([HUGE, 1, 1])}),
+    "the text repeated": ([op("Tile", "x s")], {"s": ints([1, 1, HUGE])}),
+    "the text padded": ([op("Pad", "x s")], {"s": ints([0, 0, 0, 0, 0, HUGE])}),
+    "a convolution's padding": ([op("Conv", "x w", pads=[0, HUGE])], {"w": array(1, WIDTH, 1)}),
+    "a pool's padding": ([op("AveragePool", "x", kernel_shape=[2], pads=[0, HUGE], count_include_pad=1)], {}),
+    "sums of all words, many times": (
+        [op("ReduceSum", "x", "r", keepdims=1), op("Expand", "r s")],
+        {"s": ints([1, 2048, 2048])},
+    ),
+    "an operator of other sizes": ([op("HannWindow", "n", "c"), op("Add", "x c")], {"n": ints(HUGE)}),
+}
+
+
+@pytest.mark.parametrize(("nodes", "constants"), BOMBS.values(), ids=BOMBS.keys())
+def test_what_would_take_all_memory_is_refused_before_it_is_made(nodes, constants):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelError, match=r"numbers at once|are known here"):
+            imported(around(nodes, constants, size=WIDTH))
+        assert tracemalloc.get_traced_memory()[1] < 400 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_operators_that_the_answer_does_not_need_are_not_run():
+    """onnxruntime would compute the constant when it opens the file."""
+    bomb = [op("ConstantOfShape", "s", "c"), op("Add", "c c", "unused")]
+    assert imported(written([*bomb, *SUM], {**HELD, "s": ints([HUGE])})).digest == imported(written(SUM, HELD)).digest
+
+
+def test_sparse_tensors_are_refused():
+    model = written(SUM, HELD)
+    values = numpy_helper.from_array(np.ones(1), "sparse")
+    places = numpy_helper.from_array(np.zeros(1, dtype=np.int64), "places")
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [HUGE]))
+    with pytest.raises(ModelError, match="holds sparse tensors"):
+        imported(model)
+
+
+def test_functions_that_call_functions_twice_each_are_refused():
+    """Forty functions would be 2^40 operators when written out."""
+    opset = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+    functions = [helper.make_function("own", "f0", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], opset)]
+    for number in range(1, 40):
+        inner = [
+            helper.make_node(f"f{number - 1}", ["a"], ["m"], domain="own"),
+            helper.make_node(f"f{number - 1}", ["m"], ["b"], domain="own"),
+        ]
+        functions.append(helper.make_function("own", f"f{number}", ["a"], ["b"], inner, opset))
+    model = around([op("Relu", "x")])
+    model.graph.node[2].op_type, model.graph.node[2].domain = "f39", "own"
+    model.functions.extend(functions)
+    model.opset_import.append(helper.make_opsetid("own", 1))
+    with pytest.raises(ModelError, match="more than 100000 operators when written out"):
+        imported(model)
+
+
+@pytest.mark.parametrize("length", [2**20 + 1, 10**12])
+def test_a_length_beyond_any_text_is_refused(length):
+    with pytest.raises(ModelError, match=f"A text of {length} words is too long"):
+        imported(written(SUM, HELD, shape=("batch", length)), length=None)
+
+
+def test_several_inputs_are_refused_with_the_way_to_ask_such_a_model():
+    model = written(SUM, HELD)
+    model.graph.input.append(helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ("batch", LENGTH)))
+    with pytest.raises(ModelError, match=r"inputs words, attention_mask.*sf\.from_function"):
+        imported(model)
+
+
 # --- files of real exporters ---
 
 
@@ -457,7 +587,8 @@ def networks():
 def test_files_of_torch_give_the_scores_of_the_module(name, dynamo, tmp_path):
     torch, modules = networks()
     words = torch.zeros(1, LENGTH, dtype=torch.long)
-    exported(modules[name], tmp_path / "model.onnx", words, dynamo=dynamo, **({} if dynamo else {"opset_version": 17}))
+    more = {"external_data": False} if dynamo else {"opset_version": 17}
+    exported(modules[name], tmp_path / "model.onnx", words, dynamo=dynamo, **more)
     classifier = imported(tmp_path / "model.onnx", length=None)
     again = sf.from_torch(modules[name], vocabulary=WORDS, labels=LABELS, length=LENGTH)
     rows = random_rows(classifier, 50, seed=9)

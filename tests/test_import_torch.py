@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 import warnings
@@ -13,6 +14,7 @@ import pytest
 import suffice as sf
 from suffice.errors import ModelError
 from suffice.importers import rules
+from suffice.importers import torch as torch_importer
 from suffice.importers.compare import random_rows, scores_of
 
 torch = pytest.importorskip("torch")
@@ -351,9 +353,18 @@ def test_bags_of_words(mode):
     assert_same(seeded(lambda: Bag(mode)))
 
 
-def test_a_bag_that_leaves_padding_out_is_refused():
+@pytest.mark.parametrize("left_out", [0, 3, MANY - 1])
+def test_a_sum_that_leaves_padding_out_is_a_sum_with_zeros(left_out):
+    module = seeded(lambda: Bag("sum", padding_idx=left_out))
+    with torch.no_grad():
+        module.bag.weight[left_out] = 5.0  # which PyTorch never adds, whatever stands there
+    assert_same(module)
+
+
+@pytest.mark.parametrize("mode", ["mean", "max"])
+def test_a_mean_or_maximum_that_leaves_padding_out_is_refused(mode):
     with pytest.raises(ModelError, match=r"embedding_bag\S* at bag \(EmbeddingBag.*padding_idx leaves words out"):
-        imported(Bag("mean", padding_idx=0))
+        imported(Bag(mode, padding_idx=0))
 
 
 def test_a_module_of_vectors_takes_an_embedding():
@@ -631,14 +642,221 @@ class Trap:
         return type(self.path).touch, (self.path,)
 
 
-def test_a_trap_in_an_exported_file_is_not_sprung(tmp_path):
-    torch.export.save(export(seeded(Kim).eval(), torch.zeros(1, LENGTH, dtype=torch.long)), tmp_path / "good.pt2")
-    with zipfile.ZipFile(tmp_path / "good.pt2") as good, zipfile.ZipFile(tmp_path / "bad.pt2", "w") as bad:
-        for name in good.namelist():
-            bad.writestr(name, pickle.dumps(Trap(tmp_path / "sprung")) if name.endswith(".pt") else good.read(name))
-    with pytest.raises(ModelError, match=r"bad.pt2 .*pickled objects, which may run code"):
-        imported(tmp_path / "bad.pt2")
+def rewritten(folder, change, module=None):
+    """A good file with the entries (by their names below the top folder) changed by `change(entries)`."""
+    module = seeded(Kim) if module is None else module
+    torch.export.save(export(module.eval(), torch.zeros(1, LENGTH, dtype=torch.long)), folder / "good.pt2")
+    with zipfile.ZipFile(folder / "good.pt2") as good:
+        entries = {name.partition("/")[2]: good.read(name) for name in good.namelist()}
+    change(entries)
+    with zipfile.ZipFile(folder / "bad.pt2", "w") as bad:
+        for name, content in entries.items():
+            bad.writestr(f"bad/{name}", content)
+    return folder / "bad.pt2"
+
+
+def edited(name, edit):
+    def change(entries):
+        data = json.loads(entries[name])
+        edit(data)
+        entries[name] = json.dumps(data).encode()
+
+    return change
+
+
+WEIGHTS, CONSTANTS = "data/weights/model_weights_config.json", "data/constants/model_constants_config.json"
+
+
+def test_a_file_that_is_written_again_is_read(tmp_path):
+    assert imported(rewritten(tmp_path, lambda entries: None)).digest == imported(seeded(Kim)).digest
+
+
+def traps(trap):
+    """Ways to bring a pickle to torch.export.load, each of which runs it there."""
+    pickled = pickle.dumps(trap)
+
+    def weight(path, use_pickle):
+        def change(entries):
+            def edit(data):
+                first = next(iter(data["config"].values()))
+                first |= {"path_name": path, "use_pickle": use_pickle}
+
+            edited(WEIGHTS, edit)(entries)
+            entries[f"data/weights/{path}"] = pickled
+
+        return change
+
+    def constant(path, use_pickle):
+        def change(entries):
+            entry = {"path_name": path, "is_param": False, "use_pickle": use_pickle, "tensor_meta": None}
+            edited(CONSTANTS, lambda data: data["config"].update(trap=entry))(entries)
+            entries[f"data/constants/{path}"] = pickled
+
+        return change
+
+    def legacy(name):
+        return lambda entries: entries.update({name: pickled})
+
+    return {
+        "a pickled weight": weight("weight_0", True),
+        "a pickled weight in a subpath": weight("sub/w", True),
+        "a pickled weight above": weight("../w", True),
+        "a flag that is no boolean": weight("weight_0", 1),
+        "an opaque object": constant("opaque_obj_0", False),
+        "a custom object": constant("custom_obj_0", False),
+        "a pickled constant": constant("tensor_0", True),
+        "old weights": legacy("data/weights/model.pt"),
+        "old constants": legacy("data/constants/model.pt"),
+        "the oldest format": lambda e: (e.clear(), e.update({"serialized_state_dict.pt": pickled, "version": b"8.14"})),
+        "a second model": lambda e: e.update({"models/other.json": e["models/model.json"]}),
+        "compiled code": legacy("data/aotinductor/model/x.so"),
+    }
+
+
+@pytest.mark.parametrize("kind", traps(None))
+def test_a_trap_in_an_exported_file_is_not_sprung(kind, tmp_path):
+    file = rewritten(tmp_path, traps(Trap(tmp_path / "sprung"))[kind])
+    with pytest.raises(ModelError, match=r"bad\.pt2 (cannot be imported|is no file)"):
+        imported(file)
     assert not (tmp_path / "sprung").exists()
+
+
+def test_a_pickle_that_is_not_needed_is_not_looked_at(tmp_path):
+    """torch.export.save adds the example inputs as a pickle."""
+    trap = pickle.dumps(Trap(tmp_path / "sprung"))
+    file = rewritten(tmp_path, lambda entries: entries.update({"data/sample_inputs/model.pt": trap}))
+    assert imported(file).digest == imported(seeded(Kim)).digest
+    assert not (tmp_path / "sprung").exists()
+
+
+def program(edit):
+    return edited("models/model.json", lambda data: edit(data["graph_module"]["graph"], data))
+
+
+def first_node(**changes):
+    return program(lambda graph, _: graph["nodes"][0].update(changes))
+
+
+def text(value):
+    return [{"name": "x", "arg": {"as_string": value}, "kind": 1}]
+
+
+HOSTILE = {
+    "Python's own functions": (first_node(target="torch.os.system", inputs=text("touch sprung")), "torch.os.system"),
+    "a function of PyTorch": (first_node(target="torch.load", inputs=text("x")), "'torch.load'"),
+    "an operator that reads files": (first_node(target="torch.ops.aten.from_file.default"), "from_file.default"),
+    "an operator of somebody": (first_node(target="torch.ops.other.op.default"), "no operator that is known"),
+    "private names": (first_node(target="torch.ops.aten.__class__.default"), "no operator that is known"),
+    "whatever lies in memory": (first_node(target="torch.ops.aten.empty.memory_format"), "no operator that is known"),
+    "an operator unknown here": (first_node(target="torch.ops.aten.lstm.input"), "a recurrent layer multiplies"),
+    "a formula as an argument": (
+        first_node(inputs=[{"name": "x", "kind": 1, "arg": {"as_sym_int": {"as_expr": {"expr_str": "exit()"}}}}]),
+        "takes a sym int",
+    ),
+    "a graph as an argument": (first_node(inputs=[{"name": "x", "kind": 1, "arg": {"as_graph": {}}}]), "takes a graph"),
+    "an object as an input": (
+        edited(
+            "models/model.json",
+            lambda data: data["graph_module"]["signature"]["input_specs"].append({"custom_obj": {}}),
+        ),
+        "takes custom_obj as an input",
+    ),
+    "JSON without end": (lambda entries: entries.update({"models/model.json": b"[" * 100_000}), "no file of torch"),
+    "JSON of another kind": (lambda entries: entries.update({"models/model.json": b"[]"}), "no file of torch"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_an_operator_or_argument_that_is_not_listed_is_refused(change, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=message):
+        imported(rewritten(tmp_path, change))
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_code_in_guards_and_shapes_is_not_run(tmp_path):
+    call = f"__import__('pathlib').Path({str(tmp_path / 'sprung')!r}).touch()"
+
+    def edit(graph, data):
+        data["guards_code"] = [call]
+        data["range_constraints"] = {call: {"min_val": 0, "max_val": 4}}
+        graph["sym_int_values"] = {"s0": {"as_expr": {"expr_str": call, "hint": None}}}
+        data["graph_module"]["module_call_graph"][0]["signature"]["in_spec"] = call
+        for node in graph["nodes"]:
+            node["metadata"] = {"nn_module_stack": call, "source_fn_stack": call, "torch_fn": call}
+
+    assert imported(rewritten(tmp_path, program(edit))).digest == imported(seeded(Kim)).digest
+    assert not (tmp_path / "sprung").exists()
+
+
+def first_weight(**changes):
+    def edit(data):
+        next(iter(data["config"].values()))["tensor_meta"].update(changes)
+
+    return edited(WEIGHTS, edit)
+
+
+def whole(*sizes):
+    return [{"as_int": size} for size in sizes]
+
+
+LARGE = {
+    "a shape beyond what is stored": (first_weight(sizes=whole(10**6, 10**6)), "numbers are stored"),
+    "one number for all": (
+        first_weight(sizes=whole(10**6, 10**6), strides=whole(0, 0)),
+        "numbers are stored",
+    ),
+    "an offset beyond what is stored": (first_weight(storage_offset={"as_int": 10**9}), "numbers are stored"),
+    "strides beyond what is stored": (first_weight(strides=whole(10**9, 1)), "numbers are stored"),
+    "negative sizes": (first_weight(sizes=whole(-1, -1)), "a size is"),
+    "half precision": (first_weight(dtype=6), "half precision"),
+    "no plain tensor": (first_weight(layout=1), "no plain tensor"),
+    "a constant of a terabyte": (
+        program(
+            lambda graph, _: (
+                graph["nodes"].append(
+                    {
+                        "target": "torch.ops.aten.expand.default",
+                        "inputs": [
+                            {"name": "self", "kind": 1, "arg": graph["outputs"][0]},
+                            {"name": "size", "kind": 1, "arg": {"as_ints": [10**11, 2]}},
+                        ],
+                        "outputs": [{"as_tensor": {"name": "large"}}],
+                    }
+                )
+                or _["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"].update(
+                    name="large"
+                )
+            )
+        ),
+        "gives 200000000000 numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), LARGE.values(), ids=LARGE.keys())
+def test_sizes_are_compared_with_what_is_there(change, message, tmp_path):
+    with pytest.raises(ModelError, match=message):
+        imported(rewritten(tmp_path, change))
+
+
+def test_compressed_entries_are_refused(tmp_path):
+    good = rewritten(tmp_path, lambda entries: None)
+    with zipfile.ZipFile(good) as archive, zipfile.ZipFile(tmp_path / "zip.pt2", "w", zipfile.ZIP_DEFLATED) as other:
+        for name in archive.namelist():
+            other.writestr(name, archive.read(name))
+    with pytest.raises(ModelError, match="is compressed"):
+        imported(tmp_path / "zip.pt2")
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_every_layer_that_is_known_can_be_read_from_a_file(name, tmp_path):
+    module = seeded(lambda: Body(LAYERS[name]()))
+    read = torch_importer._read(torch, rewritten(tmp_path, lambda entries: None, module))
+    rows = np.random.default_rng(0).integers(MANY, size=(20, LENGTH))
+    assert read.length == LENGTH
+    assert np.array_equal(answers(read.module, rows), answers(module.eval(), rows))
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,12 +22,11 @@ import suffice as sf
 from suffice.errors import Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
-from suffice.proof.check import Checked, check
+from suffice.proof.check import Checked, check, network
 from suffice.prove.verdict import Proved, Refuted, Unknown
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
-CHECK = sys.modules["suffice.proof.check"]
 WORDS = [f"w{i}" for i in range(6)]
 SETS = ["boxes", "knn-box", "knn-hull", "ball-1", "ball-2", "ball-inf", "word-swap", "deletion"]
 # How far the least margin is from zero: the last but one is as close as doubles get, the last is no distance.
@@ -295,13 +293,13 @@ def test_the_checker_is_not_so_careful_that_it_accepts_nothing():
 
 def test_a_checker_that_trusts_doubles_would_be_found(monkeypatch):
     """Without the rounding error taken off, some margin that is just not there passes."""
-    before = CHECK._Net.__init__
+    before = network.Net.__init__
 
     def trusting(self: Any, *args: Any) -> None:
         before(self, *args)
         self.gamma = 0.0
 
-    monkeypatch.setattr(CHECK._Net, "__init__", trusting)
+    monkeypatch.setattr(network.Net, "__init__", trusting)
     assert any(accepted and not true for _, _, accepted, true in outcomes(SETS, [0.0, 1e-18, -1e-18], 6))
 
 
@@ -317,7 +315,7 @@ def restoration(case: Case, start: Any, budget: int, lower: int) -> list[Any]:
     leaf = {"leaf": {"alpha": array([], "f4"), "beta": {}}}
     claim = {"kind": "cheapest", "positions": [0, 1, 2], "costs": [1, 1, 1], "unit": "1", "cost": 3, "lower": lower}
     head = {
-        "certificate": 1,
+        "certificate": 2,
         "model": case.classifier.digest,
         "text": case.text,
         "perturbation": case.perturbation.to_dict(),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import make_classifier, make_text
+from helpers import make_classifier
 
 import suffice as sf
 from suffice.cli import main
@@ -17,7 +17,7 @@ from suffice.sets import table
 from suffice.sets.table import KINDS, Kind
 
 CLASSIFIER = make_classifier(seed=3, length=5, dimension=2, hidden=(6,))
-TEXT = make_text(3, length=5)
+TEXT = ["word1", "word4", "word2", "word6"]
 SWAPS = {word: [other for other in CLASSIFIER.vocabulary[2:6] if other != word] for word in TEXT}
 
 
@@ -119,6 +119,16 @@ def test_removal_or_swap_is_both():
     apart = [sf.Deletion().around(CLASSIFIER, text), sf.WordSwap(SWAPS).around(CLASSIFIER, text)]
     for position, names in enumerate(both.names):
         assert set(names) == {name for one in apart for name in one.names[position]}
+
+
+def test_the_default_is_removal_or_a_bundled_substitute_that_the_classifier_knows():
+    classifier = sf.load("sst-fc25")
+    question = sf.Question(classifier, "a good film about zork")
+    swaps = question.to_dict()["perturbation"]["swaps"]
+    assert question.to_dict()["perturbation"]["kind"] == "removal-or-swap"
+    assert "great" in swaps["good"]
+    assert all(classifier.knows(other) for others in swaps.values() for other in others)
+    assert question.to_dict() == sf.Question(classifier, "a good film about zork", perturbation=None).to_dict()
 
 
 def test_a_question_keeps_only_the_substitutes_of_its_text():

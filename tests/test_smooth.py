@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,8 @@ from suffice.model.classifier import Classifier
 from suffice.model.curves import CURVES
 from suffice.model.network import Floats, Network
 from suffice.proof.certificate import Certificate
+from suffice.proof.check import curves as checked
+from suffice.proof.check import network
 from suffice.prove.bounds import Batch, Form, hidden, margin_bound, margin_rows, plain
 from suffice.prove.exact import scores_with_error
 from suffice.prove.inputs import Free
@@ -23,7 +24,6 @@ from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.tangents import lines
 from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown
 
-CHECK = sys.modules["suffice.proof.check"]
 WORDS = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(20))]
 SWAPS = {f"w{i}": [f"w{(i + 3) % 20}", f"w{(i + 7) % 20}"] for i in range(20)}
 SETS = [sf.KNNBox(3), sf.KNNHull(3), sf.EpsilonBall(0.2), sf.EpsilonBall(0.3, p=2), sf.WordSwap(SWAPS), sf.Deletion()]
@@ -81,7 +81,7 @@ def provers(curve: str, low: Floats, high: Floats) -> tuple[Floats, ...]:
 
 
 def checkers(curve: str, low: Floats, high: Floats) -> tuple[Floats, ...]:
-    below, above, shift, floor = CHECK._around(CURVES[curve], low, high)
+    below, above, shift, floor = checked.lines(checked.CURVES[curve], low, high)
     return below, floor, above, shift
 
 
@@ -97,6 +97,7 @@ def test_lines_stay_on_their_side_of_the_curve(curve, make):
 def test_lines_that_forget_the_bend_between_grid_points_would_be_found(curve, make, monkeypatch):
     flat = replace(CURVES[curve], bend=lambda low, high: np.zeros_like(low))
     monkeypatch.setitem(CURVES, curve, flat)  # type: ignore[arg-type]
+    monkeypatch.setitem(checked.CURVES, curve, replace(checked.CURVES[curve], bend=0.0))
     low, high = intervals(1)
     assert escaped(make(curve, low, high), curve, low, high) > 0
 
@@ -263,6 +264,14 @@ def test_a_smooth_classifier_is_saved_and_comes_back_the_same(tmp_path):
     assert curved.digest != again.digest
 
 
+def test_the_checker_knows_the_same_curves():
+    z = np.concatenate([np.linspace(-30, 30, 4001), [-700.0, 700.0]])
+    assert checked.CURVES.keys() == CURVES.keys()
+    for name, curve in CURVES.items():
+        np.testing.assert_allclose(checked.CURVES[name].value(z), curve.value(z), rtol=1e-12, atol=1e-13)
+        assert (np.abs(curve.slope(z)) <= checked.CURVES[name].steepest(z) * (1 + 1e-12)).all()
+
+
 @pytest.mark.parametrize("curve", CURVES)
 def test_the_checkers_lines_are_at_least_as_close_as_the_provers(curve):
     """Otherwise a proof that only just holds would be turned down."""
@@ -275,7 +284,7 @@ def test_the_checkers_lines_are_at_least_as_close_as_the_provers(curve):
 
 
 def test_an_answer_whose_certificate_is_rejected_proves_nothing(monkeypatch):
-    monkeypatch.setattr(CHECK._Net, "holds", lambda self, leaves: np.zeros(len(leaves), dtype=bool))
+    monkeypatch.setattr(network.Net, "holds", lambda self, inputs, sign, leaves: np.zeros(len(leaves), dtype=bool))
     result = sf.explain(smooth("tanh", 0), text_of(0, 5), perturbation=sf.Deletion())
     assert (result.status, result.lower_bound, result.certificate) == ("unknown", 0.0, None)
     assert "rejected" in result.meta

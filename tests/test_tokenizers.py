@@ -15,12 +15,14 @@ from helpers import make_classifier
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import serving
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 import suffice as sf
 from suffice.cli import main
 from suffice.errors import InputError, MissingExtra, ModelError
 from suffice.model import tokenizers as kinds
+from suffice.model.classifier import bundled
+from suffice.model.patterns import why_refused
 from suffice.render import phrases
 
 PIECES = ["[PAD]", "[UNK]", "good", "##ness", "bad", "film", "a", "##s", "!", "very"]
@@ -57,7 +59,7 @@ def by_letters(source: str) -> list[tuple[str, int, int]]:
 
 
 def test_the_bundled_models_keep_their_digests_and_their_words():
-    for name in sf.classifier.bundled():
+    for name in bundled():
         assert sf.load(name).tokenizer == kinds.Words()  # load compares the digest
 
 
@@ -111,7 +113,170 @@ def test_a_bad_pattern_is_refused(pattern, message):
         kinds.Pattern(pattern)
 
 
+SLOW = [
+    r"(a+)+$",
+    r"(a+)+b",
+    r"(\w+\s?)+!",
+    r"(\w*)*",
+    r"\w*\w*\w*!",
+    r"(?:\w+|\w)+!",
+    r"(?:a|ab)(?:bc|c)*(?:a|ab)*!",
+    "a?" * 30 + "a" * 30,
+    r"[^!]+!",
+    r"[^!]+$",
+    r"(?:\w+ )*x",
+    r"(.|\s)*x",
+    r"(\w)\1+",
+    r"(?=\w+!)\w",
+    r"\w{500}",
+    r"((\w{16}){16}){16}",
+    r"(?i)a+",
+    r"\w+?",
+    "(" * 450 + "a" + ")" * 450,
+    "a" * 1001,
+]
+
+
+@pytest.mark.parametrize("pattern", SLOW, ids=range(len(SLOW)))
+def test_a_pattern_that_could_take_for_ever_is_refused(pattern, tmp_path):
+    if pattern.count("(") < 400:  # nested too deeply for anybody: refused, or harmless
+        with pytest.raises(InputError, match=r"could take for ever|has 3 groups|no regular expression"):
+            kinds.Pattern(pattern)
+    made = replace(make_classifier(0), tokenizer=kinds.Pattern())
+    made.save(tmp_path)
+    file = tmp_path / "classifier.json"
+    file.write_text(file.read_text().replace(r"(?u)\\b\\w\\w+\\b", pattern.replace("\\", "\\\\")))
+    assert pattern.replace("\\", "\\\\") in file.read_text()
+    with pytest.raises(ModelError, match="damaged"):
+        sf.load(tmp_path)
+
+
+QUICK = [
+    r"(?u)\b\w\w+\b",
+    r"(?u)\b\w+\b",
+    r"\b[a-zA-Z]{3,}\b",
+    r"[a-z]+(?:'[a-z]+)?",
+    r"\w+(?:['’\-]\w+)*|[^\w\s]",
+    r"\d+(?:\.\d+)?|\w+|\$[\d\.]+|\S+",
+    r"[\u4e00-\u9fff]|\w{2,20}",
+    r"<(\w+)>",
+    r"(?a)#?\w+",
+    r"[^\W\d_]+",
+]
+
+
+@pytest.mark.parametrize("pattern", QUICK)
+@given(st.text(alphabet="ab1'’-.$#<> \n_é中!", max_size=30))
+@settings(max_examples=30)
+def test_patterns_as_people_write_them_are_taken_and_read_as_re_does(pattern, source):
+    group = re.compile(pattern).groups
+    wanted = [(m.group(group), *m.span(group)) for m in re.finditer(pattern, source) if m.group(group)]
+    assert kinds.Pattern(pattern, lowercase=False)(source) == wanted
+
+
+def ways(pattern: str, source: str) -> int:
+    """How many ways a matcher that tries all has through a pattern, from all starts, by plain recursion."""
+    tree = list(re._parser.parse(pattern))
+
+    def count(items: list, place: int) -> int:
+        if not items:
+            return 1
+        (kind, value), *rest = items
+        match str(kind):
+            case "MAX_REPEAT":
+                least, most, inner = value
+                again = [(kind, (max(least - 1, 0), most if most == re._constants.MAXREPEAT else most - 1, inner))]
+                more = count([*inner, *again, *rest], place) if most and (least or place < len(source)) else 0
+                return 1 + more + (count(rest, place) if not least else 0)
+            case "SUBPATTERN":
+                return count([*value[3], *rest], place)
+            case "BRANCH":
+                return sum(count([*option, *rest], place) for option in value[1])
+            case _:
+                found = re.compile(_source(kind, value)).match(source, place)
+                return 1 + (count(rest, found.end()) if found else 0)
+
+    return sum(count(tree, start) for start in range(len(source)))
+
+
+def _source(kind: object, value: object) -> str:
+    match str(kind), value:
+        case "LITERAL", int(code):
+            return re.escape(chr(code))
+        case "CATEGORY", name:
+            return {"CATEGORY_WORD": r"\w", "CATEGORY_SPACE": r"\s"}[str(name)]
+        case "IN", list(listed):
+            return f"[{''.join(_source(*one) for one in listed)}]"
+        case _:
+            raise AssertionError((kind, value))
+
+
+PIECE = st.sampled_from(["a", "b", "-", r"\w", r"\s"])
+PATTERNS = st.recursive(
+    PIECE,
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})"),
+        st.tuples(inner, st.sampled_from("*+?")).map(lambda pair: f"(?:{pair[0]}){pair[1]}"),
+    ),
+    max_leaves=6,
+)
+
+
+@given(PATTERNS)
+@settings(max_examples=300, deadline=None)
+def test_a_pattern_that_is_taken_never_has_more_than_a_few_ways_through_a_word(pattern):
+    """Against a matcher that tries everything: a bound that no pattern with ambiguous loops keeps."""
+    if why_refused(pattern):
+        return
+    size = 2 * len(pattern) + 10
+    for source in ("a" * 12, "ab" * 6, "a-" * 6, "a " * 6):
+        assert ways(pattern, source) <= size * len(source) ** 2
+
+
+def test_the_count_of_ways_sees_a_pattern_that_explodes():
+    assert ways("(?:(?:a)+)+b", "a" * 12) > 2**12
+
+
 # --- Hugging Face ---
+
+
+def regexed(pattern: str) -> str:
+    made = wordpiece()
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+    return made.to_str()
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(\w+\s?)+!", r"(?=a)b", r"\p{L}+(\p{L}+)*!"])
+def test_a_tokenizer_with_a_pattern_that_could_take_for_ever_is_refused(pattern):
+    with pytest.raises(ModelError, match=r"pattern .* is not taken"):
+        kinds.HuggingFace(regexed(pattern))("good film")
+
+
+@pytest.mark.parametrize("pattern", [r"\w+|[^\w\s]", *kinds.KNOWN_PATTERNS])
+def test_a_tokenizer_with_a_pattern_of_a_known_model_is_taken(pattern):
+    assert kinds.HuggingFace(regexed(pattern))("good film")
+
+
+def test_a_tokenizer_that_makes_a_text_longer_and_longer_is_refused():
+    made = wordpiece()
+    made.normalizer = normalizers.Sequence([normalizers.Replace("a", "aa")] * 40)
+    with pytest.raises(ModelError, match="more than 64 times as long"):
+        kinds.HuggingFace(made.to_str())("a film")
+    made.normalizer = normalizers.Sequence([normalizers.Replace("é", "ee"), normalizers.Replace(Regex(" +"), " ")])
+    assert kinds.HuggingFace(made.to_str())("a film")
+
+
+def test_a_tokenizer_that_reads_a_text_in_several_ways_is_refused():
+    made = byte_level()
+    made.model = models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=0.5)
+    with pytest.raises(ModelError, match="dropout"):
+        kinds.HuggingFace(made.to_str())("ab")
+
+
+def test_json_of_a_tokenizer_that_is_nested_without_end_is_refused():
+    with pytest.raises(ModelError, match="not the JSON"):
+        kinds.HuggingFace("[" * 100_000)("a")
 
 
 def test_subwords_know_their_place_in_the_original_string():
@@ -352,13 +517,14 @@ def test_nearest_words_are_refused_where_words_count_once():
 
 
 def test_the_checker_refuses_a_set_in_which_a_word_could_count_twice():
-    from suffice.proof.check import _Region
+    from suffice.proof.check import header, reading, sets
 
     clf = once()
-    tokens = list(clf.read("word1 word2").tokens)
+    tokens, mask = clf.read("word1 word2").tokens, np.ones(5, dtype=bool)
     data = {"kind": "word-swap", "swaps": {"word1": ["word2"]}}
-    with pytest.raises(InputError, match="counts once"):
-        _Region(data, clf, tokens, np.ones(5, dtype=bool))
+    head = header.Header("", tokens, data, mask, clf.labels[0], "sufficient", header.Sufficient(mask))
+    with pytest.raises(sf.Rejected, match="counts once"):
+        sets.read_sets(head, clf, reading.Limit.of(60))
 
 
 def test_the_example_of_the_folder_format_still_holds(tmp_path: Path):

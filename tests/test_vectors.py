@@ -154,3 +154,47 @@ def test_a_limit_is_a_positive_number(limit):
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(InputError, match=r"no file .nowhere\.txt."):
         sf.read_vectors("nowhere.txt")
+
+
+# --- files that ask for more than they hold ---
+
+
+@pytest.mark.parametrize("header", [b"3 1000000000000\n", b"1000000000 10000\n", b"3 999999999999999999\n"])
+def test_counts_that_a_binary_file_declares_are_compared_with_a_limit(header, tmp_path):
+    (tmp_path / "x.bin").write_bytes(header + b"the " + bytes(16))
+    with pytest.raises(InputError, match=r"declares .* vectors of .* numbers: at most"):
+        sf.read_vectors(tmp_path / "x.bin")
+
+
+def test_a_number_too_long_to_be_a_count_is_no_count(tmp_path):
+    (tmp_path / "x.bin").write_bytes(b"9" * 2000 + b" 9\n")
+    with pytest.raises(InputError, match="does not begin with two numbers"):
+        sf.read_vectors(tmp_path / "x.bin")
+
+
+@pytest.mark.parametrize("header", [b"3 20000\n", b"a" + b" 1" * 20_000 + b"\n"])
+def test_vectors_of_too_many_dimensions_are_refused(header, tmp_path):
+    (tmp_path / "x.txt").write_bytes(header)
+    with pytest.raises(InputError, match="vectors of 20000 numbers; at most 16384"):
+        sf.read_vectors(tmp_path / "x.txt")
+
+
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path):
+    (tmp_path / "x.txt").write_bytes(b"the 1 2\n" + b"a" * (2**20 + 1))
+    with pytest.raises(InputError, match="line 2 is longer than 1048576 bytes"):
+        sf.read_vectors(tmp_path / "x.txt")
+
+
+def test_a_gzip_file_that_unpacks_to_far_more_is_refused(tmp_path):
+    with gzip.open(tmp_path / "x.txt.gz", "wb") as file:
+        for number in range(600):
+            file.write(f"word{number}".encode() + b" 0" * 16_000 + b"\n")
+    assert (tmp_path / "x.txt.gz").stat().st_size < 100_000
+    with pytest.raises(InputError, match="more than 100 times as large when unpacked"):
+        sf.read_vectors(tmp_path / "x.txt.gz")
+
+
+def test_a_model_of_fasttext_is_called_by_its_name(tmp_path):
+    (tmp_path / "cc.bin").write_bytes((793712314).to_bytes(4, "little") + bytes(100))
+    with pytest.raises(InputError, match=r"cc.bin is a model of fastText.*sf.from_function"):
+        sf.read_vectors(tmp_path / "cc.bin")

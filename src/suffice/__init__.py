@@ -21,6 +21,7 @@ from suffice.verbs.explain_all import explain_all
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.is_robust import is_robust
 from suffice.verbs.mistake import Mistake
+from suffice.verbs.neighbours import neighbours
 from suffice.verbs.profile import Profile, profile
 from suffice.verbs.question import Question
 from suffice.verbs.repair import Repair, repair
@@ -88,6 +89,7 @@ __all__ = [
     "from_torch",
     "is_robust",
     "load",
+    "neighbours",
     "profile",
     "read_vectors",
     "repair",

@@ -5,7 +5,8 @@ SufficeError
 │   ├── ModelError      a classifier that is missing, damaged or does not fit together
 │   └── NotACertificate a file that is not a certificate at all
 ├── MissingExtra        an optional package is needed and not installed
-└── Rejected            a certificate that does not prove what it claims
+└── Rejected            a certificate that does not prove what it claims, or not what was asked
+    └── NotChecked      one that would take longer to check than it was given: nothing is known of it
 """
 
 from __future__ import annotations
@@ -41,3 +42,7 @@ class Rejected(SufficeError):
         super().__init__(f"line {line}: {reason}")
         self.line = line
         self.reason = reason
+
+
+class NotChecked(Rejected):
+    """A certificate could not be checked within the time given: it is not accepted, and nothing is said against it."""

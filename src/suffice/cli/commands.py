@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -17,7 +18,7 @@ import suffice as sf
 from suffice.cli import reading
 from suffice.corpus import audit as auditing
 from suffice.corpus import batch as batching
-from suffice.errors import InputError, NotACertificate, Rejected
+from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.model.classifier import bundled, load
 from suffice.render import audit as report
 from suffice.render import auditors, terminal
@@ -27,6 +28,7 @@ from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
 from suffice.verbs.explain import explained
 from suffice.verbs.explain_all import all_explained
+from suffice.verbs.neighbours import every_set
 from suffice.verbs.repair import repaired
 
 Command = Callable[[argparse.Namespace], int]
@@ -214,15 +216,56 @@ def _running(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def check(args: argparse.Namespace) -> int:
-    classifier = load(args.model)
+    classifier, path = load(args.model), Path(args.certificate)
+    if path.is_dir():
+        return _check_folder(args, classifier, path)
     try:
-        checked = sf.check(Path(args.certificate), classifier)
+        checked = sf.check(path, classifier, **_compared_with(args, classifier), seconds=args.seconds)
+    except NotChecked as error:
+        print(f"Not checked: {error}")
+        return UNDECIDED
     except Rejected as error:
         print(f"Rejected: {error}")
         return NEGATIVE
     except NotACertificate as error:
         raise InputError(f"{args.certificate} is not a certificate: {error}") from error
-    print(checked.sentence)
+    print(f"Proved. {checked.sentence}")
+    return PROVED
+
+
+def _compared_with(args: argparse.Namespace, classifier: sf.Classifier) -> dict[str, Any]:
+    """The question that a person has: what the certificate must be about."""
+    if args.question is None:
+        return {} if args.text is None else {"text": args.text}
+    question = sf.Question.from_dict(reading.read_json(args.question, "question"), classifier)
+    cost = {} if question.cost is None else question.cost
+    asked = {"text": question.text, "perturbation": question.perturbation, "cost": cost}
+    return {**asked, "include": question.include, "exclude": question.exclude}
+
+
+def _check_folder(args: argparse.Namespace, classifier: sf.Classifier, folder: Path) -> int:
+    """Every certificate of a folder, counted and timed; the ones that fail are named."""
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".certificate", ".cert"))
+    if not paths:
+        raise InputError(f"{folder} holds no certificates (*.certificate, *.cert).")
+    started, failed = time.monotonic(), 0
+    for path in paths:
+        try:
+            sf.check(path, classifier, seconds=args.seconds)
+        except (Rejected, NotACertificate) as error:
+            failed += 1
+            print(f"{path.relative_to(folder)}: {error}")
+    taken = time.monotonic() - started
+    print(f"{len(paths) - failed} of {len(paths)} certificates accepted, {failed} not, in {taken:.1f} s.")
+    return NEGATIVE if failed else PROVED
+
+
+def words(args: argparse.Namespace) -> int:
+    found = every_set(load(args.model), args.word)
+    if args.json:
+        print(json.dumps({name: list(others) for name, others in found.items()}, indent=2, ensure_ascii=False))
+    else:
+        terminal.show_words(Console(), args.word, found)
     return PROVED
 
 

@@ -15,8 +15,7 @@ from typing import Any
 import suffice as sf
 from suffice.errors import InputError
 from suffice.model.classifier import load
-from suffice.sets.default import default_set
-from suffice.sets.perturbations import Perturbation
+from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
 
@@ -112,7 +111,7 @@ def perturbation(args: argparse.Namespace) -> Perturbation:
         case ["--knn-hull"]:
             return sf.KNNHull(args.knn_hull, at_most=limit)
         case _:
-            return default_set(limit)
+            return BundledSubstitutes(at_most=limit)
 
 
 def _given(args: argparse.Namespace, flag: str) -> bool:

@@ -18,6 +18,9 @@ from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints, Network
 
+MOST_WORDS = 2**20  # of a text
+KERAS_UNKNOWN = "[UNK]"  # what TextVectorization calls unknown words
+
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -44,12 +47,19 @@ def given(
     """The same, once it is known to be usable: a mapping of words to their numbers becomes a list."""
     if isinstance(length, bool) or not isinstance(length, int) or length < 1:
         raise ModelError(f"The length must be a positive whole number, not {length!r}: say how many words a text has.")
+    if length > MOST_WORDS:
+        raise ModelError(f"A text of {length} words is too long: at most {MOST_WORDS} are supported.")
     if isinstance(vocabulary, str) or isinstance(labels, str):
         raise ModelError("The vocabulary and the labels must be lists of strings, not one string.")
     table = None if embedding is None else np.asarray(embedding, dtype=np.float64)
     if table is not None and table.ndim != 2:
         raise ModelError(f"The embedding must have a row for every word; its shape is {table.shape}.")
-    return Given(in_order(vocabulary), list(labels), length, pad, unknown, tokenizer, table)
+    words = in_order(vocabulary)
+    if "" in words and pad not in words:  # as TextVectorization of Keras writes padding: no word of a text is empty
+        words[words.index("")] = pad
+    if unknown not in words and KERAS_UNKNOWN in words:
+        unknown = KERAS_UNKNOWN
+    return Given(words, list(labels), length, pad, unknown, tokenizer, table)
 
 
 def in_order(vocabulary: Sequence[str] | Mapping[str, int]) -> list[str]:

@@ -22,7 +22,13 @@ PIPELINE = (
     "is a pickle, and loading a pickle runs whatever code is in it: load it yourself, if you trust it, and give the "
     "pipeline to sf.from_sklearn in Python"
 )
+FASTTEXT = (
+    "cannot be imported: a model of fastText makes vectors of parts of words, and can be asked as it is, in a function "
+    "from a list of texts to probabilities, with sf.from_function; a pytorch_model.bin holds weights and no network"
+)
 REFUSED = {
+    ".bin": FASTTEXT,
+    ".ftz": FASTTEXT,
     ".pkl": PIPELINE,
     ".pickle": PIPELINE,
     ".joblib": PIPELINE,
@@ -139,7 +145,7 @@ def summary(classifier: Classifier, folder: str) -> str:
         f"Compared with {facts['compared with']} on {facts['compared']}{f' ({versions})' if versions else ''}: "
         f"largest difference {facts['largest difference']:.1e}, {facts['allowed difference']:.0e} allowed. "
         f"Labels seen: {seen}.",
-        *([] if facts["compared with"] == "the original" else [f"The original could not be run: {facts['note']}."]),
+        *([] if facts["compared with"] == "the original" else [f"The original was not run: {facts['note']}."]),
         f"Saved in {folder}. Look whether texts of yours get the labels they should, then try",
         f"  suffice explain TEXT --model {shlex.quote(folder)}",
     ]

@@ -1,7 +1,8 @@
 """from_keras: a Sequential or Functional model, in memory or in a file, as a classifier.
 
-A file needs h5py only. Where Keras is installed too, the import is compared with Keras' own answers, otherwise with
-plain NumPy versions of the layers (`keras_forward`), and meta["import"] says which.
+A model in memory is compared with Keras' own answers. A file is read with h5py and never opened by Keras, which would
+build whatever a stranger's file declares: it is compared with plain NumPy versions of the layers (`keras_forward`), and
+meta["import"] says so.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
 
 Rule: TypeAlias = Callable[[Layer, Sequence[Any]], Any]
-# Kinds of configuration that Keras may be asked to build when it opens a file for the comparison.
-BUILT = ("keras", "keras.layers", "keras.models", "keras.initializers", "keras.regularizers", "keras.constraints")
+NOTE = (
+    "a file is not opened by Keras, which would build whatever it declares (to compare with Keras itself, load the "
+    "file there and give the model to sf.from_keras)"
+)
 MASKED = ("GlobalAveragePooling1D", "Softmax")  # these work otherwise where a mask reaches them
 
 
@@ -57,12 +60,9 @@ def from_keras(
     known = given_by(vocabulary, labels, _length(read, length, embedding), pad, unknown, tokenizer, embedding)
     _refuse(read)
     walked = walk(_program(read), known.length, len(known.vocabulary), known.embedding)
-    keras, note = (model, "") if path is None else _opened(path, read)
-    source = "the Keras model" if path is None else path.name
-    original = _own(read, known) if keras is None else _predicted(keras, known)
-    packages = [*(["keras"] if keras is not None else []), *(["h5py"] if path is not None else [])]
-    against = "plain NumPy versions of its layers" if keras is None else "the original"
-    return assemble(walked, known, original, source, packages, against, note)
+    if path is None:
+        return assemble(walked, known, _predicted(model, known), "the Keras model", ["keras"])
+    return assemble(walked, known, _own(read, known), path.name, ["h5py"], "plain NumPy versions of its layers", NOTE)
 
 
 def _length(model: Model, length: int | None, embedding: ArrayLike | None) -> Any:
@@ -102,39 +102,6 @@ def _precision(dtype: Any) -> str:
 
 
 # --- the original ---
-
-
-def _opened(path: Path, model: Model) -> tuple[Any, str]:
-    """The file as Keras opens it, or None and why not."""
-    # how it was trained (compile_config) is not opened
-    if not _harmless({name: part for name, part in model.config.items() if name != "compile_config"}):
-        return None, "Keras was not asked to open the file, as it names code of others"
-    try:
-        import keras
-    except Exception as error:  # Keras may be there without what it runs on
-        return None, f"Keras could not be loaded ({type(error).__name__})"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return keras.saving.load_model(path, compile=False, safe_mode=True), ""
-        except Exception as error:
-            return None, f"Keras {keras.__version__} could not open the file ({type(error).__name__})"
-
-
-def _harmless(config: Any) -> bool:
-    """Whether everything the config names is a part of Keras that holds no code of others."""
-    if isinstance(config, list | tuple):
-        return all(_harmless(part) for part in config)
-    if not isinstance(config, Mapping):
-        return True
-    module, registered = config.get("module"), config.get("registered_name")
-    plain = module in (None, "builtins", *BUILT) or str(module).startswith("keras.src.models.")
-    named = registered in (None, "Functional", "Sequential", config.get("class_name"))
-    return plain and named and "lambda" not in str(config.get("class_name")).lower() and _all_harmless(config)
-
-
-def _all_harmless(config: Mapping[str, Any]) -> bool:
-    return all(_harmless(part) for part in config.values())
 
 
 def _predicted(model: Any, given: Given) -> Callable[[Ints], Floats]:

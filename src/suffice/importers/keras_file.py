@@ -1,7 +1,9 @@
 """What a Keras model is made of: its layers, their weights and which feeds which, from a file or a live model.
 
-Files are read with h5py only. `.keras` is a zip of config.json and model.weights.h5, where a layer's weights are
-under its kind and a count; `.h5` holds the config as an attribute and the weights under the layer's name.
+Files are read with h5py only, never by Keras, which would build whatever a file declares. `.keras` is a zip of
+config.json and model.weights.h5, where a layer's weights are under its kind and a count; `.h5` holds the config as an
+attribute and the weights under the layer's name. Before any number is read, every link and every size is looked at: a
+file may not lead to another file, nor declare more than it holds.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ Config: TypeAlias = Mapping[str, Any]
 Called: TypeAlias = "tuple[list[Call], list[str]]"
 Weights: TypeAlias = Callable[[tuple[str, ...]], Sequence[Floats]]  # of the layer at a path of names
 MODELS = ("Sequential", "Functional", "Model")
+MOST_TIMES = 10  # how many times as large as a .keras file its parts may be once unpacked
+SPARE = 2**24  # bytes beyond that, as a config of some layers packs well
+MOST_NAMES = 1000  # weights of one layer, or of one model inside a model
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +74,9 @@ def read_model(path: Path) -> Model:
         raise ModelError(f"There is no file {str(path)!r}.")
     try:
         return _read_zip(path) if zipfile.is_zipfile(path) else _read_h5(path)
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, zipfile.BadZipFile) as error:
         if isinstance(error, ModelError):
-            raise
+            raise ModelError(f"{path.name} cannot be imported: {error}") from error
         raise ModelError(f"{path.name} is damaged or no model of Keras: {type(error).__name__}: {error}.") from error
 
 
@@ -104,10 +109,67 @@ def _h5py() -> Any:
 def _read_zip(path: Path) -> Model:
     h5py = _h5py()
     with zipfile.ZipFile(path) as archive:
+        declared = sum(archive.getinfo(name).file_size for name in ("config.json", "metadata.json", "model.weights.h5"))
+        if declared > MOST_TIMES * path.stat().st_size + SPARE:
+            raise ModelError(
+                f"{path.name} has {path.stat().st_size} bytes and declares {declared} when unpacked: more than "
+                f"{MOST_TIMES} times as many are refused."
+            )
         config = json.loads(archive.read("config.json"))
         version = json.loads(archive.read("metadata.json")).get("keras_version", "")
-        with h5py.File(io.BytesIO(archive.read("model.weights.h5")), "r") as file:
+        weights = archive.read("model.weights.h5")
+        with h5py.File(io.BytesIO(weights), "r") as file:
+            _refuse_unplain(h5py, file, len(weights))
             return _model(config, _by_kind(file, config), str(version))
+
+
+def _refuse_unplain(h5py: Any, file: Any, size: int) -> None:
+    """Every link must lead to an object of the file itself, and all datasets together hold no more than the file."""
+    waiting, seen, declared = [file], set(), 0
+    while waiting:
+        group = waiting.pop()
+        for name in group:
+            where = f"{group.name.rstrip('/')}/{name}"
+            link = group.get(name, getlink=True)
+            if not isinstance(link, h5py.HardLink):
+                raise ModelError(
+                    f"{where} is a link to another place or file ({type(link).__name__}), which is refused."
+                )
+            found = group[name]
+            address = h5py.h5o.get_info(found.id).addr
+            if isinstance(found, h5py.Group) and address not in seen:
+                waiting.append(found)
+            if isinstance(found, h5py.Dataset):
+                declared += _declared(found, where)
+            seen.add(address)
+            if declared > size:
+                raise ModelError(f"Its datasets declare {declared} bytes or more, but there are {size}.")
+
+
+def _declared(dataset: Any, where: str) -> int:
+    """How many bytes a dataset takes, once they all are in the file as they are."""
+    if dataset.external or dataset.is_virtual:
+        raise ModelError(f"{where} keeps its numbers in another file or dataset, which is refused.")
+    if dataset.shape is None or dataset.dtype.kind not in "fiub":
+        raise ModelError(f"{where} holds no numbers.")
+    if dataset.nbytes > dataset.id.get_storage_size():
+        raise ModelError(
+            f"{where} declares {dataset.nbytes} bytes, but {dataset.id.get_storage_size()} are stored: Keras does not "
+            "compress weights, so that this is refused."
+        )
+    return int(dataset.nbytes)
+
+
+class _Reading:
+    """Reads each dataset once, however often a config names it."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Floats] = {}
+
+    def __call__(self, dataset: Any) -> Floats:
+        if dataset.name not in self.known:
+            self.known[dataset.name] = np.asarray(dataset, dtype=np.float64)
+        return self.known[dataset.name]
 
 
 def _by_kind(file: Any, config: Config) -> Weights:
@@ -121,8 +183,9 @@ def _by_kind(file: Any, config: Config) -> Weights:
         found = str(group.attrs.get("name", path[-1]))  # newer files say which layer it is
         if found != path[-1]:
             raise ModelError(f"The weights of the layer {'/'.join(path)} are stored as those of {found!r}.")
-        return [np.asarray(group[str(i)], dtype=np.float64) for i in range(len(group))]
+        return [read(group[str(i)]) for i in range(len(group))]
 
+    read = _Reading()
     return weights
 
 
@@ -151,6 +214,7 @@ def _read_h5(path: Path) -> Model:
     if not h5py.is_hdf5(path):
         raise ModelError(f"{path.name} is neither a .keras nor an .h5 file of Keras.")
     with h5py.File(path, "r") as file:
+        _refuse_unplain(h5py, file, path.stat().st_size)
         if "model_config" not in file.attrs:
             raise ModelError(f"{path.name} holds weights only: save the whole model with model.save('model.keras').")
         version = _text(file.attrs.get("keras_version", ""))
@@ -162,11 +226,14 @@ def _by_name(folder: Any) -> Weights:
         if path[0] not in folder:
             return []
         group = folder[path[0]]
+        if np.prod(group.attrs.get_id("weight_names").shape) > MOST_NAMES:
+            raise ModelError(f"The layer {path[0]} names more than {MOST_NAMES} weights.")
         names = [_text(name) for name in group.attrs["weight_names"]]
         if len(path) > 1:  # a model inside a model lists the weights of all its layers
             names = [name for name in names if name.split("/")[-2] == path[-1]]
-        return [np.asarray(group[name], dtype=np.float64) for name in names]
+        return [read(group[name]) for name in names]
 
+    read = _Reading()
     return weights
 
 

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
-from suffice.importers.walk import Node, Program, Value, Values, Words, is_constant, walk
+from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Words, is_constant, walk
 from suffice.model.classifier import Classifier
-from suffice.model.graph import Tensor
+from suffice.model.graph import Tensor, affordable
 from suffice.model.network import Floats, Ints
 
 Model: TypeAlias = Any  # onnx.ModelProto
 Proto: TypeAlias = Any  # onnx.NodeProto
+MOST_OPERATORS = 100_000  # once the file's own functions are written out
 FLOATING = (1, 10, 11, 16)  # the numbers of float, float16, double and bfloat16
 
 
@@ -46,7 +47,7 @@ def from_onnx(
     entry, answer = _ports(model)
     known = given_by(vocabulary, labels, _length(entry, length, embedding), pad, unknown, tokenizer, embedding)
     walked = walk(_program(onnx, model, entry, answer), known.length, len(known.vocabulary), known.embedding)
-    packages, original = _original(onnx, file, model, entry, known)
+    packages, original = _original(onnx, model, entry, known)  # last: what it runs is known to be of a fit size
     return assemble(walked, known, original, source, packages)
 
 
@@ -64,25 +65,87 @@ def _onnx() -> Any:
 
 def _read(onnx: Any, file: Model | str | Path) -> tuple[str, Model]:
     if isinstance(file, onnx.ModelProto):
-        return "the ONNX model", _inlined(onnx, file)
+        return "the ONNX model", _plain(onnx, file)
     path = Path(file)
     if not path.is_file():
         raise ModelError(f"There is no file {str(path)!r}.")
     try:
-        model = onnx.load(str(path))
-        onnx.checker.check_model(model)
-    except Exception as error:  # of protobuf, of the checker, of files that are missing beside it
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception as error:  # of protobuf
         raise ModelError(f"{path.name} is not an ONNX file, or damaged: {' '.join(str(error).split())}") from error
-    return path.name, _inlined(onnx, model)
+    plain = _plain(onnx, model)
+    try:
+        onnx.checker.check_model(model)
+    except Exception as error:
+        raise ModelError(f"{path.name} is not an ONNX file, or damaged: {' '.join(str(error).split())}") from error
+    return path.name, plain
 
 
-def _inlined(onnx: Any, model: Model) -> Model:
-    """Functions of the file itself, written out."""
-    if not model.functions:
-        return model
-    import onnx.inliner as inliner
+def _plain(onnx: Any, model: Model) -> Model:
+    """The model without its functions and without what the answer does not need; no number lies outside of it."""
+    for tensor in _tensors(model):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
+            raise ModelError(
+                f"The numbers of {tensor.name or 'a constant'} lie in another file, and no other file is read: write "
+                "the model into one with torch.onnx.export(..., external_data=False) or onnx.save(onnx.load(old), new)."
+            )
+    if model.graph.sparse_initializer or any(item.HasField("sparse_tensor") for item in _attributes(model)):
+        raise ModelError("The model holds sparse tensors, which are not supported: save them as ordinary ones.")
+    whole = model
+    if model.functions:
+        _refuse_towers(model)
+        import onnx.inliner as inliner
 
-    return inliner.inline_local_functions(model)
+        whole = inliner.inline_local_functions(model)
+    return _pruned(onnx, whole)
+
+
+def _pruned(onnx: Any, model: Model) -> Model:
+    wanted, kept = {port.name for port in model.graph.output}, []
+    for node in reversed(model.graph.node):
+        if wanted & set(node.output):
+            wanted |= set(node.input)
+            wanted |= {name for item in node.attribute for graph in (item.g, *item.graphs) for name in _used(graph)}
+            kept.append(node)
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    del found.graph.node[:]
+    found.graph.node.extend(reversed(kept))
+    return found
+
+
+def _used(graph: Any) -> set[str]:
+    """Every name that a graph inside a node may take from outside."""
+    inner = (name for node in graph.node for item in node.attribute for name in _used(item.g))
+    return {*(name for node in graph.node for name in node.input), *(port.name for port in graph.output), *inner}
+
+
+def _refuse_towers(model: Model) -> None:
+    """Functions that call functions may be many more operators than the file has, once they are written out."""
+    bodies = {(function.domain, function.name): function.node for function in model.functions}
+    sizes: dict[tuple[str, str], int] = {}
+    for _ in range(len(bodies) + 1):
+        sizes = {key: sum(sizes.get((n.domain, n.op_type), 1) for n in nodes) for key, nodes in bodies.items()}
+        if sum(sizes.get((n.domain, n.op_type), 1) for n in model.graph.node) > MOST_OPERATORS:
+            raise ModelError(f"The model's functions make more than {MOST_OPERATORS} operators when written out.")
+
+
+def _attributes(model: Model) -> Iterator[Any]:
+    """The attributes of all nodes, those of functions and of graphs inside nodes included."""
+    waiting = [model.graph, *model.functions]
+    while waiting:
+        for node in waiting.pop().node:
+            for item in node.attribute:
+                yield item
+                waiting += [graph for graph in (item.g, *item.graphs) if graph.node]
+
+
+def _tensors(model: Model) -> Iterator[Any]:
+    yield from model.graph.initializer
+    for item in _attributes(model):
+        for graph in (item.g, *item.graphs):
+            yield from graph.initializer
+        yield from (item.t, *item.tensors)
 
 
 def _ports(model: Model) -> tuple[Any, str]:
@@ -93,7 +156,9 @@ def _ports(model: Model) -> tuple[Any, str]:
         names = [", ".join(port.name for port in ports) or "none" for ports in (inputs, model.graph.output)]
         raise ModelError(
             f"The file has the inputs {names[0]} and the outputs {names[1]}: one input, the words, and one output, "
-            "the scores, are needed. Export it with only these."
+            "the scores, are needed. Export it with only these; a transformer, which takes several (input_ids, "
+            "attention_mask), can be asked as it is: run it with its tokenizer in a function from a list of texts to "
+            "scores, and give that to sf.from_function."
         )
     return inputs[0], model.graph.output[0].name
 
@@ -115,12 +180,10 @@ def _length(entry: Any, given: int | None, embedding: ArrayLike | None) -> int:
     return given if given is not None else int(sizes[1] or 0)
 
 
-def _original(
-    onnx: Any, file: Model | str | Path, model: Model, entry: Any, given: Given
-) -> tuple[list[str], Callable[[Ints], Floats]]:
+def _original(onnx: Any, model: Model, entry: Any, given: Given) -> tuple[list[str], Callable[[Ints], Floats]]:
     """Who runs the file itself: onnxruntime where it is installed and can, else onnx's evaluator."""
     kind = onnx.helper.tensor_dtype_to_np_dtype(entry.type.tensor_type.elem_type)
-    packages, run = _runner(onnx, file, model)
+    packages, run = _runner(onnx, model)
 
     def answers(rows: Ints) -> Floats:
         fed = rows if given.embedding is None else given.embedding[rows]
@@ -130,14 +193,14 @@ def _original(
     return packages, answers
 
 
-def _runner(onnx: Any, file: Model | str | Path, model: Model) -> tuple[list[str], Callable[[dict[str, Any]], Any]]:
+def _runner(onnx: Any, model: Model) -> tuple[list[str], Callable[[dict[str, Any]], Any]]:
     try:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level, options.intra_op_num_threads = 4, 1
-        given = file.SerializeToString() if isinstance(file, onnx.ModelProto) else str(file)
-        session = onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+        # from memory, not by its name: so that no other file beside it is read
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         return ["onnx", "onnxruntime"], lambda feeds: session.run(None, feeds)[0]
     except Exception:  # not installed, or an operator in a precision that it has no code for
         evaluator = onnx.reference.ReferenceEvaluator(model)
@@ -227,6 +290,9 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
             _control_flow(None)
         if operator.startswith("Random") or operator in ("Bernoulli", "Multinomial"):
             raise ValueError("it is random, so that the same text may get another label")
+        if operator not in COMPUTED:
+            raise ValueError(rules.unknown(operator))
+        affordable(_size(operator, [np.asarray(values[use]) for use in proto.input if use], attributes), MOST_VALUES)
         feeds = _alike({use: np.asarray(values[use]) for use in proto.input if use})
         found = onnx.reference.ReferenceEvaluator(_alone(onnx, proto, opset)).run(None, feeds)
         return np.asarray(found[0]) if len(proto.output) == 1 else tuple(found)
@@ -248,6 +314,38 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
 def _attribute(onnx: Any, item: Any) -> Any:
     value = onnx.helper.get_attribute_value(item)
     return value.decode() if isinstance(value, bytes) else value
+
+
+def _size(operator: str, given: Sequence[NDArray[Any]], attributes: Mapping[str, Any]) -> int:
+    """At most so many numbers come out of an operator on constants: known before it is run."""
+    shapes = [array.shape for array in given]
+    match operator, given:
+        case "ConstantOfShape", [sizes]:
+            return math.prod(rules.numbers(sizes))
+        case "Expand", [_, sizes]:
+            return math.prod(np.broadcast_shapes(shapes[0], tuple(rules.numbers(sizes))))
+        case "Tile", [array, times]:
+            return array.size * math.prod(rules.numbers(times))
+        case "Range", [start, limit, delta]:
+            return int(max(0.0, abs(float(limit) - float(start)) / abs(float(delta)))) + 1 if delta else 0
+        case "Pad", [array, *more]:
+            spare = sum(max(0, pad) for pad in rules.numbers(attributes.get("pads", more[0] if more else ())))
+            return math.prod(size + spare for size in array.shape)
+        case "Gather", [array, index]:
+            return int(index.size * array.size // max(1, array.shape[int(attributes.get("axis", 0))]))
+        case "GatherND", [array, index]:
+            return index.size * array.size // max(1, math.prod(array.shape[: index.shape[-1]]))
+        case "MatMul", [left, right]:
+            lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+            return int(math.prod(lead) * math.prod(left.shape[-2:-1]) * math.prod(right.shape[-1:]))
+        case "Gemm", [left, right, *_]:
+            return int(max(left.shape) * max(right.shape))
+        case "Concat", _:
+            return sum(array.size for array in given)
+        case _ if operator in BROADCAST:
+            return math.prod(np.broadcast_shapes(*shapes))
+        case _:
+            return max((array.size for array in given), default=0)
 
 
 def _alike(feeds: dict[str, Any]) -> dict[str, Any]:
@@ -463,8 +561,7 @@ def _expand(a: Call) -> Value:
 
 
 def _tile(a: Call) -> Value:
-    repeats = a.numbers("repeats", 1) or []
-    return rules.arrange(a[0], lambda places: np.tile(places, repeats))
+    return rules.repeat(a[0], a.numbers("repeats", 1) or [])
 
 
 def _where(a: Call) -> Value:
@@ -594,6 +691,15 @@ ELEMENTWISE = {
     ),
     *("Add", "Sub", "Mul", "Div", "Sum", "Max", "Min", "Where", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
     *("Equal", "Not", "And", "Or", "Cast", "Identity", "Elu", "Clip", "Mod"),
+}
+BROADCAST = {*ELEMENTWISE, "PRelu", "Xor", "BitwiseAnd"}
+# What may be computed where nothing depends on the text; none gives more numbers than `_size` says.
+COMPUTED = {
+    *(RULES.keys() - {"Conv", "MaxPool", "AveragePool"}),
+    *BROADCAST,
+    *("Constant", "ConstantOfShape", "Range", "Size", "LogSoftmax", "ReduceProd", "CumSum", "Trilu", "Ceil", "Floor"),
+    *("Sign", "Round", "ArgMax", "EyeLike", "IsNaN", "NonZero", "Sin", "Cos", "ScatterND", "ScatterElements"),
+    *("GatherElements", "ReduceL2", "HardSwish", "Mish", "Softsign", "InstanceNormalization"),
 }
 ENDINGS = {
     "Softmax": "softmax",

@@ -57,9 +57,15 @@ def unknown(operator: str) -> str:
 def arrange(x: Value, move: Callable[[Ints], Ints]) -> Value:
     """Whatever `move` does to an array of places happens to x: reshape, slice, permute, repeat, pad (with -1)."""
     if isinstance(x, Words):
-        return Words(np.ascontiguousarray(move(x.places)), x.codes)
+        return Words(_whole(move(x.places)), x.codes)
     places = np.arange(math.prod(x.shape)).reshape(x.shape)
-    return x.pick(np.ascontiguousarray(move(places)))
+    return x.pick(_whole(move(places)))
+
+
+def _whole(places: Ints) -> Ints:
+    """The places as an array of their own, unless they are a view that is far larger than what it shows."""
+    graph.affordable(places.size)
+    return np.ascontiguousarray(places)
 
 
 def reshape(x: Value, shape: Sequence[int]) -> Value:
@@ -93,6 +99,7 @@ def cut(x: Value, axis: int, start: int | None, end: int | None, step: int = 1) 
 
 
 def take(x: Value, axis: int, index: ArrayLike) -> Value:
+    graph.affordable(np.size(index) * math.prod(x.shape) // max(1, x.shape[axis]))
     return arrange(x, lambda places: np.take(places, np.asarray(index), axis=axis))
 
 
@@ -103,10 +110,17 @@ def expand(x: Value, shape: Sequence[int]) -> Value:
     return arrange(x, lambda places: np.broadcast_to(places, sizes))
 
 
+def repeat(x: Value, times: Sequence[int]) -> Value:
+    """The whole, so many times along each axis."""
+    graph.affordable(math.prod(x.shape) * math.prod(max(0, int(count)) for count in times))
+    return arrange(x, lambda places: np.tile(places, [int(count) for count in times]))
+
+
 def pad(x: Tensor, widths: Sequence[tuple[int, int]], fill: float = 0.0) -> Tensor:
     """Constant cells around; a negative width cuts."""
     kept = tuple(slice(max(-a, 0), size - max(-b, 0)) for (a, b), size in zip(widths, x.shape, strict=True))
     grown = [(max(a, 0), max(b, 0)) for a, b in widths]
+    graph.affordable(math.prod(size + a + b for size, (a, b) in zip(x.shape, grown, strict=True)))
     places = np.arange(math.prod(x.shape)).reshape(x.shape)[kept]
     padded = np.pad(places, grown, constant_values=-1)
     found = x.pick(padded)

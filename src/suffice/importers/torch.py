@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-import json
 import logging
 import operator
 import re
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +22,8 @@ from suffice.errors import MissingExtra, ModelError
 from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
-from suffice.importers.walk import Node, Program, Value, Values, Walked, is_constant, walk
+from suffice.importers.torch_file import Loaded, only_weights, read_file
+from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Walked, is_constant, walk
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Ints
 
@@ -80,8 +79,8 @@ def _torch() -> Any:
 def _ready(torch: Any, given: Module | str | Path) -> tuple[str, Module, int | None]:
     """What to call it, a module of our own in eval mode on the CPU, and the length if it says one."""
     if isinstance(given, str | Path):
-        program = _read(torch, Path(given))
-        return Path(given).name, program.module(), _said(program)
+        module, length = _read(torch, Path(given))
+        return Path(given).name, module, length
     if isinstance(given, torch.export.ExportedProgram):
         return "the exported program", given.module(), _said(given)
     if not isinstance(given, torch.nn.Module):
@@ -109,67 +108,29 @@ def _said(program: Any) -> int | None:
     return length if isinstance(length, int) else None
 
 
-def _read(torch: Any, path: Path) -> Any:
+def _read(torch: Any, path: Path) -> Loaded:
     """The program in a .pt2 file; every other kind is refused with what to do."""
     if not path.is_file():
         raise ModelError(f"There is no file {str(path)!r}.")
     if path.suffix != ".pt2":
-        raise ModelError(f"{path.name} {_kind(torch, path)}.")
-    _check_archive(torch, path)
-    try:
-        with _quiet():
-            return torch.export.load(path)
-    except Exception as error:
-        raise ModelError(f"{path.name} is no file of torch.export.save, or damaged: {_first_line(error)}") from error
-
-
-def _kind(torch: Any, path: Path) -> str:
-    try:
-        torch.load(path, weights_only=True)
-    except Exception:
-        return PICKLE
-    return STATE
-
-
-def _check_archive(torch: Any, path: Path) -> None:
-    """torch.export.load unpickles some parts of a file; those that hold more than tensors are refused before that."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if _is_pickled(archive, name):
-                    torch.load(io.BytesIO(archive.read(name)), weights_only=True)
-    except Exception as error:
-        raise ModelError(
-            f"{path.name} is no file of torch.export.save, or holds pickled objects, which may run code when they "
-            f"are loaded: {_first_line(error)}"
-        ) from error
-
-
-def _is_pickled(archive: zipfile.ZipFile, name: str) -> bool:
-    if name.endswith(".pt"):
-        return True
-    if "/data/weights/" not in name and "/data/constants/" not in name:
-        return False
-    folder, _, file = name.rpartition("/")
-    if file.endswith(".json"):
-        return False
-    configs = [other for other in archive.namelist() if other.startswith(folder) and other.endswith(".json")]
-    entries = [entry for config in configs for entry in json.loads(archive.read(config))["config"].values()]
-    return any(entry["use_pickle"] for entry in entries if entry["path_name"] == file)
+        raise ModelError(f"{path.name} {STATE if only_weights(path) else PICKLE}.")
+    known = {name.partition(".")[0] for name in RULES} | ELEMENTWISE
+    return read_file(torch, path, known, rules.unknown)
 
 
 def _example(torch: Any, module: Module, given: Given) -> Any:
     """One text: its word numbers, or its vectors in the module's precision."""
     if given.embedding is None:
         return torch.zeros((1, given.length), dtype=torch.int64)
-    kinds = [part.dtype for part in module.parameters() if part.dtype.is_floating_point]
+    held = (*module.parameters(), *module.buffers())
+    kinds = [part.dtype for part in held if part.dtype.is_floating_point]
     return torch.zeros((1, given.length, given.embedding.shape[1]), dtype=kinds[0] if kinds else torch.float32)
 
 
 def _exported(torch: Any, module: Module, example: Any, source: str) -> Any:
     try:
         with _quiet():
-            return torch.export.export(module, (example,))
+            return torch.export.export(module, (example,))  # without numbers: no size is too large for this
     except Exception as error:
         line = re.search(r'raised this error:\n\s*File "([^"]+)", line (\d+), in \w+\n\s*(.*)', str(error))
         where = f" at {Path(line[1]).name} line {line[2]} ({line[3].strip()})" if line else ""
@@ -237,13 +198,25 @@ def _walked(torch: Any, exported: Any, given: Given) -> Walked:
     decompose: list[Any]
     for decompose in ([{}], []):
         with _quiet():
-            program = _program(torch, exported.run_decompositions(*decompose))
+            apart = exported.run_decompositions(*decompose)
+        _refuse_large(apart)
+        program = _program(torch, apart)
         try:
             return walk(program, given.length, len(given.vocabulary), given.embedding)
         except ModelError as error:
             first = first or error
     assert first is not None
     raise first
+
+
+def _refuse_large(exported: Any) -> None:
+    """What is larger than any network here would only be computed to run out of memory."""
+    for node in exported.graph.nodes:
+        values = node.meta.get("val") if node.op == "call_function" else None
+        for value in values if isinstance(values, tuple | list) else (values,):
+            size = int(value.numel()) if hasattr(value, "numel") else 0
+            if size > MOST_VALUES:
+                raise ModelError(f"{_place(node)}: {_name(node.target)} gives {size} numbers; at most {MOST_VALUES}.")
 
 
 def _program(torch: Any, exported: Any) -> Program:
@@ -383,7 +356,12 @@ def _embedding(a: Arguments) -> Value:
 
 def _bag_rows(a: Arguments) -> Value:
     """The rows that an EmbeddingBag looks up, before it puts them into bags."""
-    if getattr(a, "padding_idx", None) not in (None, -1):
+    left_out = getattr(a, "padding_idx", None)
+    if left_out not in (None, -1) and ("sum", "mean", "max")[a.mode] == "sum":
+        table = rules.floats(a.weight).copy()
+        table[left_out] = 0.0  # what is left out of a sum adds nothing
+        return rules.look_up(table, a.indices)
+    if left_out not in (None, -1):
         raise ValueError(
             "its padding_idx leaves words out of the bag, so that the divisor depends on the text: train with "
             "padding_idx=None, or with mode='sum' and a row of zeros for the padding"
@@ -534,7 +512,7 @@ def _pad(a: Arguments) -> Value:
 
 
 def _repeat(a: Arguments) -> Value:
-    return rules.arrange(a.self, lambda places: np.tile(places, a.repeats))
+    return rules.repeat(a.self, a.repeats)
 
 
 def _flip(a: Arguments) -> Value:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
+import re
+import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,6 +16,12 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.model.network import Floats
 
+MOST_NUMBERS = 2**30  # of all vectors together; read the first words of a larger file with `limit`
+MOST_DIMENSIONS = 2**14  # of one vector
+LONGEST_LINE = 2**20  # bytes: a word and its numbers
+MOST_TIMES = 100  # how many times as large as a .gz file its content may be, beyond SPARE bytes
+SPARE = 2**24
+FASTTEXT = (793712314).to_bytes(4, "little")  # how a model of fastText begins
 LONGEST_WORD = 4096  # bytes: a binary file that is none must not be read to its end in search of a space
 
 
@@ -47,14 +56,40 @@ def read_vectors(
         binary = path.name.removesuffix(".gz").endswith(".bin")
     try:
         with _opened(path) as file:
+            if file.peek(4)[:4] == FASTTEXT:  # type: ignore[attr-defined]
+                raise InputError(
+                    f"{path.name} is a model of fastText, which makes vectors of parts of words: it is no list of word "
+                    "vectors. Write one with get_word_vector in Python, or ask the whole model by sf.from_function."
+                )
             pairs = _binary(file, path.name, limit) if binary else _text(file, path.name, limit)
             return _with_special(pairs, pad, unknown, limit)
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path.name} is not a whole gzip file: {error}.") from error
 
 
 def _opened(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+    if path.suffix != ".gz":
+        return path.open("rb")
+    most = MOST_TIMES * path.stat().st_size + SPARE
+    return cast(BinaryIO, io.BufferedReader(_Bounded(gzip.open(path), most, path.name)))
+
+
+class _Bounded(io.RawIOBase):
+    """What is unpacked, until it is far larger than the file."""
+
+    def __init__(self, inner: Any, most: int, name: str) -> None:
+        self.inner, self.left, self.name = inner, most, name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.inner.read(len(buffer))
+        self.left -= len(data)
+        if self.left < 0:
+            raise InputError(f"{self.name} is more than {MOST_TIMES} times as large when unpacked, which is refused.")
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _from_gensim(vectors: Any) -> Iterator[tuple[str, Floats]]:
@@ -62,7 +97,11 @@ def _from_gensim(vectors: Any) -> Iterator[tuple[str, Floats]]:
 
 
 def _with_special(pairs: Iterator[tuple[str, Floats]], pad: str, unknown: str, limit: int | None) -> Vectors:
-    found = dict(islice(pairs, limit))
+    found: dict[str, Floats] = {}
+    for word, row in islice(pairs, limit):
+        found[word] = row
+        if len(found) * len(row) > MOST_NUMBERS:
+            raise InputError(f"There are more than {MOST_NUMBERS} numbers in it: read the first words with `limit`.")
     if not found:
         raise InputError("There are no word vectors in it.")
     rows = np.stack(list(found.values()))
@@ -77,11 +116,13 @@ def _with_special(pairs: Iterator[tuple[str, Floats]], pad: str, unknown: str, l
 
 
 def _text(file: BinaryIO, name: str, limit: int | None) -> Iterator[tuple[str, Floats]]:
-    first = file.readline()
+    first = _line(file, f"{name}, line 1")
     header = _header(first)
     places: dict[str, int] = {}
     width = header[1] if header else len(first.split(b" ")) - (2 if first.endswith((b" \n", b" \r\n")) else 1)
-    lines = enumerate(file, 2) if header else _again(first, file)
+    if width > MOST_DIMENSIONS:
+        raise InputError(f"{name} has vectors of {width} numbers; at most {MOST_DIMENSIONS} are read.")
+    lines = _lines(file, name) if header else _again(first, file, name)
     for number, line in lines:
         word, row = _entry(line, width, f"{name}, line {number}")
         if word in places:
@@ -92,16 +133,35 @@ def _text(file: BinaryIO, name: str, limit: int | None) -> Iterator[tuple[str, F
         raise InputError(f"{name} should hold {header[0]} words, as its first line says, but holds {len(places)}.")
 
 
-def _again(first: bytes, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _again(first: bytes, file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
     if first:
         yield 1, first
-    yield from enumerate(file, 2)
+    yield from _lines(file, name)
+
+
+def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
+    """The lines from the second on, with their numbers."""
+    number = 2
+    while line := _line(file, f"{name}, line {number}"):
+        yield number, line
+        number += 1
+
+
+def _line(file: BinaryIO, where: str) -> bytes:
+    line = file.readline(LONGEST_LINE + 1)
+    if len(line) > LONGEST_LINE:
+        raise InputError(f"{where} is longer than {LONGEST_LINE} bytes, which no word vector is.")
+    return line
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
     """How many words of which dimension, where the line is word2vec's first line."""
     parts = line.split()
-    return (int(parts[0]), int(parts[1])) if len(parts) == 2 and all(part.isdigit() for part in parts) else None
+    return (
+        (int(parts[0]), int(parts[1]))
+        if len(parts) == 2 and all(re.fullmatch(rb"\d{1,18}", p) for p in parts)
+        else None
+    )
 
 
 def _entry(line: bytes, width: int, where: str) -> tuple[str, Floats]:
@@ -135,6 +195,11 @@ def _binary(file: BinaryIO, name: str, limit: int | None) -> Iterator[tuple[str,
     if header is None:
         raise InputError(f"{name} does not begin with two numbers, as word2vec's binary files do: try binary=False.")
     count, width = header
+    if width > MOST_DIMENSIONS or min(count, limit or count) * width > MOST_NUMBERS:
+        raise InputError(
+            f"{name} declares {count} vectors of {width} numbers: at most {MOST_DIMENSIONS} numbers each, and "
+            f"{MOST_NUMBERS} in all, are read (the first words with `limit`)."
+        )
     places: dict[str, int] = {}
     for number in range(1, count + 1):
         where = f"{name}, word {number}"

@@ -14,11 +14,14 @@ from suffice.model import graph
 from suffice.model.curves import CURVES
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
+from suffice.model.step import nonzero
 
 Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Words, Lookup or Refusal
 Values: TypeAlias = Mapping[str, Value]
 GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.linspace(7, 100, 32)])
 SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
+MOST_VALUES = 2**26  # numbers of one value that an operator gives
+MOST_KEPT = 2**28  # numbers of all values of a network together
 LONGEST = 24  # operators that a curve may be made of
 
 
@@ -114,7 +117,7 @@ class Walked:
 def walk(program: Program, length: int, words: int, embedding: Floats | None = None) -> Walked:
     """The scores as a function of the embedded text; a ModelError names the first operator that is in the way."""
     if embedding is not None:
-        start = graph.start((length, embedding.shape[1]))
+        start = _start(length, embedding.shape[1])
         return _ended(program, _values(program, start.reshape((1, *start.shape)), Entrance()), embedding)
     given = Words(np.arange(length)[None], np.arange(words))
     counted = Entrance()
@@ -123,16 +126,37 @@ def walk(program: Program, length: int, words: int, embedding: Floats | None = N
         _refuse(early[program.answer])
         raise ModelError("The network looks no word up: give the vectors it takes as embedding=.")
     tables = np.hstack(counted.tables)
-    entrance = Entrance(counted.tables, graph.start((length, tables.shape[1])))
+    entrance = Entrance(counted.tables, _start(length, tables.shape[1]))
     return _ended(program, _values(program, given, entrance), tables)
+
+
+def _start(length: int, dimension: int) -> Tensor:
+    try:
+        return graph.start((length, dimension))
+    except ValueError as error:
+        raise ModelError(f"A text of {length} words × {dimension} dimensions is too large: {error}.") from error
 
 
 def _values(program: Program, given: Value, entrance: Entrance) -> dict[str, Value]:
     values = {**program.constants, program.given: given}
     by_name = {node.name: node for node in _needed(program)}
+    kept = 0
     for node in by_name.values():
         values[node.name] = _value(node, values, by_name, entrance)
+        kept += _size(values[node.name])
+        if kept > MOST_KEPT:
+            raise ModelError(f"The network takes more than {MOST_KEPT} numbers at once, as far as {node.place}.")
     return values
+
+
+def _size(value: Value) -> int:
+    """Numbers that are kept for a value: of a tensor, those that say what it takes from its units."""
+    if isinstance(value, Tensor):
+        return value.size + sum(nonzero(matrix) for _, matrix in value.parts)
+    if isinstance(value, tuple | list):
+        return sum(map(_size, value))
+    held: Any = value.table if isinstance(value, Lookup) else value
+    return int(np.size(held))
 
 
 def _needed(program: Program) -> list[Node]:

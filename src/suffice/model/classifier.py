@@ -21,10 +21,14 @@ from safetensors.numpy import load_file, save_file
 from suffice.errors import InputError, ModelError
 from suffice.model import text as texts
 from suffice.model.network import Floats, Ints, Network, Step, compact, validated
+from suffice.model.step import LARGEST, fixed, stored, within_reach
 from suffice.model.text import Text
 from suffice.model.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
 
-FORMAT = 1
+FORMAT = 2
+MOST_INPUTS = 2**24  # numbers that a text may be for the network: its words times their dimensions
+MOST_UNITS = 2**24  # of one step of the network
+READING = ("format", "length", "pad", "unknown", "tokenizer")  # of the header: what decides how a text is read
 DEFAULT = "sst-fc25"  # the bundled model that is meant where none is named
 BUNDLED = Path(__file__).parents[1] / "models"
 
@@ -59,7 +63,7 @@ class Classifier:
     tokenizer: Any = "words"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "embedding", np.array(self.embedding, dtype=np.float64))
+        object.__setattr__(self, "embedding", fixed(np.asarray(self.embedding, dtype=np.float64)))
         object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "tokenizer", as_tokenizer(self.tokenizer))
@@ -102,21 +106,43 @@ class Classifier:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything that affects a prediction."""
+        """SHA-256 over everything that affects a prediction: what is read from a text, then every number.
+
+        Each part stands after its length, so that different classifiers never give the same bytes.
+        """
         sha = hashlib.sha256()
-        sha.update(json.dumps(_header(self), sort_keys=True, ensure_ascii=False).encode())
-        sha.update("\n".join(self.vocabulary).encode())
-        for array in (self.table, *_arrays(self.network)):
-            plain = np.ascontiguousarray(array, dtype="<f8") + 0.0  # sparse files know no -0.0
-            sha.update(repr(array.shape).encode() + plain.tobytes())
+        for part in (*_reading_parts(self), *_network_parts(self)):
+            sha.update(len(part).to_bytes(8, "little") + part)
+        return sha.hexdigest()
+
+    @cached_property
+    def reading(self) -> str:
+        """SHA-256 over everything that affects how a text is read: words, length, and the tokenizer's content."""
+        sha = hashlib.sha256()
+        for part in _reading_parts(self):
+            sha.update(len(part).to_bytes(8, "little") + part)
         return sha.hexdigest()
 
     def read(self, given: str | Sequence[str] | Text) -> Text:
         """The text as this classifier sees it."""
         if isinstance(given, Text):
-            return given
+            return self._own(given)
         how = self.reader
-        return texts.read(given, self.lookup, self.length, self.pad, self.unknown, how, how.once)
+        return texts.read(given, self.lookup, self.length, self.pad, self.unknown, how, how.once, self.reading)
+
+    def _own(self, text: Text) -> Text:
+        """A text that was read before, once it is known that it was read in this way; one from a file is read again."""
+        if text.reader == self.reading:
+            return text
+        if not text.reader:
+            again = (self.read(given) for given in (text.source, list(text.tokens[: len(text.words)])))
+            found = next((own for own in again if (own.tokens, own.indices) == (text.tokens, text.indices)), None)
+            if found is not None:
+                return found
+        raise InputError(
+            f"The text {text.source[:60]!r} was read by another classifier, which may see other words in it: give the "
+            "string itself."
+        )
 
     def embed(self, text: Text) -> Floats:
         """The (length, dimension) input of a text."""
@@ -133,6 +159,10 @@ class Classifier:
         margin = scores[best] - np.delete(scores, best).max()
         shares = odds / odds.sum()
         return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
+
+    def knows(self, word: str) -> bool:
+        """Whether a word in a text would be read as itself."""
+        return self.index_of(word) != self.lookup[self.unknown]
 
     def index_of(self, word: str) -> int:
         """The row of a word that a substitute names, as the classifier would read it in a text."""
@@ -191,6 +221,7 @@ def load(name: str | Path, tokenizer: Any = None) -> Classifier:
         )
     with _damage(name):
         header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
+        _refuse_format(header["format"])
         named = header["tokenizer"]
     brought = own_function(named, tokenizer)
     with _damage(name):
@@ -204,12 +235,25 @@ def load(name: str | Path, tokenizer: Any = None) -> Classifier:
     return classifier
 
 
+class _Refused(Exception):
+    """A folder that is whole, but not one that this version reads."""
+
+
+def _refuse_format(found: Any) -> None:
+    if found == FORMAT:
+        return
+    old = "is of an older version: import or train the model again" if found == 1 else "is unknown here"
+    raise _Refused(f"its format {found!r} {old}; this version reads format {FORMAT}.")
+
+
 @contextmanager
 def _damage(name: str | Path) -> Iterator[None]:
     """Whatever goes wrong while a folder is read means that it is damaged."""
     try:
         yield
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
+    except _Refused as error:
+        raise ModelError(f"The model in {str(name)!r} cannot be read: {error}") from error
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError, RecursionError) as error:
         what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}."
         raise ModelError(f"The model in {str(name)!r} is damaged: {what}") from error
 
@@ -233,13 +277,40 @@ def _header(classifier: Classifier) -> dict[str, Any]:
     return {**header, "curves": curves} if any(curves) else header
 
 
-def _arrays(network: Network) -> list[Floats]:
-    return [array for step in network.steps for array in (step.dense(), step.bias)]
+def _reading_parts(classifier: Classifier) -> Iterator[bytes]:
+    """What a reader of texts is, each part as bytes."""
+    header = {name: value for name, value in _header(classifier).items() if name in READING}
+    yield json.dumps(header, sort_keys=True).encode()
+    yield getattr(classifier.reader, "content", "").encode()
+    yield str(len(classifier.vocabulary)).encode()
+    for word in classifier.vocabulary:
+        yield word.encode("utf-8", "surrogatepass")
+
+
+def _network_parts(classifier: Classifier) -> Iterator[bytes]:
+    """What is computed from a text, each part as bytes: shapes stand before numbers."""
+    header = {name: value for name, value in _header(classifier).items() if name not in READING}
+    yield json.dumps(header, sort_keys=True).encode()
+    yield from _array_parts(classifier.table)
+    for step in classifier.network.steps:
+        yield from _array_parts(compact(step.weight))
+        yield from _array_parts(step.bias)
+
+
+def _array_parts(array: Any) -> Iterator[bytes]:
+    """An array in its one form: sparse where `compact` says so, little-endian, and without -0.0, which CSR lacks."""
+    yield repr(tuple(map(int, array.shape))).encode()
+    if scipy.sparse.issparse(array):
+        rows = scipy.sparse.csr_array(array, copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        yield b"sparse"
+        yield from (np.ascontiguousarray(part, dtype="<i8").tobytes() for part in (rows.indptr, rows.indices))
+        array = rows.data
+    yield (np.ascontiguousarray(array, dtype="<f8") + 0.0).tobytes()
 
 
 def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats], how: Tokenizer) -> Classifier:
-    if header["format"] != FORMAT:
-        raise ModelError(f"The model has format {header['format']!r}; this version reads format {FORMAT}.")
     curves = header.get("curves", [{}] * len(header["relu"]))
     marks = zip(header["relu"], curves, strict=True)
     steps = [_read_step(tensors, place, relus, curved) for place, (relus, curved) in enumerate(marks)]
@@ -275,22 +346,23 @@ def _step_tensors(place: int, step: Step) -> dict[str, Floats]:
 def _read_step(tensors: dict[str, Floats], place: int, relus: list[int], curved: dict[str, list[int]]) -> Step:
     name = f"step{place}.weight"
     bias = np.asarray(tensors[f"step{place}.bias"], dtype=np.float64)
-    if name in tensors:
-        weight = np.array(tensors[name], dtype=np.float64, order="C")
-    else:
-        parts = [tensors[f"{name}.{part}"] for part in ("data", "indices", "indptr")]
-        data, indices, indptr = (
-            parts[0].astype(np.float64),
-            parts[1].astype(np.int64),
-            parts[2].astype(np.int64),
-        )
-        matrix = scipy.sparse.csr_array((data, indices, indptr), shape=tuple(tensors[f"{name}.shape"].tolist()))
-        matrix.check_format()
-        weight = compact(matrix)
+    weight = np.array(tensors[name], dtype=np.float64) if name in tensors else _read_rows(tensors, name, len(bias))
     relu = np.zeros(len(bias), dtype=bool)
     relu[relus] = True
     curves = tuple((name, np.array(units, dtype=np.int64)) for name, units in sorted(curved.items()))
     return Step(weight, bias, relu, curves)
+
+
+def _read_rows(tensors: dict[str, Floats], name: str, outputs: int) -> Floats:
+    """A weight in CSR, once its declared shape fits the numbers that are there: an array of that shape may be made."""
+    data, indices, indptr, shape = (tensors[f"{name}.{part}"] for part in ("data", "indices", "indptr", "shape"))
+    rows, columns = (int(size) for size in shape)
+    if rows != outputs or not 0 < columns <= max(MOST_INPUTS, MOST_UNITS) or rows > MOST_UNITS:
+        raise ModelError(f"{name} declares a shape of {(rows, columns)} for {outputs} biases.")
+    parts = (data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64))
+    matrix = scipy.sparse.csr_array(parts, shape=(rows, columns))
+    matrix.check_format()
+    return compact(matrix)
 
 
 def _narrow(array: Floats) -> Floats:
@@ -308,6 +380,12 @@ def _validate(classifier: Classifier) -> None:
         raise ModelError(f"The embedding has shape {table.shape} but the vocabulary has {len(words)} words.")
     if not np.isfinite(table).all():
         raise ModelError("The embedding holds a value that is not a finite number.")
+    for what, numbers in _numbers(classifier):
+        if not within_reach(numbers):
+            raise ModelError(
+                f"{what} holds {_beyond(numbers):.3g}: numbers beyond {LARGEST:.3g} (2^128) are refused, as sums of "
+                "their products are more than the arithmetic of proofs holds."
+            )
     if not all(isinstance(word, str) and "\n" not in word and "\r" not in word for word in words):
         raise ModelError("Every word of the vocabulary must be a string without line breaks.")
     if not all(isinstance(label, str) for label in classifier.labels):
@@ -317,9 +395,14 @@ def _validate(classifier: Classifier) -> None:
     for role in (classifier.pad, classifier.unknown):
         if role not in classifier.lookup:
             raise ModelError(f"The vocabulary lacks {role!r}, which the classifier uses for padding or unknown words.")
-    if not isinstance(classifier.length, int) or classifier.length < 1:
+    if isinstance(classifier.length, bool) or not isinstance(classifier.length, int) or classifier.length < 1:
         raise ModelError(f"The length must be a positive whole number, not {classifier.length!r}.")
     expected = classifier.length * table.shape[1]
+    if expected > MOST_INPUTS:
+        raise ModelError(
+            f"A text of {classifier.length} words × {table.shape[1]} dimensions is too large: at most {MOST_INPUTS} "
+            "numbers are supported."
+        )
     if classifier.network.inputs != expected:
         raise ModelError(
             f"The network takes {classifier.network.inputs} numbers, but {classifier.length} words × "
@@ -329,3 +412,14 @@ def _validate(classifier: Classifier) -> None:
         raise ModelError(
             f"There are {len(set(classifier.labels))} different labels for {classifier.network.outputs} outputs."
         )
+
+
+def _numbers(classifier: Classifier) -> Iterator[tuple[str, Floats]]:
+    yield "The embedding", classifier.table
+    for place, step in enumerate(classifier.network.steps):
+        yield f"The weight of step {place}", stored(step.weight)
+        yield f"The bias of step {place}", step.bias
+
+
+def _beyond(numbers: Floats) -> float:
+    return float(numbers.ravel()[int(np.abs(numbers).argmax())])

@@ -23,6 +23,8 @@ Axes: TypeAlias = int | tuple[int, ...] | None
 PerAxis: TypeAlias = int | Sequence[int]
 Padding: TypeAlias = int | Sequence[int] | Sequence[tuple[int, int]]
 
+MOST_UNITS = 2**22  # entries of one tensor
+MOST_ENTRIES = 2**27  # that are not zero in the matrix of one
 MOST_SHARES = 64  # of one softmax: it takes the square of that many units
 
 
@@ -69,6 +71,7 @@ class Tensor:
             raise ValueError(f"a bias of {np.shape(offset)} for {matrix.shape[0]} outputs")
         if math.prod(shape) != matrix.shape[0]:
             raise ValueError(f"{matrix.shape[0]} outputs do not make a shape of {shape}")
+        affordable(sum(_entries(matrix, part) for _, part in self.parts), MOST_ENTRIES)
         parts = tuple((block, matrix @ part) for block, part in self.parts)
         return Tensor(parts, np.asarray(matrix @ self.offset + offset), shape)
 
@@ -90,6 +93,7 @@ class Tensor:
         return self.pick(np.asarray(self.places[key]))
 
     def broadcast(self, shape: tuple[int, ...]) -> Tensor:
+        affordable(math.prod(shape))
         return self if shape == self.shape else self.pick(np.broadcast_to(self.places, shape))
 
     def scale(self, factor: ArrayLike) -> Tensor:
@@ -113,6 +117,7 @@ class Tensor:
         if bias is not None and np.shape(bias) != w.shape[:1]:
             raise ValueError(f"a bias of {np.shape(bias)} for {len(w)} outputs")
         lead = self.shape[:-1]
+        affordable(math.prod(lead) * w.size, MOST_ENTRIES)
         matrix = w if math.prod(lead) == 1 else scipy.sparse.kron(scipy.sparse.eye_array(math.prod(lead)), w, "csr")
         out = self.affine(matrix, (*lead, len(w)))
         return out if bias is None else out.shift(bias)
@@ -171,6 +176,7 @@ class Tensor:
             raise ValueError(f"the kernel {w.shape} needs {w.shape[1]} input channels in each of {groups} groups")
         views = self._views(w.shape[2:], stride, padding, dilation)  # (channels, *places, *kernel)
         places = views.shape[1 : len(self.shape)]
+        affordable(w.size * math.prod(places), MOST_ENTRIES)
         grouped = views.reshape(groups, w.shape[1], math.prod(places), -1).transpose(0, 2, 1, 3)
         columns = grouped.reshape(groups, math.prod(places), -1)
         kernel = w.reshape(groups, len(w) // groups, 1, -1)
@@ -219,6 +225,7 @@ class Tensor:
     def _adapt(self, axis: int, many: int, kind: str) -> Tensor:
         """Along one axis; averages of averages are averages, as all windows of an axis are weighted alike."""
         length = self.shape[axis]
+        affordable(many * self.size)
         pieces = [self._slice(axis, i * length // many, -(-(i + 1) * length // many)) for i in range(many)]
         pooled = [p.max(axis, True) if kind == "max" else p.mean(axis, True) for p in pieces]
         return concatenate(pooled, axis)
@@ -234,6 +241,7 @@ class Tensor:
         step = window if stride is None else _per_axis(stride, count)
         views = self._views(window, step, padding, dilation, ceil)
         shape = views.shape[: count + 1]
+        affordable(views.size, MOST_ENTRIES)
         return views.reshape(math.prod(shape), -1), shape
 
     def _views(
@@ -244,6 +252,7 @@ class Tensor:
         steps, holes, margins = _per_axis(stride, count), _per_axis(dilation, count), _margins(padding, count)
         if count < 1 or len(window) != count or min((*window, *steps, *holes)) < 1:
             raise ValueError("the window and its stride must be at least 1 along every axis after the channels")
+        affordable(self.shape[0] * math.prod(n + sum(m) for n, m in zip(self.shape[1:], margins, strict=True)))
         index = np.pad(self.places, [(0, 0), *margins], constant_values=self.size)
         reach = [(w - 1) * h + 1 for w, h in zip(window, holes, strict=True)]
         if ceil:
@@ -321,6 +330,7 @@ class Tensor:
 def start(shape: Sequence[int]) -> Tensor:
     """The input itself."""
     size = math.prod(shape)
+    affordable(size)
     block = Block(size, None, np.zeros(size, dtype=bool))
     return Tensor(((block, _eye(size)),), np.zeros(size), tuple(shape))
 
@@ -344,6 +354,7 @@ def maximum(first: Tensor, second: Tensor) -> Tensor:
 
 def concatenate(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Side by side along one axis."""
+    affordable(sum(t.size for t in tensors))
     starts = np.cumsum([0, *(t.size for t in tensors)])
     index = np.concatenate([t.places + s for t, s in zip(tensors, starts, strict=False)], axis)
     blocks = dict.fromkeys(block for tensor in tensors for block, _ in tensor.parts)
@@ -509,6 +520,19 @@ def _by_name(curves: Sequence[tuple[str, Ints]]) -> Iterable[tuple[str, Ints]]:
 
 
 # --- small things ---
+
+
+def affordable(size: int, most: int = MOST_UNITS) -> None:
+    """A ValueError instead of an array that no network here needs."""
+    if size > most:
+        raise ValueError(f"it would take {size} numbers at once, and at most {most} are supported")
+
+
+def _entries(matrix: Any, part: Any) -> int:
+    """At most so many numbers of the product are not zero."""
+    if not (scipy.sparse.issparse(matrix) and scipy.sparse.issparse(part)):
+        return int(matrix.shape[0] * part.shape[1])
+    return int(np.diff(part.indptr)[matrix.indices].sum())
 
 
 def _rows(index: Ints, data: Floats, columns: int) -> Floats:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from suffice.errors import ModelError
 from suffice.model import graph
 from suffice.model.graph import Tensor
-from suffice.model.step import Bools, Floats, Ints, Step, compact, nonzero, validated
+from suffice.model.step import Bools, Floats, Ints, Step, compact, frozen, nonzero, validated
 
 __all__ = ["Bools", "Floats", "Ints", "Network", "Step", "compact", "validated"]
 
@@ -27,6 +27,9 @@ class Network:
     """Affine steps with relus and curves; the last step gives one score per class."""
 
     steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(frozen(step) for step in self.steps))
 
     @property
     def inputs(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import scipy  # its subpackages load on first use, which keeps `import suffice` quick
@@ -17,7 +17,11 @@ from suffice.model.curves import CURVES
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
+Array = TypeVar("Array", Floats, Bools, Ints)
 
+# The largest weight, bias or coordinate of a word: all of single precision, and far from where sums of products of
+# them leave double precision.
+LARGEST = 2.0**128
 # A matrix this empty and this large is kept sparse: below that, dense products are faster.
 SPARSE_DENSITY, SPARSE_SIZE = 0.1, 250_000
 
@@ -98,6 +102,46 @@ def compact(matrix: Floats) -> Floats:
     return np.ascontiguousarray(full)
 
 
+def frozen(step: Step) -> Step:
+    """The step with arrays of its own that cannot be written to."""
+    weight = _fixed_rows(step.weight) if scipy.sparse.issparse(step.weight) else fixed(step.weight)
+    curves = tuple((name, fixed(units)) for name, units in step.curves)
+    return Step(weight, fixed(step.bias), fixed(step.relu), curves)
+
+
+def fixed(array: Array) -> Array:
+    """The array itself if nobody can write to it any more, otherwise a copy that nobody can."""
+    if isinstance(array, np.ndarray) and array.base is None and not array.flags.writeable:
+        return array
+    copied = np.array(array, order="C")
+    copied.setflags(write=False)
+    return copied
+
+
+def _fixed_rows(matrix: Floats) -> Floats:
+    """CSR in its one canonical form: columns in order, none twice, no stored zeros."""
+    parts = ("data", "indices", "indptr")
+    if all(getattr(matrix, part).base is None and not getattr(matrix, part).flags.writeable for part in parts):
+        return matrix
+    rows = scipy.sparse.csr_array(matrix, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    for part in parts:
+        setattr(rows, part, fixed(getattr(rows, part)))
+    own: Floats = rows
+    return own
+
+
+def stored(weight: Floats) -> Floats:
+    """The numbers that a weight holds, whether it is sparse or not."""
+    return weight.data if scipy.sparse.issparse(weight) else weight  # type: ignore[return-value]
+
+
+def within_reach(array: Floats) -> bool:
+    """Whether every number is one that the arithmetic holds."""
+    return bool((np.abs(array) <= LARGEST).all())  # NaN is not
+
+
 def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps, once their shapes fit together and every number is finite."""
     for place, step in enumerate(steps):
@@ -109,8 +153,7 @@ def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
                 f"but step {place - 1} gives {len(steps[place - 1].bias)}."
             )
         _validate_curves(place, step)
-        stored = step.weight.data if scipy.sparse.issparse(step.weight) else step.weight
-        if not (np.isfinite(stored).all() and np.isfinite(step.bias).all()):
+        if not (np.isfinite(stored(step.weight)).all() and np.isfinite(step.bias).all()):
             raise ModelError(f"Step {place} holds a weight that is not a finite number.")
     if not steps or steps[-1].bent.any() or len(steps[-1].bias) < 2:
         raise ModelError("The last step must be affine and give one score for each of at least two labels.")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from suffice.errors import InputError
 
@@ -31,7 +31,8 @@ class Text:
 
     `source` is the string the user gave; `tokens` are the normalised words, padding included, that are
     looked up in the vocabulary; `words` are the real words among them. `unknown` lists positions of words
-    out of the vocabulary and `cut` the words beyond the length, so that nothing is lost silently.
+    out of the vocabulary and `cut` the words beyond the length, so that nothing is lost silently. `reader` says how it
+    was read (`Classifier.reading`), so that no other classifier takes it for its own.
     """
 
     source: str
@@ -40,6 +41,7 @@ class Text:
     words: tuple[Word, ...]
     unknown: tuple[int, ...]
     cut: tuple[str, ...]
+    reader: str = field(default="", repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -53,8 +55,10 @@ class Text:
         `known` is how many positions may be named (the words, or the whole length when padding counts).
         """
         limit = len(self.words) if known is None else known
-        if isinstance(given, str):  # one word, not its letters
+        if isinstance(given, str | Integral):  # one word, not its letters; one position
             given = (given,)
+        if not hasattr(given, "__iter__") or isinstance(given, bytes | type):
+            raise InputError(f"{_brief(given)} is no list of words or positions.")
         found: set[int] = set()
         for item in given:
             found.update(self._occurrences(item, limit))
@@ -83,16 +87,45 @@ def split(source: str) -> list[Piece]:
     return [(m.group().lower(), m.start(), m.end()) for m in TOKEN.finditer(source)]
 
 
-def split_list(words: Sequence[str]) -> tuple[str, list[Piece]]:
+def split_list(words: Sequence[str], lookup: Container[str] = ()) -> tuple[str, list[Piece]]:
     """A list of words taken as it is, and the string it makes when joined by single spaces."""
     pieces: list[Piece] = []
     start = 0
-    for word in words:
-        if not isinstance(word, str) or not word:
-            raise InputError(f"A list of words must hold non-empty strings; found {word!r}.")
+    for word in map(_a_word, words):
+        if word not in lookup and any(char.isspace() for char in word):
+            raise InputError(
+                f"{word[:60]!r} is not one word: a list is read as the words of one text. Give one text as a string, "
+                "and many texts to sf.batch."
+            )
         pieces.append((word, start, start + len(word)))
         start += len(word) + 1
     return " ".join(words), pieces
+
+
+def _a_word(given: Any) -> str:
+    if not isinstance(given, str) or not given:
+        raise InputError(f"A list of words must hold non-empty strings; found {_brief(given)}.")
+    return str(given)
+
+
+def as_given(given: Any) -> str | list[str]:
+    """One text: a string, or a list or tuple of words. Everything else is refused."""
+    if isinstance(given, str):
+        return str(given)
+    if isinstance(given, list | tuple):
+        return list(given)
+    many = hasattr(given, "__iter__") and not isinstance(given, str | bytes | bytearray | Mapping | type)
+    hint = "; many texts are for sf.batch" if many else ""
+    raise InputError(f"A text is a string, or a list of words, not {_brief(given)}{hint}.")
+
+
+def _brief(given: Any) -> str:
+    """What was given, and its type where that is not plain to see."""
+    if given is None:
+        return "None"
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    return f"{' '.join(repr(given).split())[:60]} (of type {type(given).__name__})"
 
 
 def read(
@@ -103,13 +136,15 @@ def read(
     unknown: str,
     tokenize: Callable[[str], list[Piece]] = split,
     once: bool = False,
+    reader: str = "",
 ) -> Text:
     """Make a Text for a classifier: tokenise, cut or pad to `length`, look every word up.
 
     With `once` only the first occurrence of each word is read, as by a model of sets of words.
     """
-    listed = None if isinstance(given, str) else split_list(list(given))
-    source = str(given) if listed is None else listed[0]
+    text = as_given(given)
+    listed = None if isinstance(text, str) else split_list(text, lookup)
+    source = text if isinstance(text, str) else " ".join(text)
     if any("\ud800" <= char <= "\udfff" for char in source):
         raise InputError("The text holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
     pieces = fitted(source, tokenize(source)) if listed is None else listed[1]
@@ -126,6 +161,7 @@ def read(
         words=tuple(Word(i, source[a:b] or token, a, b) for i, (token, a, b) in enumerate(kept)),
         unknown=tuple(i for i, (token, _, _) in enumerate(kept) if token not in lookup or token == unknown),
         cut=tuple(source[a:b] or token for token, a, b in beyond),
+        reader=reader,
     )
 
 

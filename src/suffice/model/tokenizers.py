@@ -7,17 +7,30 @@ Four kinds: `Words` (the default), `Pattern` (a regular expression, as in scikit
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from suffice.errors import InputError, MissingExtra, ModelError
+from suffice.model.patterns import why_refused
 from suffice.model.text import Piece, split
 
 FILE = "tokenizer.json"  # where a model folder keeps the tokenizer of Hugging Face
+LONGEST_JSON = 2**26  # characters of it
+MOST_GROWTH = 64  # how many times as long the replacements of a tokenizer may make a text
+# What GPT-2, Llama 3 and Qwen 2 split texts by: these run in reasonable time, though not for the reasons that
+# suffice.model.patterns knows.
+_WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+KNOWN_PATTERNS = (
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|" + _WORDS % "{1,3}",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|" + _WORDS % "",
+)
 
 
 @dataclass(frozen=True)
@@ -49,13 +62,23 @@ class Pattern:
 
     def __post_init__(self) -> None:
         try:
-            groups = re.compile(self.pattern).groups
-        except (re.error, TypeError) as error:
+            slow = why_refused(self.pattern)
+            groups = 0 if slow else re.compile(self.pattern).groups
+        except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise InputError(f"The pattern {self.pattern!r} is no regular expression: {error}.") from error
+        if slow:
+            raise InputError(
+                f"The pattern {self.pattern[:80]!r} is not taken, as it could take for ever on some text: {slow}. Most "
+                r"readers of words need no more than \b\w\w+\b; for anything else give a function of the text."
+            )
         if groups > 1:
             raise InputError(f"The pattern {self.pattern!r} has {groups} groups: a word can be one of them only.")
         if self.accents not in ("keep", "unicode", "ascii"):
             raise InputError(f"accents must be 'keep', 'unicode' or 'ascii', not {self.accents!r}.")
+        if not all(isinstance(value, bool) for value in (self.lowercase, self.once)):
+            raise InputError(f"lowercase and once are True or False, not {self.lowercase!r} and {self.once!r}.")
+        if not all(isinstance(word, str) for word in self.skip):
+            raise InputError("The words to skip must be strings.")
         object.__setattr__(self, "skip", tuple(sorted(self.skip)))
 
     def __call__(self, source: str) -> list[Piece]:
@@ -108,6 +131,10 @@ class HuggingFace:
     def header(self) -> dict[str, Any]:
         return {"kind": "hugging-face", "sha256": hashlib.sha256(self.json.encode()).hexdigest()}
 
+    @property
+    def content(self) -> str:
+        return self.json
+
     def vocabulary(self) -> tuple[str, ...]:
         """Its tokens in the order of their numbers, as an embedding's rows are."""
         numbers: dict[str, int] = self._tokenizer.get_vocab(with_added_tokens=True)
@@ -121,6 +148,7 @@ class HuggingFace:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtra("tokenizers", "tokenizers") from error
+        refuse_unsafe(self.json)
         try:
             made = Tokenizer.from_str(self.json)
         except Exception as error:  # the package raises Exception itself
@@ -154,6 +182,53 @@ class Custom:
         return {"kind": "custom", "name": self.name, "once": self.once}
 
 
+def refuse_unsafe(text: str) -> None:
+    """A ModelError where the JSON of a tokenizer asks for what may take for ever, or is not the same twice."""
+    if len(text) > LONGEST_JSON:
+        raise ModelError(f"The tokenizer has {len(text)} characters; at most {LONGEST_JSON} are read.")
+    try:
+        parts = list(_objects(json.loads(text)))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"This is not the JSON of a Hugging Face tokenizer: {error}.") from error
+    for part in parts:
+        pattern = part.get("Regex")
+        if isinstance(pattern, str) and pattern not in KNOWN_PATTERNS and (slow := _why_slow(pattern)):
+            raise ModelError(f"The tokenizer's pattern {pattern[:80]!r} is not taken: {slow}.")
+        if part.get("dropout"):
+            raise ModelError("The tokenizer has a dropout, so that the same text may be read in another way.")
+    growth = math.prod(_growth(part) for part in parts if part.get("type") == "Replace")
+    if growth > MOST_GROWTH:
+        raise ModelError(f"The tokenizer's replacements may make a text more than {MOST_GROWTH} times as long.")
+
+
+def _objects(data: Any) -> Iterator[dict[str, Any]]:
+    """Every JSON object in it, its vocabulary aside."""
+    waiting = [data]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+            waiting += [value for name, value in item.items() if name not in ("vocab", "merges")]
+        elif isinstance(item, list):
+            waiting += item
+
+
+def _why_slow(pattern: str) -> str:
+    try:
+        return why_refused(pattern)
+    except re.error as error:
+        return f"it is not known here ({error})"
+
+
+def _growth(part: Mapping[str, Any]) -> float:
+    """By how much a replacement may make a text longer."""
+    match part:
+        case {"pattern": {"String": str(old)}, "content": str(new)} if old:
+            return max(1.0, len(new) / len(old))
+        case _:
+            return len(str(part.get("content", ""))) + 1.0
+
+
 Tokenizer: TypeAlias = Words | Pattern | HuggingFace | Custom
 
 
@@ -170,15 +245,15 @@ def as_tokenizer(given: Any) -> Tokenizer:
     raise InputError(f"A tokenizer is 'words', a function of a string, or a tokenizers.Tokenizer, not {given!r}.")
 
 
-def from_header(data: Any, json: str | None, brought: Custom | None) -> Tokenizer:
-    """The tokenizer that a saved classifier names; `json` is the file beside it, `brought` the caller's own."""
+def from_header(data: Any, saved: str | None, brought: Custom | None) -> Tokenizer:
+    """The tokenizer that a saved classifier names; `saved` is the file beside it, `brought` the caller's own."""
     match data:
         case "words":
             return Words()
         case {"kind": "pattern"}:
             return Pattern(**{name: value for name, value in data.items() if name != "kind"})
-        case {"kind": "hugging-face"} if json is not None:
-            return HuggingFace(json)
+        case {"kind": "hugging-face"} if saved is not None:
+            return HuggingFace(saved)
         case {"kind": "custom"} if brought is not None:
             return brought
         case _:

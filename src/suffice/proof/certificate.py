@@ -19,7 +19,7 @@ import numpy as np
 from suffice.errors import NotACertificate
 from suffice.model.network import Floats
 
-FORMAT = 1
+FORMAT = 2
 MAX_TEXT, MAX_HEADER = 2**29, 2**23  # bytes that are unpacked at most (256 more for a line), and of the header
 
 
@@ -80,10 +80,19 @@ def read(certificate: str | Path | bytes, longest: int) -> Iterator[Any]:
                 left -= len(line) + 256
                 if len(line) > limit or left < 0:
                     raise ValueError("it is longer than what is read")
-                yield json.loads(line.decode(), parse_constant=int)  # int refuses NaN and the infinities
+                # int refuses NaN and the infinities
+                yield json.loads(line.decode(), parse_constant=int, object_pairs_hook=_each_key_once)
                 limit = longest
     except (OSError, EOFError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise NotACertificate(f"This is not a certificate: {str(error)[:200]}") from None
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two equal keys one reader may take the first and another the last."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
 
 
 def numbers(data: Mapping[str, str], count: int) -> Floats:

@@ -153,3 +153,15 @@ def show_models(console: Console, models: Sequence[tuple[str, Mapping[str, Any]]
         numbers = [str(facts[key]) for key in ("length", "vocabulary", "weights", "relus")]
         table.add_row(name, ", ".join(facts["labels"]), *numbers, shown)
     console.print(table)
+
+
+def show_words(console: Console, word: str, found: Mapping[str, Sequence[str]]) -> None:
+    """What a word may become, a line for each set that has something to say."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim")
+    table.add_column()
+    for name, others in found.items():
+        if others:
+            table.add_row(name, phrases.visible(", ".join(others)))
+    console.print(Line.assemble((phrases.visible(word), "bold"), " may become"))
+    console.print(table if table.row_count else Line("nothing: no set names a word for it"))

@@ -14,7 +14,7 @@ from suffice.proof.certificate import FORMAT, Certificate, array
 from suffice.prove.tree import Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Problem, Proved, Witness
 from suffice.search.cost import Costs
-from suffice.search.words import ByAttack, ByCost, ByRestoration, Node
+from suffice.search.words import ByAttack, ByCost, ByProof, ByRestoration, Node
 
 Line = dict[str, Any]
 
@@ -42,8 +42,7 @@ def cheapest_claim(held: Bools, costs: Costs, include: Bools, exclude: Bools, lo
     return {
         "kind": "cheapest",
         "positions": positions(held),
-        "costs": [int(unit) for unit in costs.units],
-        "unit": str(costs.unit),
+        **_priced(costs),
         "include": positions(include),
         "exclude": positions(exclude),
         "cost": costs.of(held),
@@ -51,15 +50,72 @@ def cheapest_claim(held: Bools, costs: Costs, include: Bools, exclude: Bools, lo
     }
 
 
+def all_claim(sets: Sequence[Bools], costs: Costs, include: Bools, exclude: Bools) -> Line:
+    """These sets, all of one cost, are the explanations that cost so much or less."""
+    return {
+        "kind": "all",
+        "sets": [positions(held) for held in sets],
+        **_priced(costs),
+        "include": positions(include),
+        "exclude": positions(exclude),
+        "cost": costs.of(sets[0]),
+    }
+
+
+def flip_claim(witness: Witness | None, costs: Costs, lower: int, towards: str | None) -> Line:
+    """The words of the witness flip the label (towards one other label, if given); changes below `lower` do not."""
+    where = None if witness is None else sorted(witness.positions)
+    return {
+        "kind": "flip",
+        "positions": where,
+        "towards": towards,
+        **_priced(costs),
+        "cost": None if where is None else int(costs.units[where].sum()),
+        "lower": lower,
+    }
+
+
+def _priced(costs: Costs) -> Line:
+    return {"costs": [int(unit) for unit in costs.units], "unit": str(costs.unit)}
+
+
+def flip(
+    labels: Sequence[str], problem: Problem, rivals: Sequence[int], witness: Witness | None, proof: Proved | None
+) -> Iterator[Line]:
+    """The flip, and one proof tree per rival (indices of labels, in order) that nothing cheaper is one."""
+    if witness is not None:
+        yield counterexample(labels, problem, witness)
+    for rival, tree in zip(rivals, () if proof is None else proof.evidence, strict=proof is not None):
+        yield {"prove": "flip", "rival": labels[rival]}
+        yield from tree_lines(tree)
+
+
+def all_sets(
+    labels: Sequence[str], problem: Problem, found: Sequence[tuple[Bools, Proved]], root: Node
+) -> Iterator[Line]:
+    """A sufficiency proof for each set, then the word tree, closed where its held words are one of the sets."""
+    for _, proof in found:
+        yield from sufficient(labels, problem, proof)
+    yield {"prove": "all"}
+    yield from _word_tree(labels, problem, root, [held for held, _ in found])
+
+
 def cheapest(labels: Sequence[str], problem: Problem, root: Node) -> Iterator[Line]:
     """The word tree of a finished search."""
     yield {"prove": "cheapest"}
+    yield from _word_tree(labels, problem, root, ())
+
+
+def _word_tree(labels: Sequence[str], problem: Problem, root: Node, sets: Sequence[Bools]) -> Iterator[Line]:
+    places = {held.tobytes(): place for place, held in enumerate(sets)}
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if node.children is not None:
             yield {"word": node.word}
             waiting += [node.children[1], node.children[0]]
+        elif isinstance(node.reason, ByProof) and node.held.tobytes() in places:
+            yield {"set": places[node.held.tobytes()]}
         else:
             yield from _closed(labels, problem, node)
 

@@ -21,6 +21,11 @@ def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Name
             "For this classifier a word counts once, however often it occurs: nearest words may be words of the text. "
             "Use WordSwap or Deletion, or EpsilonBall for vectors that need not be words."
         )
+    if str(classifier.meta.get("import", {}).get("from", "")).startswith("scikit-learn"):
+        raise InputError(
+            "This classifier comes from scikit-learn and has a weight for each word, no embedding: its nearest words "
+            "would be words of equal weight, not of like meaning. Use WordSwap, Deletion or RemoveOrSwap."
+        )
     table, lookup = classifier.table, classifier.lookup
     special = [lookup[classifier.pad], lookup[classifier.unknown]]
     if k > len(table) - 3:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
+from functools import cache, cached_property
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,15 @@ from suffice.model.classifier import Classifier
 from suffice.model.text import Text
 from suffice.sets.neighbours import neighbours
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+from suffice.sets.substitutes import substitutes
 
 Swaps: TypeAlias = Mapping[str, Sequence[str]]
+
+
+class Reader(Protocol):
+    """Of a classifier: whether it tells a word from others it does not know."""
+
+    def knows(self, word: str) -> bool: ...
 
 
 class Perturbation(Protocol):
@@ -34,7 +41,7 @@ class Perturbation(Protocol):
     def around(self, classifier: Classifier, text: Text) -> Region:
         """The region of a text."""
 
-    def narrowed(self, text: Text) -> Self:
+    def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
         """The same set with only what this text can use: a result need not carry a whole thesaurus."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +78,10 @@ class _Set:
         if self.at_most is not None and (not _whole(self.at_most) or self.at_most < 1):
             raise InputError(f"at_most must be a whole number of at least 1, or None, not {self.at_most!r}.")
 
-    def narrowed(self, text: Text) -> Self:
+    def around(self, classifier: Classifier, text: Text) -> Region:
+        raise NotImplementedError
+
+    def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,7 +246,7 @@ class WordSwap(_Words):
     def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
         return [self.of(token) for token in text.tokens]
 
-    def narrowed(self, text: Text) -> Self:
+    def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
         used = {token: self.of(token) for token in dict.fromkeys(text.tokens)}
         return replace(self, swaps={token: others for token, others in used.items() if others})
 
@@ -249,6 +259,36 @@ class RemoveOrSwap(WordSwap):
 
     def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
         return [(marks.removed, *others) for others in super().options(text, marks)]
+
+
+@dataclass(frozen=True)
+class BundledSubstitutes(_Words):
+    """Each word, nothing in its place, or one of the bundled substitutes that the classifier knows: the default.
+
+    A question turns it into the `RemoveOrSwap` of its text, so that answers show what was allowed.
+    """
+
+    kind = "bundled-substitutes"
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        return self._all.options(text, marks)
+
+    def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
+        known = {
+            token: [other for other in self._all.of(token) if classifier.knows(other)]
+            for token in dict.fromkeys(text.tokens[: len(text.words)])
+        }
+        return RemoveOrSwap({token: others for token, others in known.items() if others}, at_most=self.at_most)
+
+    @property
+    def _all(self) -> RemoveOrSwap:
+        return _bundled()
+
+
+@cache
+def _bundled() -> RemoveOrSwap:
+    """Read once: to look through a whole thesaurus takes longer than a short explanation."""
+    return RemoveOrSwap(substitutes())
 
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from suffice.errors import InputError
 from suffice.sets.perturbations import (
     Boxes,
+    BundledSubstitutes,
     Deletion,
     EpsilonBall,
     KNNBox,
@@ -68,6 +69,12 @@ def _masked(data: Mapping[str, Any]) -> str:
 
 
 KINDS: tuple[Kind, ...] = (
+    Kind(
+        BundledSubstitutes,
+        {},
+        lambda data: "A free word may be removed, or become one of its bundled substitutes.",
+        words=True,
+    ),
     Kind(
         RemoveOrSwap,
         {"swaps": SWAPS},

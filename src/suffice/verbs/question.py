@@ -19,8 +19,7 @@ from suffice.prove.exact import predicted
 from suffice.prove.verdict import Budget, Problem, Witness
 from suffice.search.cost import Cost, Costs, costs
 from suffice.search.writing import header, positions
-from suffice.sets.default import default_set
-from suffice.sets.perturbations import Perturbation
+from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.sets.regions import Choice
 from suffice.sets.table import from_dict as set_from_dict
 from suffice.verbs.rewriting import tried
@@ -77,11 +76,11 @@ class Question:
         known = len(read.words) if padding == "fixed" else len(read)
         wanted, barred = _positions(read, include, known, "include"), _positions(read, exclude, known, "exclude")
         _disjoint(read, wanted, barred)
-        chosen = default_set() if perturbation is None else perturbation
+        chosen = BundledSubstitutes() if perturbation is None else perturbation
         values = {
             "classifier": classifier,
             "text": read,
-            "perturbation": chosen.narrowed(read),
+            "perturbation": chosen.narrowed(classifier, read),
             "cost": cost,
             "include": wanted,
             "exclude": barred,

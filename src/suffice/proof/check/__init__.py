@@ -1,0 +1,134 @@
+"""The independent checker: what a certificate (docs/certificate.md) proves, or the first line of it that fails.
+
+It shares no code with the prover and trusts neither the file nor floating point. Read it in this order: reading.py
+(lines, limits), header.py (the question and the claim), sets.py (what words may become), inputs.py (over which texts
+a proof speaks), curves.py and network.py (bounds; why rounding cannot make them wrong), points.py (counterexamples),
+walk.py (trees; why they cover everything), said.py and same.py (words for people, and comparison with a question).
+
+What it trusts, and nothing else: Python's integers and fractions; NumPy's and SciPy's matrix products to be sums of
+products in some order, with IEEE doubles; their smooth functions up to 2^-44 (curves.py); json, gzip and base64; and
+of suffice the classifier as it was loaded: its weights, embedding, vocabulary, labels, digest and how it reads words
+(suffice.model), and the reader of the file (suffice.proof.certificate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
+from suffice.model.text import Text
+from suffice.proof.certificate import read
+from suffice.proof.check.header import All, Claim, Header, Independent, Infeasible, read_header
+from suffice.proof.check.reading import Evidence, Limit
+from suffice.proof.check.said import facts, sentence
+from suffice.proof.check.same import Asked, Cost, compare
+from suffice.proof.check.sets import Sets, read_sets
+from suffice.proof.check.walk import Walk
+
+__all__ = ["Checked", "check"]
+
+MAX_LINE = 2**20  # bytes of a line after the header, and 100 more for each input or output of a step
+
+
+@dataclass(frozen=True, repr=False)
+class Checked:
+    """What a certificate proves, of the words at `positions` (of the claim "all": those of its first set).
+
+    `cost` and `lower` count units of cost; `sentence` says all of it, `proved` what is proved in short sentences.
+    """
+
+    kind: str
+    label: str
+    positions: tuple[int, ...]
+    cost: int | None
+    lower: int | None
+    optimal: bool
+    sentence: str
+    proved: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        cost = "" if self.cost is None else f", cost {self.cost}"
+        cost += "" if self.lower is None else f", none below {self.lower}"
+        return f"<Checked {'optimal' if self.optimal else self.kind}: {self.label!r}, words {self.positions}{cost}>"
+
+
+def check(
+    certificate: Any,
+    classifier: Classifier,
+    text: str | Sequence[str] | Text | None = None,
+    perturbation: Any = None,
+    cost: Cost | None = None,
+    include: Sequence[str | int] | None = None,
+    exclude: Sequence[str | int] | None = None,
+    seconds: float = 60.0,
+) -> Checked:
+    """What a certificate (a path, bytes or an object with `lines`) proves; Rejected names the first line that fails.
+
+    What else is given must be what the certificate is about, or it is rejected too: the text, the perturbation set,
+    the cost of words ({} for 1 each), the words (or positions) to include and exclude. What is not checked after
+    `seconds` is NotChecked, which is a kind of Rejected.
+    """
+    if not isinstance(classifier, Classifier):
+        raise InputError(f"A certificate is checked with a Classifier, not {classifier!r}: use load(name) first.")
+    limit, asked = Limit.of(seconds), Asked(text, perturbation, cost, include, exclude)
+    evidence = Evidence(_lines(certificate, classifier), limit)
+    with np.errstate(all="ignore"):
+        return _checked(evidence, classifier, asked)
+
+
+def _lines(certificate: Any, classifier: Classifier) -> Any:
+    if hasattr(certificate, "lines"):
+        return iter(certificate.lines)
+    return read(certificate, MAX_LINE + 100 * sum(sum(step.weight.shape) for step in classifier.network.steps))
+
+
+def _checked(evidence: Evidence, classifier: Classifier, asked: Asked) -> Checked:
+    walk: Walk | None = None
+    try:
+        evidence.number = 1
+        header = read_header(next(evidence.lines, None), classifier)
+        compare(header, asked, classifier)
+        sets = read_sets(header, classifier, evidence.limit)
+        walk = Walk(classifier, header, sets, evidence)
+        walk.run()
+        return _answer(header, sets, classifier)
+    except NotChecked as error:
+        raise NotChecked(error.line or evidence.number, error.reason) from None
+    except NotACertificate:
+        raise
+    except (Rejected, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        line = getattr(error, "line", 0) or evidence.number  # 0 is the line just read
+        reason = getattr(error, "reason", f"malformed ({type(error).__name__}: {str(error)[:200]})")
+    if walk is not None:
+        walk.settle()  # a leaf that still waits may be the first line that fails
+    raise Rejected(line, reason)
+
+
+def _answer(header: Header, sets: Sets, classifier: Classifier) -> Checked:
+    claim = header.claim
+    cost, lower = getattr(claim, "cost", None), getattr(claim, "lower", None)
+    if isinstance(claim, All):
+        lower = cost
+    places = tuple(np.flatnonzero(_about(claim)).tolist())
+    proved = (f"the text has the label {header.label!r}", *facts(header))
+    said, optimal = sentence(header, sets, classifier), cost is not None and cost == lower
+    return Checked(header.kind, header.label, places, cost, lower, optimal, said, proved)
+
+
+def _about(claim: Claim) -> Bools:
+    """The words that a claim is about."""
+    match claim:
+        case Independent(of):
+            return of
+        case Infeasible(exclude):
+            return exclude
+        case All(sets):
+            return sets[0]
+        case _:
+            return np.zeros(0, dtype=bool) if claim.positions is None else claim.positions

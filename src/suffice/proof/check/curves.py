@@ -1,0 +1,156 @@
+"""Curves: the smooth activations as docs/certificate.md lists them, and lines that stay below and above each.
+
+Written for the checker alone. What is trusted: that NumPy's and SciPy's elementary functions are off by at most
+FUZZ (1 + |z| + |f(z)|), which is some 500 units in the last place, and the limits of |f'| and |f''| in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import scipy  # its subpackages load on first use
+
+from suffice.model.network import Floats
+
+FUZZ = 2.0**-44
+Function: TypeAlias = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A function and its slope; `steep` and `bend` bound |f'| and |f''| on any interval.
+
+    Where they are None, both are f at the interval's upper end (exp). f is nowhere below `least`; it is monotone, or
+    falls up to about `valley` and rises from there on.
+    """
+
+    value: Function
+    slope: Function
+    steep: float | None
+    bend: float | None
+    least: float
+    valley: float | None = None
+
+    def steepest(self, high: Floats) -> Floats:
+        return self._top(high) if self.steep is None else np.full(high.shape, self.steep)
+
+    def bent(self, high: Floats) -> Floats:
+        return self._top(high) if self.bend is None else np.full(high.shape, self.bend)
+
+    def _top(self, high: Floats) -> Floats:
+        return np.asarray(self.value(high) * (1 + FUZZ))
+
+    def range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Outer bounds of the values on [low, high]: those at the ends, and `least` where a valley may lie between."""
+        left, right = self.value(low), self.value(high)
+        doubt = FUZZ * (1 + np.maximum(np.abs(low) + np.abs(left), np.abs(high) + np.abs(right)))
+        bottom = np.minimum(left, right) - doubt
+        if self.valley is not None:  # a thousandth around it, as its place is rounded in the table
+            inside = (low < self.valley + 1e-3) & (high > self.valley - 1e-3)
+            bottom = np.where(inside, self.least, bottom)
+        return np.maximum(bottom, self.least), np.maximum(left, right) + doubt
+
+
+def _tanh_slope(z: Floats) -> Floats:
+    return np.asarray(1 - np.tanh(z) ** 2)
+
+
+def _sigmoid(z: Floats) -> Floats:
+    return np.asarray(scipy.special.expit(z))
+
+
+def _sigmoid_slope(z: Floats) -> Floats:
+    return _sigmoid(z) * _sigmoid(-z)
+
+
+def _gelu(z: Floats) -> Floats:
+    return np.asarray(z * scipy.special.ndtr(z))
+
+
+def _gelu_slope(z: Floats) -> Floats:
+    return np.asarray(scipy.special.ndtr(z) + z * np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
+
+
+def _wave(z: Floats) -> Floats:
+    return np.asarray(np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)))
+
+
+def _gelu_tanh(z: Floats) -> Floats:
+    return np.asarray(z * (1 + _wave(z)) / 2)
+
+
+def _gelu_tanh_slope(z: Floats) -> Floats:
+    wave, inner = _wave(z), np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * z * z)
+    return np.asarray((1 + wave) / 2 + z * (1 - wave * wave) * inner / 2)
+
+
+def _silu(z: Floats) -> Floats:
+    return np.asarray(z * _sigmoid(z))
+
+
+def _silu_slope(z: Floats) -> Floats:
+    share = _sigmoid(z)
+    return np.asarray(share * (1 + z * (1 - share)))
+
+
+def _elu(z: Floats) -> Floats:
+    return np.where(z < 0, np.expm1(np.minimum(z, 0.0)), z)
+
+
+def _elu_slope(z: Floats) -> Floats:
+    return np.exp(np.minimum(z, 0.0))
+
+
+def _softplus(z: Floats) -> Floats:
+    return np.logaddexp(z, 0.0)
+
+
+def _share(z: Floats) -> Floats:
+    return np.where(z < 0, 1 - z, 1 / (1 + np.maximum(z, 0.0)))
+
+
+def _share_slope(z: Floats) -> Floats:
+    return np.asarray(-1 / (1 + np.maximum(z, 0.0)) ** 2)
+
+
+CURVES = {
+    "tanh": Curve(np.tanh, _tanh_slope, 1.0, 0.77, -1.0),
+    "sigmoid": Curve(_sigmoid, _sigmoid_slope, 0.25, 0.0963, 0.0),
+    "gelu": Curve(_gelu, _gelu_slope, 1.13, 0.798, -0.16998, -0.751),
+    "gelu_tanh": Curve(_gelu_tanh, _gelu_tanh_slope, 1.13, 0.799, -0.17005, -0.752),
+    "silu": Curve(_silu, _silu_slope, 1.1, 0.5, -0.27847, -1.2785),
+    "elu": Curve(_elu, _elu_slope, 1.0, 1.0, -1.0),
+    "softplus": Curve(_softplus, _sigmoid, 1.0, 0.25, 0.0),
+    "exp": Curve(np.exp, np.exp, None, None, 0.0),
+    "share": Curve(_share, _share_slope, 1.0, 2.0, 0.0),
+}
+
+
+def lines(curve: Curve, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """below·z + floor <= f(z) <= above·z + shift on [low, high]: the four as (below, above, shift, floor).
+
+    For any slope s, g(z) = f(z) - s z bends no more than f: between grid points h apart it is within h² max|f''| / 8
+    of its chord, so its least value on the grid, less that and less what rounding may have done, holds
+    everywhere. Of some slopes that one is taken which is closest at the middle; any would be right.
+    """
+    z = low[..., None] + (high - low)[..., None] * (np.arange(33) / 32)
+    value, far = curve.value(z), np.maximum(np.abs(low), np.abs(high))
+    chord = (value[..., -1] - value[..., 0]) / np.where(high > low, high - low, 1.0)
+    slopes = np.stack([0 * low, *np.moveaxis(curve.slope(z[..., ::4]), -1, 0), chord])
+    gap = value - slopes[..., None] * z
+    cell = (high - low) / 31.99 + FUZZ * far  # the grid's points are rounded: its cells may be that much wider
+    rounding = FUZZ * (2 + 2 * far + 2 * np.abs(value).max(-1)) + 4 * FUZZ * far * np.abs(slopes)
+    doubt = curve.bent(high) * cell**2 / 8 + rounding
+    floors, shifts = gap.min(-1) - doubt, gap.max(-1) + doubt
+    floors[0], shifts[0] = curve.range(low, high)  # slope 0: the range itself
+    middle = slopes * (low + high) / 2
+    lower, upper = (middle + floors).argmax(0)[None], (middle + shifts).argmin(0)[None]
+    return (
+        np.take_along_axis(slopes, lower, 0)[0],
+        np.take_along_axis(slopes, upper, 0)[0],
+        np.take_along_axis(shifts, upper, 0)[0],
+        np.take_along_axis(floors, lower, 0)[0],
+    )

@@ -1,0 +1,216 @@
+"""Inputs: over which texts a proof tree speaks, how picks cut them up, and the least value of a form over them.
+
+There are two kinds of input set. `Varied`: words of the text leave their own vectors, within their sets, all of them
+or as many as a budget pays for. `Restored`: words of an attacked text go back to their own vectors, as many as a
+budget pays for. A node of a proof tree has a state of its input set, which its picks have narrowed.
+
+*Why least values hold.* A form A·x is a sum over words. At an input of the set, each word adds its own A·own and, if it
+is changed, A·(v - own), which is at least its gain. Words that are free of charge are changed or not: the sum of their
+least values bounds them. Of the others, those that are changed cost no more together than what is left, and are no more
+than may change: their gains add up to no less than the best fractional choice for the cost, and than the lowest
+gains of so many words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints
+from suffice.proof.check.reading import fields, need, whole
+from suffice.proof.check.sets import CHOICES, Sets
+
+
+@dataclass(frozen=True, eq=False)
+class Ranging:
+    """A state of Varied.
+
+    `allowed` (length, m) marks the choices or corners that are left to each word; where a set has no points
+    (length, 1), whether the word may move at all. `opened` words have to be paid for from `left` before they leave
+    their own vector, and no more than `count` of them may (None: any number).
+    """
+
+    allowed: Bools
+    opened: Bools
+    left: int
+    count: int | None
+
+    @property
+    def bytes(self) -> int:
+        return self.allowed.nbytes + self.opened.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Restoring:
+    """A state of Restored: the attacked text, which words are back, which may still come back, what may be spent."""
+
+    start: Floats
+    back: Bools
+    opened: Bools
+    left: int
+
+    @property
+    def bytes(self) -> int:
+        return self.back.nbytes + self.opened.nbytes
+
+
+State: TypeAlias = Ranging | Restoring
+
+
+class Varied:
+    """Words of the text range over their sets; with `costs` (one per position), only as many as can be paid for."""
+
+    def __init__(self, sets: Sets, costs: Ints | None = None) -> None:
+        self.sets, self.costs = sets, costs
+
+    def begin(self, free: Bools, budget: int = 0, count: int | None = None) -> Ranging:
+        """These words are free, or open if there are costs; the others have their first point, which is their own."""
+        opened = free.copy() if self.costs is not None else np.zeros_like(free)
+        return Ranging(free[:, None] | self._own, opened, budget, count)
+
+    @property
+    def _own(self) -> Bools:
+        """What is left to a word that stays as it is: its first point; no movement where there are no points."""
+        points = self.sets.points
+        return np.zeros(1, dtype=bool) if points is None else np.arange(points.shape[1]) == 0
+
+    def pick(self, line: Any, state: State) -> tuple[Ranging, Ranging]:
+        """The two sides of a pick: they cover the state between them, and each is smaller than it."""
+        assert isinstance(state, Ranging)
+        return self._choose(line, state) if "chosen" in line else self._pay(line, state)
+
+    def _choose(self, line: Any, state: Ranging) -> tuple[Ranging, Ranging]:
+        """Any input has one of the listed choices at the word, or one of the others."""
+        place, chosen = fields(line, "pick chosen", "a pick")
+        need(self.sets.kind in CHOICES and type(chosen) is list, "there must be choices to pick from")
+        word = whole(place, 0, len(state.allowed), "the picked word")
+        need(not state.opened[word], "an open word has to be paid for before its choices are picked")
+        listed = np.zeros(state.allowed.shape[1], dtype=bool)
+        listed[[whole(choice, 0, len(listed), "a choice") for choice in chosen]] = True
+        mine = state.allowed[word]
+        need((mine & listed).any() and (mine & ~listed).any(), "a pick must leave choices on both sides")
+        first, second = state.allowed.copy(), state.allowed.copy()
+        first[word] &= listed
+        second[word] &= ~listed
+        return replace(state, allowed=first), replace(state, allowed=second)
+
+    def _pay(self, line: Any, state: Ranging) -> tuple[Ranging, Ranging]:
+        """In any input the word has its own vector, or it is changed, paid for and counted."""
+        word = whole(fields(line, "pick", "a pick")[0], 0, len(state.opened), "the picked word")
+        need(self.costs is not None and state.opened[word], "only an open word can be paid for")
+        assert self.costs is not None
+        rest, count = state.left - int(self.costs[word]), None if state.count is None else state.count - 1
+        need(rest >= 0 and (count is None or count >= 0), "nothing is left to pay for this word")
+        opened, fixed = state.opened.copy(), state.allowed.copy()
+        opened[word], fixed[word] = False, self._own
+        return Ranging(state.allowed, opened, rest, count), replace(state, allowed=fixed, opened=opened)
+
+    def least(self, rows: Floats, states: Sequence[State]) -> Floats:
+        """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""
+        ranging = [state for state in states if isinstance(state, Ranging)]
+        if self.costs is None:
+            return self._of_all(rows, ranging)
+        opened, left = np.stack([state.opened for state in ranging]), np.array([state.left for state in ranging])
+        gains = self._gains(rows, np.stack([state.allowed for state in ranging]))
+        sure = np.where(opened[:, None], 0.0, gains).sum(-1)
+        bought = np.minimum(gains, 0.0) * (opened & (self.costs <= left[:, None]))[:, None]
+        paid = knapsack(bought, self.costs, left)
+        if any(state.count is not None for state in ranging):  # of a flip: then all of them have one
+            counts = np.array([len(opened[0]) if state.count is None else state.count for state in ranging])
+            paid = np.maximum(paid, knapsack(bought, np.ones_like(self.costs), counts))
+        return np.asarray(rows @ self.sets.center.ravel() + sure + paid)
+
+    def _of_all(self, rows: Floats, states: Sequence[Ranging]) -> Floats:
+        """Every word has its least value: without a budget nothing ties them together."""
+        sets = self.sets
+        if sets.points is not None:
+            values = np.where(np.stack([state.allowed for state in states])[:, None], self._values(rows), np.inf)
+            return np.asarray(values.min(-1).sum(-1))
+        free = np.stack([state.allowed for state in ({id(s): s for s in states}).values()])
+        if len(free) > 1:
+            free = np.stack([state.allowed for state in states])
+        if sets.norm == np.inf:
+            low, high = (np.where(free, side, sets.center).reshape(len(free), -1, 1) for side in (sets.low, sets.high))
+            return np.asarray((np.maximum(rows, 0.0) @ low + np.minimum(rows, 0.0) @ high)[..., 0])
+        reach = (self._norms(rows) * (sets.radius * free[:, None, :, 0])).sum(-1)
+        return np.asarray(rows @ sets.center.ravel() - reach)
+
+    def _gains(self, rows: Floats, allowed: Bools) -> Floats:
+        """How far each word (n, r, length) can lower the rows when it leaves its own vector."""
+        sets = self.sets
+        shaped = rows.reshape(*rows.shape[:2], *sets.center.shape)
+        if sets.points is not None:
+            values = np.where(allowed[:, None], self._values(rows), np.inf).min(-1)
+            return np.asarray(values - (shaped * sets.center).sum(-1))
+        if sets.norm == np.inf:
+            moved = np.maximum(shaped, 0.0) * sets.low + np.minimum(shaped, 0.0) * sets.high
+            return np.asarray((moved - shaped * sets.center).sum(-1) * allowed[:, None, :, 0])
+        return np.asarray(-sets.radius * self._norms(rows) * allowed[:, None, :, 0])
+
+    def _values(self, rows: Floats) -> Floats:
+        """Rows times every point: (n or 1, r, length, m)."""
+        assert self.sets.points is not None
+        shaped = rows.reshape(-1, *self.sets.center.shape).transpose(1, 0, 2)
+        values = np.matmul(shaped, self.sets.points.transpose(0, 2, 1)).transpose(1, 0, 2)
+        return np.asarray(values.reshape(*rows.shape[:2], *self.sets.points.shape[:2]))
+
+    def _norms(self, rows: Floats) -> Floats:
+        """The dual norms of each word's part: the largest entry for 1-norm balls, else the Euclidean norm, scaled."""
+        size = np.abs(rows.reshape(*rows.shape[:2], *self.sets.center.shape))
+        largest = size.max(-1)
+        if self.sets.norm == 1:
+            return np.asarray(largest)
+        share = size / np.where(largest > 0, largest, 1.0)[..., None]
+        return np.asarray(largest * np.sqrt((share**2).sum(-1)))
+
+
+class Restored:
+    """An attacked text of which open words may be put back, at a cost."""
+
+    def __init__(self, center: Floats, costs: Ints) -> None:
+        self.center, self.unit = center, int(np.gcd.reduce(costs))
+        self.costs = costs // self.unit
+
+    def begin(self, start: Floats, opened: Bools, budget: int) -> Restoring:
+        """Costs are whole multiples of their common divisor, so what is left over of the budget buys nothing."""
+        return Restoring(start, np.zeros_like(opened), opened, budget // self.unit)
+
+    def pick(self, line: Any, state: State) -> tuple[Restoring, Restoring]:
+        """In any restoration the word is back, and paid for, or it is not."""
+        assert isinstance(state, Restoring)
+        word = whole(fields(line, "pick", "a pick")[0], 0, len(state.opened), "the picked word")
+        rest = state.left - int(self.costs[word])
+        need(state.opened[word] and rest >= 0, "only an open word that can be paid for can be picked")
+        opened, back = state.opened.copy(), state.back.copy()
+        opened[word], back[word] = False, True
+        return Restoring(state.start, back, opened, rest), replace(state, opened=opened)
+
+    def least(self, rows: Floats, states: Sequence[State]) -> Floats:
+        """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""
+        restoring = [state for state in states if isinstance(state, Restoring)]
+        start = np.stack([np.where(state.back[:, None], self.center, state.start) for state in restoring])
+        left = np.array([state.left for state in restoring])
+        shaped = rows.reshape(*rows.shape[:2], *self.center.shape)
+        gains = np.einsum("nrld,nld->nrl", shaped, self.center - start)
+        bought = np.stack([state.opened for state in restoring]) & (self.costs <= left[:, None])
+        total = np.matmul(rows, start.reshape(len(start), -1, 1))[..., 0]
+        return np.asarray(total + knapsack(np.minimum(gains, 0.0) * bought[:, None], self.costs, left))
+
+
+InputSet: TypeAlias = Varied | Restored
+
+
+def knapsack(gains: Floats, costs: Ints, left: Ints) -> Floats:
+    """The least sum (n, r) of gains (n, r, length), none above zero, for a total cost of at most `left` (n,).
+
+    Words are taken whole in order of their gain per cost, the last one in part: no choice of whole words has less.
+    """
+    if (costs == 1).all():
+        return np.asarray((np.sort(gains) * (np.arange(len(costs)) < left[:, None, None])).sum(-1))
+    order = np.argsort(gains / costs)
+    room = left[:, None, None] - np.cumsum(costs[order], -1) + costs[order]
+    taken = np.clip(room / costs[order], 0.0, 1.0)
+    return np.asarray((np.take_along_axis(gains, order, -1) * taken).sum(-1))

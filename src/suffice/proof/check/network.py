@@ -1,0 +1,251 @@
+"""Network: how large everything can get around a text, and lower bounds of linear forms, worked out backwards.
+
+*Rounding.* With u = 2^-53, a sum of m products of doubles, in any order, fused or not, is off by 1.01 m u Σ|a||b| and
+underflow at most. Bounds are worked out in doubles and lowered by G·S, where S adds up how large all that goes in can
+be. Interval bounds over the whole region, widened by G, bound the values h between steps; `size` = |W||h| + |b|
+bounds the terms of z = W h + b, so |z| too. A row A of doubles over a step's outputs counts as exact. Back through
+relu and step it becomes A'W, A' being A times slopes in [0, 1] less multipliers: the doubles for it change the form
+by at most (1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A·shift by 2.1 n_out u of the same. At
+the input |A'W||x| <= 1.01 (|A| + |beta|)·size again, and a least value over an input set is off by (5.1 n_in + 24) u
+times that (the worst is the knapsack: gains are differences, their order may be off by a rounding). Adding up takes 2
+L + 4 additions of sums below 5.1 S for L steps. All that is below (5.2 n + 11 L + 52) u S, n being the most inputs
+plus outputs of a step; G = 6 (n + 2 L + 32) u. S starts at TINY (1 + all sizes): times G, more than underflow takes
+from 2^60 products.
+
+*Overflow.* Weights beyond HUGE = 2^800 are refused, as are regions over which the sizes add up to more than HUGE:
+nothing is ever halved or doubled first. A bound that is not finite, or whose S is beyond HUGE, counts as no bound
+(-inf).
+
+*Relaxation.* For z in [l, v], l < 0 < v: relu(z) >= a z if 0 <= a <= 1, and relu(z) <= s z + t if that is so at l and
+at v, relu being convex; t is rounded up until it is. A split of sign g says g z >= 0, so taking off beta g z, beta >=
+0, only lowers the form. Bounds of a step's units use lines of earlier steps and the splits above the leaf only. Lines
+around smooth curves are those of curves.py; `size` grows with |f| and |f'| there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.proof.check.curves import CURVES, lines
+from suffice.proof.check.inputs import InputSet, State
+from suffice.proof.check.reading import HUGE, Limit, need
+from suffice.proof.check.sets import Sets
+
+Signs: TypeAlias = NDArray[np.int8]
+
+ROUND, TINY = 2.0**-53, 2.0**-800
+CHUNK = 400_000  # numbers worked on at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Of one step, over the whole region: how large its sums' terms can be, and outer bounds of the sums."""
+
+    size: Floats
+    least: Floats
+    most: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """Rows (n or 1, r, outputs of a step), constants and sizes (n or 1, r): linear forms, and their S so far."""
+
+    rows: Floats
+    constant: Floats
+    size: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift; `loose` are relus that can switch."""
+
+    below: Floats
+    above: Floats
+    shift: Floats
+    floor: Floats
+    loose: Bools
+
+    @staticmethod
+    def blank(leaves: int, units: int) -> Lines:
+        below, above, shift, floor = np.zeros((4, leaves, units))
+        return Lines(below, above, shift, floor, np.zeros((leaves, units), dtype=bool))
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given), `push` = beta·sign."""
+
+    line: int
+    rival: int
+    signs: Signs
+    alpha: Floats
+    push: Floats
+    state: State
+
+    @property
+    def bytes(self) -> int:
+        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes
+
+
+class Net:
+    """The network around one text and one label."""
+
+    def __init__(self, steps: Sequence[Step], label: int, sets: Sets, limit: Limit) -> None:
+        self.steps, self.limit = steps, limit
+        terms = max(sum(step.weight.shape) for step in steps)
+        self.gamma = 6 * (terms + 2 * len(steps) + 32) * ROUND
+        self.signed = [_signed(step) for step in steps]
+        self.relu = [_relu(step) for step in steps]
+        self.curved = [_curved(step) for step in steps]
+        self.known = self.intervals(sets.low.ravel(), sets.high.ravel())
+        spread = sum(float(known.size.sum()) for known in self.known) + float(np.abs([sets.low, sets.high]).sum())
+        need(spread <= HUGE, "the network can overflow over this region")
+        self.floor = TINY * (1 + spread)
+        last = _dense(steps[-1])
+        self.margins, self.constants = last[label] - last, steps[-1].bias[label] - steps[-1].bias
+        self.sizes = self.known[-1].size[label] + self.known[-1].size + self.floor
+        sizes = [len(step.bias) for step in steps[:-1]]
+        self.parts = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
+        self.units = sum(sizes)
+        bent = [relu | curved for relu, curved in zip(self.relu, self.curved, strict=True)]
+        self.bent = np.concatenate(bent)[: self.units]  # the last step gives the scores as they are
+        self.width = max(terms, 1 if sets.points is None else sets.points[..., 0].size)
+
+    def intervals(self, low: Floats, high: Floats) -> list[Known]:
+        """Interval arithmetic from the input on: a weight above zero takes the same end, one below the other end."""
+        found = []
+        for k, step in enumerate(self.steps):
+            plus, minus = self.signed[k]
+            top = np.maximum(np.abs(low), np.abs(high))
+            size = (plus @ top - minus @ top + np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY
+            least = plus @ low + minus @ high + step.bias - self.gamma * size
+            most = plus @ high + minus @ low + step.bias + self.gamma * size
+            need(np.isfinite([size, least, most]).all(), "the network can overflow over this region")
+            low, high = (np.where(self.relu[k], np.maximum(side, 0.0), side) for side in (least, most))
+            for name, units in step.curves:
+                curve, ends = CURVES[name], (least[units], most[units])
+                low[units], high[units] = curve.range(*ends)
+                values = np.maximum(np.abs(low[units]), np.abs(high[units]))
+                size[units] += size[units] * curve.steepest(ends[1]) + 1 + values
+            found.append(Known(size, least, most))
+        return found
+
+    def below(
+        self, place: int, form: Form, inputs: InputSet, states: Sequence[State], around: Lines, push: Floats | None
+    ) -> Floats:
+        """Lower bounds (n, r) of forms over what step `place` receives, for n states of an input set."""
+        rows, total, size = form.rows, form.constant, form.size
+        for k in reversed(range(place)):
+            self.limit.look()
+            part, step = (slice(None), None, self.parts[k]), self.steps[k]
+            down = np.minimum(rows, 0.0)  # these take the line above, the others the line below
+            total = total + (down * around.shift[part]).sum(-1) + ((rows - down) * around.floor[part]).sum(-1)
+            weight, rows = np.abs(rows), (rows - down) * around.below[part] + down * around.above[part]
+            if push is not None:  # beta·sign·z >= 0 for splits above the leaf: taking it off only lowers the form
+                rows, weight = rows - push[part], weight + np.abs(push[part])
+            total, size = total + rows @ step.bias, size + weight @ self.known[k].size
+            rows = (rows.reshape(-1, len(step.bias)) @ step.weight).reshape(*rows.shape[:2], step.weight.shape[1])
+        total = total + inputs.least(rows, states)
+        return np.where(np.isfinite(total) & (size <= HUGE), total - self.gamma * size, -np.inf)
+
+    def bounds(self, k: int, inputs: InputSet, states: Sequence[State], around: Lines) -> tuple[Floats, Floats]:
+        """Bounds (n, units) of a step's sums: intervals, and where they leave it open, backward bounds of z and -z."""
+        step, known = self.steps[k], self.known[k]
+        lower, upper = (np.repeat(side[None], len(states), 0) for side in (known.least, known.most))
+        loose = np.flatnonzero(self.curved[k] | self.relu[k] & (known.least < 0) & (known.most > 0))
+        many = max(1, CHUNK // (len(states) * self.width))
+        for first in range(0, len(loose), many):
+            some = loose[first : first + many]
+            rows, size = _rows(step, some)[None], (known.size[some] + self.floor)[None]
+            up = Form(rows, step.bias[some][None], size)
+            down = Form(-rows, -step.bias[some][None], size)
+            lower[:, some] = np.maximum(lower[:, some], self.below(k, up, inputs, states, around, None))
+            upper[:, some] = np.minimum(upper[:, some], -self.below(k, down, inputs, states, around, None))
+        return lower, upper
+
+    def holds(self, inputs: InputSet, sign: float, leaves: Sequence[Leaf]) -> Bools:
+        """Which leaves hold: their splits contradict the bounds, or sign·margin is above zero."""
+        states = [leaf.state for leaf in leaves]
+        signs, alpha, push = (np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("signs", "alpha", "push"))
+        holds, around = np.zeros(len(leaves), dtype=bool), Lines.blank(len(leaves), self.units)
+        for k, part in enumerate(self.parts):
+            lower, upper = self._step_bounds(k, inputs, states, around)
+            lower = np.where(signs[:, part] > 0, np.maximum(lower, 0.0), lower)
+            upper = np.where(signs[:, part] < 0, np.minimum(upper, 0.0), upper)
+            holds = holds | (self.bent[part] & (lower > upper)).any(-1)
+            self._lines(k, lower, upper, around)
+        below = np.where(around.loose & ~np.isnan(alpha), np.clip(alpha, 0.0, 1.0), around.below)
+        margin = self.margin(sign, [leaf.rival for leaf in leaves])
+        found = self.below(len(self.parts), margin, inputs, states, replace(around, below=below), push)
+        return holds | (found[:, 0] > 0)
+
+    def margin(self, sign: float, rivals: list[int]) -> Form:
+        """The label's score less a rival's, or the opposite, as a form over what the last step receives."""
+        rows, constants = sign * self.margins[rivals], sign * self.constants[rivals]
+        return Form(rows[:, None], constants[:, None], self.sizes[rivals][:, None])
+
+    def _step_bounds(self, k: int, inputs: InputSet, states: list[State], around: Lines) -> tuple[Floats, Floats]:
+        """The first step's bounds do not depend on splits: they are worked out once for leaves that share a state."""
+        if k:
+            return self.bounds(k, inputs, states, around)
+        different = {id(state): state for state in states}
+        at = {key: row for row, key in enumerate(different)}
+        lower, upper = self.bounds(0, inputs, list(different.values()), around)
+        which = [at[id(state)] for state in states]
+        return lower[which], upper[which]
+
+    def _lines(self, k: int, lower: Floats, upper: Floats, around: Lines) -> None:
+        """Write the lines of a step's units: exact where a relu cannot switch and where nothing bends."""
+        part, relu = self.parts[k], self.relu[k]
+        loose = relu & (lower < 0) & (upper > 0)
+        low, high = np.where(loose, lower, -1.0), np.where(loose, upper, 1.0)
+        chord = high / (high - low)
+        # relu(z) <= chord·z + shift must hold at both ends; rounded up, so that it does
+        shift = np.maximum(-chord * low, high * (1 - chord)) * (1 + 2.0**-50) + TINY
+        passed = (~relu | (lower >= 0)) * 1.0
+        around.below[:, part] = np.where(loose, high > -low, passed)
+        around.above[:, part] = np.where(loose, chord, passed)
+        around.shift[:, part], around.loose[:, part] = np.where(loose, shift, 0.0), loose
+        for name, units in self.steps[k].curves:
+            at = part.start + units
+            found = lines(CURVES[name], lower[:, units], upper[:, units])
+            around.below[:, at], around.above[:, at], around.shift[:, at], around.floor[:, at] = found
+
+
+def _dense(step: Step) -> Floats:
+    return step.weight if isinstance(step.weight, np.ndarray) else np.asarray(step.weight.toarray())
+
+
+def _rows(step: Step, units: Ints) -> Floats:
+    rows = step.weight[units]
+    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
+
+
+def _signed(step: Step) -> tuple[Floats, Floats]:
+    """The weights above zero and those below, each with zeros elsewhere; all within HUGE."""
+    weight = step.weight
+    stored = weight if isinstance(weight, np.ndarray) else weight.data
+    for numbers in (stored, step.bias):
+        need(np.isfinite(numbers).all() and (np.abs(numbers) <= HUGE).all(), "a weight is beyond what can be checked")
+    if isinstance(weight, np.ndarray):
+        return np.maximum(weight, 0.0), np.minimum(weight, 0.0)
+    return weight.maximum(0.0), weight.minimum(0.0)
+
+
+def _relu(step: Step) -> Bools:
+    return np.asarray(step.relu, dtype=bool)
+
+
+def _curved(step: Step) -> Bools:
+    """The units with a smooth curve, of a kind that curves.py knows."""
+    found = np.zeros(len(step.bias), dtype=bool)
+    for name, units in step.curves:
+        need(name in CURVES, f"the network has a curve {name!r}, which this checker does not know")
+        found[units] = True
+    return found

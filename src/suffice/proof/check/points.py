@@ -1,0 +1,106 @@
+"""Points: single inputs, that they lie in their sets, and the exact sign of the margin at them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from suffice.model.network import Bools, Step
+from suffice.proof.certificate import numbers
+from suffice.proof.check.network import Net
+from suffice.proof.check.reading import Limit, fields, mask, need, table
+from suffice.proof.check.sets import Sets
+
+MAX_EXACT = 200  # margins worked out in whole numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An input, as doubles or, where it is a mixture of a hull's corners, fractions; and the words that it changes."""
+
+    vectors: Any
+    changed: Bools
+
+
+def read_point(data: Any, sets: Sets, allowed: Bools, more: str = "", mixtures: bool = True) -> Point:
+    """The text with other vectors at some of the `allowed` words, each in its word's set, and not more than allowed."""
+    mixed = mixtures and type(data) is dict and "shares" in data
+    names = f"changed {'shares' if mixed else 'vectors'} {more}"
+    where, given, *_ = fields(data, names, "a point")
+    changed = mask(where, allowed, "changed")
+    need(sets.at_most is None or changed.sum() <= sets.at_most, "more words are changed than may change at once")
+    if mixed:
+        return Point(_mixture(given, sets, changed), changed)
+    vectors = sets.center.copy()
+    vectors[changed] = numbers(given, vectors[changed].size).reshape(-1, vectors.shape[1])
+    for place in np.flatnonzero(changed):
+        need(sets.contains(int(place), vectors[place]), "a vector is not in its word's set")
+    return Point(vectors, changed)
+
+
+def _mixture(given: Any, sets: Sets, changed: Bools) -> Any:
+    """Exact weighted means of corners: non-negative weights with a sum above zero, so inside the hull."""
+    need(sets.kind == "knn-hull", "only points of a hull can be given by shares")
+    assert sets.points is not None
+    places = np.flatnonzero(changed).tolist()
+    shares = table(given, (len(places), sets.points.shape[1]), "shares", 0.0)
+    vectors = sets.center.astype(object)
+    for place, row in zip(places, shares.tolist(), strict=True):
+        weights = [Fraction(share) for share in row]
+        need(sum(weights) > 0, "shares must not all be zero")
+        corners = sets.points[place].tolist()
+        for axis in range(vectors.shape[1]):
+            mean = sum((w * Fraction(c[axis]) for w, c in zip(weights, corners, strict=True)), Fraction(0))
+            vectors[place, axis] = mean / sum(weights)
+    return vectors
+
+
+class Margins:
+    """The sign of the margin at points: by intervals where they tell, else in whole numbers."""
+
+    def __init__(self, net: Net, label: int, limit: Limit) -> None:
+        self.net, self.label, self.limit, self.exact = net, label, limit, 0
+
+    def sign(self, vectors: Any, rival: int) -> int:
+        """Intervals around the point: a fraction lies between the doubles next to the one nearest to it."""
+        flat = np.ravel(vectors).astype(np.float64)
+        known = self.net.intervals(np.nextafter(flat, -np.inf), np.nextafter(flat, np.inf))[-1]
+        if known.least[self.label] > known.most[rival]:
+            return 1
+        if known.most[self.label] < known.least[rival]:
+            return -1
+        curved = any(step.curves for step in self.net.steps)
+        need(not curved, "the margin at this point is too close to zero for smooth curves")
+        self.exact += 1
+        need(self.exact <= MAX_EXACT, f"more than {MAX_EXACT} margins would need exact arithmetic")
+        scores = exact_scores(self.net.steps, np.ravel(vectors).tolist(), self.limit)
+        return (scores[self.label] > scores[rival]) - (scores[self.label] < scores[rival])
+
+
+def exact_scores(steps: Sequence[Step], values: Sequence[float | Fraction], limit: Limit) -> list[int]:
+    """All scores times one positive number: every double is a fraction, and a common denominator changes no sign."""
+    at, below = over_one_denominator(values)
+    for step in steps:
+        weight = step.weight if isinstance(step.weight, np.ndarray) else step.weight.toarray()
+        rows, columns = np.nonzero(weight)
+        factors, under = over_one_denominator([*weight[rows, columns].tolist(), *step.bias.tolist()])
+        sums = [bias * below for bias in factors[len(rows) :]]
+        for row, column, factor in zip(rows.tolist(), columns.tolist(), factors, strict=False):
+            if not column % 1024:
+                limit.look()
+            sums[row] += factor * at[column]
+        at = [0 if relu and total < 0 else total for total, relu in zip(sums, step.relu.tolist(), strict=True)]
+        below *= under
+    return at
+
+
+def over_one_denominator(values: Sequence[float | Fraction]) -> tuple[list[int], int]:
+    """Numerators over a denominator that all share."""
+    ratios = [value.as_integer_ratio() for value in values]
+    common = math.lcm(*(below for _, below in ratios))
+    return [above * (common // below) for above, below in ratios], common

@@ -1,0 +1,106 @@
+"""Reading: what each line is held against before it is believed, and how long and how much a check may take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError, NotChecked, Rejected
+from suffice.model.network import Bools, Floats
+
+HUGE = 2.0**800  # no number of a certificate, of a network or of a bound is larger than this
+WHOLE = 2**53  # doubles hold every whole number up to here
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How long a check may take, and the moment at which that is over."""
+
+    seconds: float
+    until: float
+
+    @staticmethod
+    def of(seconds: float) -> Limit:
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+            raise InputError(f"The time limit must be a positive number of seconds, not {seconds!r}.")
+        return Limit(seconds, time.monotonic() + seconds)
+
+    def look(self, line: int = 0) -> None:
+        """Called between any two pieces of work; line 0 is the line just read."""
+        if time.monotonic() > self.until:
+            raise NotChecked(line, f"not checked within {self.seconds:g} seconds; a longer limit may do")
+
+
+@dataclass(eq=False)
+class Evidence:
+    """The lines of a certificate as they are read, counted from 1."""
+
+    lines: Iterator[Any]
+    limit: Limit
+    number: int = 0
+
+    def take(self) -> dict[str, Any]:
+        """The next line, which must be there."""
+        self.limit.look(self.number)
+        self.number += 1
+        line: Any = next(self.lines, "nothing, since the proof is not complete")
+        need(type(line) is dict, f"here must be an object, not {str(line)[:80]}")
+        return dict(line)
+
+    def expect(self, line: dict[str, Any], what: str) -> None:
+        need(self.take() == line, f"here must start {what}")
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        self.number += 1
+        need(next(self.lines, self) is self, "nothing may follow the evidence")
+
+
+def need(condition: Any, reason: str) -> None:
+    """Line 0 stands for the line just read."""
+    if not condition:
+        raise Rejected(0, reason)
+
+
+def fields(data: Any, names: str, what: str) -> list[Any]:
+    """The values of an object that has exactly these keys."""
+    need(type(data) is dict and data.keys() == set(names.split()), f"{what} must have exactly these keys: {names}")
+    return [data[name] for name in names.split()]
+
+
+def whole(value: Any, low: int, high: int, what: str) -> int:
+    """A JSON integer with low <= value < high; true and 1.0 are none."""
+    need(type(value) is int and low <= value < high, f"{what} must be a whole number from {low} to {high - 1}")
+    return int(value)
+
+
+def word(value: Any, what: str) -> str:
+    need(type(value) is str, f"{what} must be a string")
+    return str(value)
+
+
+def mask(values: Any, within: Bools, what: str) -> Bools:
+    """A list of positions, sorted, each once, each allowed by `within`."""
+    need(type(values) is list, f"{what} must be a list of positions")
+    places = [whole(value, 0, len(within), f"each of {what}") for value in values]
+    right = places == sorted(set(places)) and bool(within[places].all())
+    need(right, f"{what} must be a list of positions that are allowed here, sorted, each once")
+    found = np.zeros(len(within), dtype=bool)
+    found[places] = True
+    return found
+
+
+def table(values: Any, shape: Sequence[int], what: str, least: float = -HUGE) -> Floats:
+    """Rows of JSON numbers between `least` and HUGE; whole ones must be doubles too."""
+    rows, columns = shape
+    right = type(values) is list and len(values) == rows
+    right = right and all(type(row) is list and len(row) == columns for row in values)
+    right = right and all(
+        type(v) in (int, float) and least <= v <= HUGE and v == float(v) for row in values for v in row
+    )
+    need(right, f"{what} must be {rows} rows of {columns} numbers between {least} and {HUGE}")
+    return np.array(values, dtype=np.float64).reshape(rows, columns)

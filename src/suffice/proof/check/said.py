@@ -1,0 +1,195 @@
+"""Said: what a certificate proves, in words that a person reads; every sentence is true of this very question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import assert_never
+
+import numpy as np
+
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
+from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
+from suffice.proof.check.sets import Sets, movable
+
+SHOWN = 60  # words, substitutes or costs that a sentence lists
+
+
+def sentence(header: Header, sets: Sets, classifier: Classifier) -> str:
+    """All of it: the classifier, the text, what may change, what is proved, and the costs."""
+    about = f"For the classifier {header.model[:16]}, over the real numbers: the text {_text(header, classifier)}"
+    parts = [f"{about} has the label {header.label!r}.", _may_change(header, sets, classifier)]
+    parts += [f"{fact[0].upper()}{fact[1:]}." for fact in facts(header)]
+    costs = getattr(header.claim, "costs", None)
+    return " ".join([*parts, *([_costs(costs, header)] if costs is not None else [])])
+
+
+def facts(header: Header) -> tuple[str, ...]:
+    """What is proved beyond the label, one short sentence each."""
+    label, claim = header.label, header.claim
+    match claim:
+        case Sufficient(positions):
+            return (_suffice(header, positions),)
+        case Independent(of):
+            if not of.any():
+                return (f"the label {label!r} does not depend on any of no words",)
+            return (f"{label!r} stays the label whatever {_words(header, of)} become",)
+        case Cheapest(positions, costs, include, exclude, cost, lower):
+            price = _price(costs.price(cost))
+            return (
+                f"{_suffice(header, positions)}; that costs {price}",
+                *_none_below(header, "suffices", costs, lower, lower == cost, include, exclude),
+            )
+        case All(several, costs, include, exclude, cost):
+            listed = "; ".join(_words(header, held) for held in several[:SHOWN]) + _more(len(several), SHOWN)
+            each = (
+                f"each of these {len(several)} sets of words suffices and costs {_price(costs.price(cost))}: {listed}"
+            )
+            return each, f"no other set{_fitting(header, include, exclude)} that costs as much or less suffices"
+        case Flip():
+            return _flip(header, claim)
+        case Infeasible(exclude):
+            return (f"no set of words suffices that avoids {_words(header, exclude)}",)
+        case Refuted(positions):
+            return (f"{_words(header, positions)} do not suffice: an allowed change of the other words ends the lead",)
+        case _:
+            assert_never(claim)
+
+
+def _suffice(header: Header, held: Bools) -> str:
+    if not held.any():
+        return f"no word is needed: {header.label!r} stays the label whatever all of them become"
+    if not (header.features & ~held).any():
+        return f"all words that may change together suffice for {header.label!r}, as nothing else can change then"
+    return f"{_words(header, held)} suffice: {header.label!r} stays the label whatever the other words become"
+
+
+def _none_below(
+    header: Header, does: str, costs: Costs, lower: int, tight: bool, include: Bools, exclude: Bools
+) -> tuple[str, ...]:
+    fitting = _fitting(header, include, exclude)
+    if tight:
+        return (f"nothing cheaper{fitting} {does}",)
+    price = _price(costs.price(lower))
+    return (f"nothing{fitting} that costs less than {price} {does}; what lies between is open",) if lower else ()
+
+
+def _fitting(header: Header, include: Bools, exclude: Bools) -> str:
+    parts = [
+        f"{verb} {_words(header, words)}" for verb, words in (("holds", include), ("avoids", exclude)) if words.any()
+    ]
+    return f" that {' and '.join(parts)}" if parts else ""
+
+
+def _flip(header: Header, claim: Flip) -> tuple[str, ...]:
+    aim = "another label" if claim.towards is None else repr(claim.towards)
+    features = header.features
+    if claim.lower > claim.costs.of(features):
+        return (f"no change of any words lifts {aim} to {header.label!r}",)
+    nobody = np.zeros_like(features)
+    lifts = f"lifts {aim} to {header.label!r}"
+    none = _none_below(header, lifts, claim.costs, claim.lower, claim.lower == claim.cost, nobody, nobody)
+    if claim.positions is None or claim.cost is None:
+        return none
+    price = _price(claim.costs.price(claim.cost))
+    return (f"changing {_words(header, claim.positions)} {lifts}; that costs {price}", *none)
+
+
+def _may_change(header: Header, sets: Sets, classifier: Classifier) -> str:
+    moving, count = movable(sets, header.features), int(header.features.sum())
+    if not moving.any():
+        return "No word can become anything else under this question, so nothing is said about changes."
+    which = f"its {count} words" if _just_the_words(header, classifier) else f"the {count} positions {_listed(header)}"
+    at_once = "all at once" if sets.at_most is None else f"at most {sets.at_most} of them at once"
+    still = "" if (moving == header.features).all() else f"; {int((header.features & ~moving).sum())} of them cannot"
+    return f"Each of {which} may become {_becomes(header, sets)}, {at_once}{still}."
+
+
+def _becomes(header: Header, sets: Sets) -> str:
+    data = header.perturbation
+    match sets.kind:
+        case "epsilon-ball":
+            return f"any vector within {data['eps']:g} of its own (norm {data['p']})"
+        case "knn-box":
+            return f"any vector of the box around it and its {data['k']} nearest words"
+        case "knn-hull":
+            return f"any mixture of it and its {data['k']} nearest words"
+        case "boxes":
+            return "any vector of the box that the certificate lists for it"
+        case "deletion":
+            return "padding (that is, be removed)"
+        case "mask":
+            return "the unknown word" if data["token"] is None else f"the mask {data['token']!r}"
+        case "removal-or-swap":
+            return f"padding (that is, be removed) or one of its substitutes ({_substitutes(header)})"
+        case _:
+            return f"one of its substitutes ({_substitutes(header)})"
+
+
+def _substitutes(header: Header) -> str:
+    swaps, shown = header.perturbation["swaps"], dict[str, str]()
+    for place in np.flatnonzero(header.features):
+        token = header.tokens[place]
+        others = [word for word in swaps.get(token, swaps.get(token.lower(), [])) if word != token]
+        if others:
+            shown[token] = f"{token!r}: {', '.join(map(repr, others[:SHOWN]))}{_more(len(others), SHOWN)}"
+    return "; ".join(list(shown.values())[:SHOWN]) + _more(len(shown), SHOWN) or "none are listed"
+
+
+def _costs(costs: Costs, header: Header) -> str:
+    places = np.flatnonzero(header.features).tolist()
+    prices = {header.tokens[i]: _price(costs.price(int(costs.units[i]))) for i in places}
+    if len(set(prices.values())) == 1:
+        return f"Each word costs {next(iter(prices.values()))}."
+    listed = [f"{word!r} {price}" for word, price in prices.items()]
+    return f"Words cost: {', '.join(listed[:SHOWN])}{_more(len(listed), SHOWN)}."
+
+
+def _price(value: Fraction) -> str:
+    """As a person counts: 2, 0.25, or a fraction where no short decimal is exact."""
+    whole, places = value, 0
+    while whole.denominator > 1 and places < 18:
+        whole, places = whole * 10, places + 1
+    if whole.denominator > 1:
+        return str(value)
+    digits = str(whole.numerator).rjust(places + 1, "0")
+    return digits if not places else f"{digits[:-places]}.{digits[-places:]}"
+
+
+def _words(header: Header, places: Bools) -> str:
+    """Words in quotes; where one comes twice in the text, with its position."""
+    tokens, chosen = header.tokens, np.flatnonzero(places).tolist()
+    named = [repr(tokens[i]) + (f" (position {i})" if tokens.count(tokens[i]) > 1 else "") for i in chosen]
+    return _and(named) if named else "no words"
+
+
+def _and(items: Sequence[str]) -> str:
+    shown, more = list(items[:SHOWN]), _more(len(items), SHOWN)
+    if more or len(shown) < 2:
+        return ", ".join(shown) + more
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _more(count: int, shown: int) -> str:
+    return f" and {count - shown} more" if count > shown else ""
+
+
+def _listed(header: Header) -> str:
+    places = np.flatnonzero(header.features).tolist()
+    return ", ".join(map(str, places[:SHOWN])) + _more(len(places), SHOWN)
+
+
+def _just_the_words(header: Header, classifier: Classifier) -> bool:
+    return bool((header.features == real(header.tokens, classifier.pad)).all())
+
+
+def _text(header: Header, classifier: Classifier) -> str:
+    count = int(real(header.tokens, classifier.pad).sum())
+    return repr(" ".join(header.tokens[:count]))
+
+
+def real(tokens: Sequence[str], pad: str) -> Bools:
+    """The positions up to the last one that is not padding."""
+    count = max((i + 1 for i, token in enumerate(tokens) if token != pad), default=0)
+    return np.arange(len(tokens)) < count

@@ -1,0 +1,115 @@
+"""Same: whether a certificate answers the question that a person has, part by part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
+from suffice.model.text import Text
+from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Infeasible, Sufficient
+from suffice.proof.check.reading import need
+from suffice.proof.check.said import real
+
+Cost: TypeAlias = Mapping[str, float] | Callable[[str], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The parts of a question that a person gives; None where nothing is said about one."""
+
+    text: str | Sequence[str] | Text | None = None
+    perturbation: Any = None
+    cost: Cost | None = None
+    include: Sequence[str | int] | None = None
+    exclude: Sequence[str | int] | None = None
+
+
+def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
+    """Rejected, with the part that differs, unless all that was given is what the certificate is about."""
+    shown = [token for token, word in zip(header.tokens, real(header.tokens, classifier.pad), strict=True) if word]
+    text = classifier.read(shown or list(header.tokens[:1]) if asked.text is None else asked.text)
+    if asked.text is not None:
+        _text(header, text)
+    if asked.perturbation is not None:
+        _perturbation(header, asked.perturbation, text, classifier)
+    costs = getattr(header.claim, "costs", None)
+    if asked.cost is not None and costs is not None:
+        _cost(header, asked.cost, costs)
+    for name, given in (("include", asked.include), ("exclude", asked.exclude)):
+        if given is not None:
+            _limits(header, name, _places(given, text))
+
+
+def _text(header: Header, text: Text) -> None:
+    need(text.tokens == header.tokens, f"it is about another text: {' '.join(header.tokens)[:200]!r}")
+    words = np.arange(len(text)) < len(text.words)
+    usual = (header.features == words).all() or header.features.all()
+    need(usual, "only some of the text's words may change in it")
+
+
+def _perturbation(header: Header, given: Any, text: Text, classifier: Classifier) -> None:
+    """A set as data, or an object that gives it; an object that can knows best what it lists for the text's words."""
+    if hasattr(given, "narrowed"):
+        given = given.narrowed(classifier, text)
+    data = given if isinstance(given, Mapping) else given.to_dict()
+    mine, yours = (_plain(one, header.tokens) for one in (header.perturbation, data))
+    differs = sorted(key for key in {*mine, *yours} if mine.get(key) != yours.get(key))
+    shown = {key: str(header.perturbation.get(key))[:80] for key in differs}
+    need(not differs, f"it is about another perturbation set: there, {shown}")
+
+
+def _plain(data: Mapping[str, Any], tokens: Sequence[str]) -> dict[str, Any]:
+    """The set as JSON has it; of substitutes, what it lists for each word of the text."""
+    plain: dict[str, Any] = json.loads(json.dumps(dict(data)))
+    if isinstance(swaps := plain.get("swaps"), dict):
+        plain["swaps"] = {token: _listed(swaps, token) for token in tokens}
+    return plain
+
+
+def _listed(swaps: dict[str, Any], token: str) -> list[str]:
+    """The substitutes of a token, each once."""
+    others: list[str] = swaps.get(token, swaps.get(token.lower(), []))
+    return [word for word in dict.fromkeys(others) if word != token]
+
+
+def _cost(header: Header, cost: Cost, costs: Costs) -> None:
+    for place in np.flatnonzero(header.features).tolist():
+        token = header.tokens[place]
+        wanted, found = _price(cost, token), costs.price(int(costs.units[place]))
+        need(wanted == found, f"it is about other costs: there, {token!r} costs {found}, not {wanted}")
+
+
+def _price(cost: Cost, token: str) -> Fraction:
+    """The number as it is written: 0.1 is a tenth. What a mapping does not list costs 1."""
+    value = cost(token) if callable(cost) else cost.get(token, cost.get(token.lower(), 1))
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def _places(given: Sequence[str | int], text: Text) -> Bools:
+    mask = np.zeros(len(text), dtype=bool)
+    mask[list(text.positions(given, len(text)))] = True
+    return mask
+
+
+def _limits(header: Header, name: str, wanted: Bools) -> None:
+    """Of a set shown to suffice, that it keeps to them; of a lower bound, that it is about just these."""
+    match header.claim:
+        case Cheapest() | All():
+            found: Bools = getattr(header.claim, name)
+        case Infeasible(exclude):
+            found = exclude if name == "exclude" else wanted
+        case Sufficient(positions):
+            kept = wanted <= positions if name == "include" else ~(wanted & positions)
+            found = wanted if kept.all() else positions
+        case Flip() | _:
+            found = np.zeros_like(wanted)
+    places = [f"{header.tokens[i]!r} ({i})" for i in np.flatnonzero(found).tolist()]
+    differs = f"it is about other words to {name}: there, {', '.join(places) or 'none'}"
+    need((found == wanted).all(), differs)

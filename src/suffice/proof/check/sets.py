@@ -1,0 +1,155 @@
+"""Sets: what each word of the text may become, worked out from the header and the classifier alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools, Floats
+from suffice.model.tokenizers import Pattern
+from suffice.proof.check.header import Header
+from suffice.proof.check.reading import WHOLE, Limit, fields, need, table, whole
+
+MAX_POINTS = 2 * 10**7  # numbers in the points of all sets together
+CHOICES = ("word-swap", "deletion", "mask", "removal-or-swap")  # sets of real words, each choice a point
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """One set per position, around `center` (length, dimension), the vectors of the text's own words.
+
+    `low` and `high` are the smallest box known to hold each set; positions that are no features have their own
+    vector only. `points` (length, m, dimension), for hulls and choices, are the corners or the choices, of which the
+    first is the word's own vector. Balls have a `radius` and a `norm`; boxes are `low` and `high` themselves.
+    """
+
+    kind: str
+    center: Floats
+    low: Floats
+    high: Floats
+    points: Floats | None = None
+    radius: float = 0.0
+    norm: float = np.inf
+    at_most: int | None = None
+
+    def contains(self, place: int, vector: Floats) -> bool:
+        """Whether a vector is in the set of a word, compared as real numbers; of a hull: whether it is a corner."""
+        if self.points is not None:
+            return bool((self.points[place] == vector).all(-1).any())
+        if self.kind != "epsilon-ball":
+            return bool(((self.low[place] <= vector) & (vector <= self.high[place])).all())
+        pairs = zip(vector.tolist(), self.center[place].tolist(), strict=True)
+        gaps = [abs(Fraction(a) - Fraction(b)) for a, b in pairs]
+        if self.norm == np.inf:
+            return max(gaps) <= Fraction(self.radius)
+        if self.norm == 1:
+            return sum(gaps) <= Fraction(self.radius)
+        return sum(gap**2 for gap in gaps) <= Fraction(self.radius) ** 2
+
+
+def read_sets(header: Header, classifier: Classifier, limit: Limit) -> Sets:
+    """The sets that the header's perturbation makes of its text."""
+    data = dict(header.perturbation)
+    at_most = whole(data.pop("at_most"), 1, WHOLE, "at_most") if "at_most" in data else None
+    own = [classifier.lookup.get(token, classifier.lookup[classifier.unknown]) for token in header.tokens]
+    center, kind, radius, norm, points = classifier.table[own], data.get("kind"), 0.0, np.inf, None
+    if kind == "epsilon-ball":
+        _, eps, p = fields(data, "kind eps p", "a ball")
+        need(type(p) in (int, float, str) and p in (1, 2, "inf"), "p must be 1, 2 or inf")
+        radius, norm = float(table([[eps]], (1, 1), "eps", 0.0)[0, 0]), float(p)
+        # a sum is off by half a step at most, so that the next double is outside
+        low, high = np.nextafter(center - radius, -np.inf), np.nextafter(center + radius, np.inf)
+    elif kind == "boxes":
+        _, *sides = fields(data, "kind lower upper", "boxes")
+        low, high = (table(side, center.shape, "a side of boxes") for side in sides)
+        need(((low <= center) & (center <= high)).all(), "a box misses the word's own vector")
+    else:
+        rows = _rows(kind, data, header, classifier, own, limit)
+        most = max(map(len, rows))
+        need(len(rows) * most * center.shape[1] <= MAX_POINTS, "the sets have too many points")
+        points = classifier.table[[row + row[:1] * (most - len(row)) for row in rows]]
+        low, high = points.min(1), points.max(1)
+    low, high = (np.where(header.features[:, None], side, center) for side in (low, high))
+    return Sets(str(kind), center, low, high, None if kind == "knn-box" else points, radius, norm, at_most)
+
+
+def _rows(
+    kind: Any, data: Any, header: Header, classifier: Classifier, own: list[int], limit: Limit
+) -> list[list[int]]:
+    """For each position the word itself and its neighbours or substitutes, as places in the vocabulary."""
+    if kind in ("knn-box", "knn-hull"):
+        need(not classifier.reader.once, "words count once for this classifier: nearest words may be words of the text")
+        k = whole(fields(data, "kind k", "the set")[1], 0, len(classifier.vocabulary) - 2, "k")
+        near = {place: _nearest(classifier, place, k, limit) for place in sorted(set(own))}
+        return [[i, *near[i]] if feature else [i] for i, feature in zip(own, header.features, strict=True)]
+    need(kind in CHOICES, "the format knows no such perturbation set")
+    anywhere, swaps = _options(kind, data, classifier)
+    rows = []
+    for token, place in zip(header.tokens, own, strict=True):
+        listed = dict.fromkeys([*anywhere, *swaps.get(token, swaps.get(token.lower(), []))])
+        rows.append([place, *(_place(classifier, word) for word in listed if word != token)])
+    if classifier.reader.once:
+        _each_once(rows, {classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]})
+    return rows
+
+
+def _options(kind: str, data: Any, classifier: Classifier) -> tuple[list[str], dict[str, list[str]]]:
+    """What any word may become, and what only some may, by word."""
+    if kind == "deletion":
+        fields(data, "kind", "deletion")
+        return [classifier.pad], {}
+    if kind == "mask":
+        token = fields(data, "kind token", "a mask")[1]
+        need(token is None or type(token) is str, "the mask must be a word or null")
+        return [token or classifier.unknown], {}
+    swaps = _swaps(fields(data, "kind swaps", "the set")[1])
+    return [classifier.pad] if kind == "removal-or-swap" else [], swaps
+
+
+def _swaps(data: Any) -> dict[str, list[str]]:
+    right = type(data) is dict and all(type(v) is list and {*map(type, v)} <= {str} for v in data.values())
+    need(right, "swaps must be lists of words")
+    return data  # type: ignore[no-any-return]
+
+
+def _place(classifier: Classifier, word: str) -> int:
+    """A substitute's place in the vocabulary, as the classifier would read it in a text."""
+    unknown = classifier.lookup[classifier.unknown]
+    if word in classifier.lookup:
+        return classifier.lookup[word]
+    if not isinstance(classifier.reader, Pattern):
+        return classifier.lookup.get(word.lower(), unknown)
+    made = [token for token, _, _ in classifier.reader(word)]
+    need(len(made) <= 1, f"the substitute {word[:80]!r} is read as {len(made)} words, but takes the place of one")
+    return classifier.lookup.get(made[0], unknown) if made else unknown
+
+
+def _each_once(rows: Sequence[Sequence[int]], silent: set[int]) -> None:
+    """A word that counts once may be a choice at one position only: the network would count it twice."""
+    seen: dict[int, int] = {}
+    for position, row in enumerate(rows):
+        for place in set(row) - silent:
+            first = seen.setdefault(place, position)
+            need(first == position, f"a word that counts once could stand at positions {first} and {position}")
+
+
+def _nearest(classifier: Classifier, place: int, k: int, limit: Limit) -> list[int]:
+    """The k words nearest to one, by the rule of the format: coordinates in order, ties to the first."""
+    limit.look()
+    special = [place, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]]
+    distance = np.zeros(len(classifier.table))
+    for axis in classifier.columns:
+        distance += (axis - axis[place]) ** 2
+    last = min(k + len(special), len(distance)) - 1  # the k nearest are among these, whichever of them are special
+    near = np.setdiff1d(np.flatnonzero(distance <= np.partition(distance, last)[last]), special)
+    return [int(i) for i in near[np.argsort(distance[near], kind="stable")][:k]]
+
+
+def movable(sets: Sets, features: Bools) -> Bools:
+    """The features whose set holds more than the word's own vector."""
+    return features & (sets.low < sets.high).any(-1)

@@ -1,0 +1,272 @@
+"""Walk: the evidence of each claim, line by line, and the trees it is made of.
+
+*Cover.* Trees are read in preorder, and a node that cuts is followed by both of its sides: what the cut leaves out on
+one is on the other. Cuts are exhaustive: z <= 0 or z >= 0; a choice is listed or it is not; a word is paid for or
+stays as it is, is restored or not, is held or out. So if every leaf holds, the claim at the root does.
+
+*Words.* A node of the word tree stands for the sets that hold its held words and none of its out words. An attack on
+out words alone rules all of them out. A restoration-proof attack rules out those that cost less than `below`: such a
+set can afford, beyond the held words, open words worth at most below - 1 - (cost of the held words), which is no more
+than the budget. Put these words of the start back: the input is one of the restorations, so the rival is ahead there;
+it leaves the set's words as they are (the start changes no held word), every other word is in its set, and no more
+words are changed than in the start. So the set does not suffice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar, assert_never
+
+import numpy as np
+
+from suffice.errors import Rejected
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
+from suffice.proof.certificate import numbers
+from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
+from suffice.proof.check.inputs import InputSet, Restored, State, Varied
+from suffice.proof.check.network import CHUNK, Leaf, Net, Signs
+from suffice.proof.check.points import Margins, Point, read_point
+from suffice.proof.check.reading import WHOLE, Evidence, fields, need, table, whole
+from suffice.proof.check.sets import Sets
+
+MANY_LEAVES = 1024  # worked on together
+MAX_WAITING = 2**26  # bytes of leaves that wait to be worked on together
+MAX_OPEN = 2**28  # bytes of sides that wait to be walked: deeper trees are not read
+
+
+class Sized(Protocol):
+    @property
+    def bytes(self) -> int: ...
+
+
+Side = TypeVar("Side", bound=Sized)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Where a proof tree is: the splits above, and the state of its input set."""
+
+    signs: Signs
+    state: State
+
+    @property
+    def bytes(self) -> int:
+        return self.signs.nbytes + self.state.bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A node of the word tree: the words that its sets hold, and those that they avoid."""
+
+    held: Bools
+    out: Bools
+
+    @property
+    def bytes(self) -> int:
+        return self.held.nbytes + self.out.nbytes
+
+
+class Walk:
+    """One certificate after its header: reads the evidence for the claim, or says which line fails."""
+
+    def __init__(self, classifier: Classifier, header: Header, sets: Sets, evidence: Evidence) -> None:
+        self.header, self.sets, self.evidence = header, sets, evidence
+        labels = list(classifier.labels)
+        self.label = labels.index(header.label)
+        self.rivals = {name: place for place, name in enumerate(labels) if name != header.label}
+        self.net = Net(classifier.network.steps, self.label, sets, evidence.limit)
+        self.margins = Margins(self.net, self.label, evidence.limit)
+        self.everywhere = Varied(sets)
+        self.leaves: list[Leaf] = []
+        self.about: tuple[InputSet, float] = (self.everywhere, 1.0)  # what the waiting leaves are about
+
+    def run(self) -> None:
+        """The evidence for the claim, and nothing after it."""
+        features, claim = self.header.features, self.header.claim
+        match claim:
+            case Sufficient(positions):
+                self.sufficient(features & ~positions)
+            case Independent(of):
+                self.sufficient(of)
+            case Cheapest(positions, costs, include, exclude, _, lower):
+                self.sufficient(features & ~positions)
+                self.evidence.expect({"prove": "cheapest"}, "the word tree")
+                self.word_tree(include, exclude, costs, lower, ())
+            case All(sets, costs, include, exclude, cost):
+                for held in sets:
+                    self.sufficient(features & ~held)
+                self.evidence.expect({"prove": "all"}, "the word tree")
+                self.word_tree(include, exclude, costs, cost + 1, sets)
+            case Flip():
+                self.has_label()
+                self.flip(claim)
+            case Infeasible(exclude):
+                self.has_label()
+                self.counterexample(self.line("point"), exclude)
+            case Refuted(positions):
+                self.has_label()
+                self.counterexample(self.line("point"), features & ~positions)
+            case _:
+                assert_never(claim)
+        self.settle()
+        self.evidence.end()
+
+    def line(self, name: str) -> Any:
+        return fields(self.evidence.take(), name, "this line")[0]
+
+    # --- points ---
+
+    def has_label(self) -> None:
+        """No rival has a higher score at the text itself; where words are proved to suffice, that follows."""
+        for rival in self.rivals.values():
+            need(self.margins.sign(self.sets.center, rival) >= 0, "the text's label differs")
+
+    def counterexample(self, data: Any, allowed: Bools) -> Point:
+        """An input that changes only allowed words, at which the rival's score is at least the label's."""
+        point = read_point(data, self.sets, allowed, "rival")
+        need(self.margins.sign(point.vectors, self.rival(data["rival"])) <= 0, "the label keeps its lead at this point")
+        return point
+
+    def rival(self, name: Any) -> int:
+        need(type(name) is str and name in self.rivals, f"{str(name)[:80]!r} is no rival of the label")
+        return self.rivals[name]
+
+    # --- proofs over input sets ---
+
+    def sufficient(self, free: Bools) -> None:
+        """For every rival, a proof tree over all changes of free words, or of at most so many of them."""
+        inputs, budget = self.everywhere, 0
+        if self.sets.at_most is not None:
+            inputs, budget = Varied(self.sets, np.ones(len(free), dtype=np.int64)), self.sets.at_most
+        state = inputs.begin(free, budget)
+        for name, rival in self.rivals.items():
+            self.evidence.expect({"prove": "sufficient", "rival": name}, f"a proof against {name!r}")
+            self.tree(rival, inputs, 1.0, state)
+
+    def flip(self, claim: Flip) -> None:
+        """A flip that costs what is claimed, and for every rival a proof that changes which cost less are none."""
+        aims = list(self.rivals) if claim.towards is None else [claim.towards]
+        if claim.positions is not None:
+            data = self.line("point")
+            point = self.counterexample(data, claim.positions)
+            need((point.changed == claim.positions).all(), "the flip must change just the positions of the claim")
+            need(data["rival"] in aims, "the flip is towards another label")
+        if claim.lower:
+            unit = int(np.gcd.reduce(claim.costs.units))  # what is left over of a budget buys nothing
+            inputs = Varied(self.sets, claim.costs.units // unit)
+            state = inputs.begin(self.header.features, (claim.lower - 1) // unit, self.sets.at_most)
+            for name in aims:
+                self.evidence.expect({"prove": "flip", "rival": name}, f"a proof against {name!r}")
+                self.tree(self.rivals[name], inputs, 1.0, state)
+
+    def tree(self, rival: int, inputs: InputSet, sign: float, state: State) -> None:
+        """Read a proof tree that sign·margin is above zero over an input set; its leaves wait for each other."""
+        if self.about != (inputs, sign):
+            self.settle()
+            self.about = inputs, sign
+
+        def visit(line: dict[str, Any], node: Node) -> tuple[Node, Node] | None:
+            if "split" in line:
+                return self.split(line, node)
+            if "pick" in line:
+                first, second = inputs.pick(line, node.state)
+                return replace(node, state=first), replace(node, state=second)
+            self.wait(self.leaf(line, node, rival))
+            return None
+
+        self.walk(Node(np.zeros(self.net.units, dtype=np.int8), state), visit)
+
+    def split(self, line: Any, node: Node) -> tuple[Node, Node]:
+        """A unit's sum is at most zero, or at least zero."""
+        unit = whole(fields(line, "split", "a split")[0], 0, self.net.units, "the unit")
+        need(self.net.bent[unit] and not node.signs[unit], "only a relu or curve that is not split yet can be split")
+        below, above = node.signs.copy(), node.signs.copy()
+        below[unit], above[unit] = -1, 1
+        return replace(node, signs=below), replace(node, signs=above)
+
+    def leaf(self, line: Any, node: Node, rival: int) -> Leaf:
+        alpha, beta = fields(fields(line, "leaf", "this line")[0], "alpha beta", "a leaf")
+        units = self.net.units
+        slopes = np.full(units, np.nan) if alpha is None else numbers(alpha, units)
+        need(type(beta) is dict, "beta must be an object")
+        names = [whole(int(name), 0, units, "a unit of beta") for name in beta if str(int(name)) == name]
+        need(len(names) == len(beta), "a unit of beta must be a plain number")
+        push = np.zeros(units)
+        push[names] = table([list(beta.values())], (1, len(beta)), "beta", 0.0)[0] * node.signs[names]
+        return Leaf(self.evidence.number, rival, node.signs, slopes, push, node.state)
+
+    # --- the word tree ---
+
+    def word_tree(self, include: Bools, exclude: Bools, costs: Costs, below: int, listed: tuple[Bools, ...]) -> None:
+        """Read the tree that shows: no set that fits and costs less than `below` suffices, but those listed."""
+        restored = Restored(self.sets.center, costs.units)
+
+        def visit(line: dict[str, Any], part: Part) -> tuple[Part, Part] | None:
+            need(len(line) == 1, "a line of the word tree has one key")
+            ((name, value),) = line.items()
+            if name == "word":
+                return self.word(value, part)
+            if name == "cost":
+                need(value is True and costs.of(part.held) >= below, "the held words do not cost enough yet")
+            elif name == "set":
+                held = listed[whole(value, 0, len(listed), "the set")]
+                need((part.held == held).all(), "the held words are not those of this set")
+            elif name == "attack":
+                self.counterexample(value, part.out)
+            else:
+                self.restoration(line, part, costs, below, restored)
+            return None
+
+        self.walk(Part(include, exclude), visit)
+
+    def word(self, value: Any, part: Part) -> tuple[Part, Part]:
+        """An open word is held, or out."""
+        place = whole(value, 0, len(part.held), "the word")
+        need((self.header.features & ~part.held & ~part.out)[place], "only an open word can be held or out")
+        held, out = part.held.copy(), part.out.copy()
+        held[place], out[place] = True, True
+        return replace(part, held=held), replace(part, out=out)
+
+    def restoration(self, line: Any, part: Part, costs: Costs, below: int, restored: Restored) -> None:
+        """An attack that no affordable choice of open words undoes."""
+        start, rival, budget = fields(
+            fields(line, "restoration", "this line")[0], "start rival budget", "a restoration"
+        )
+        point = read_point(start, self.sets, self.header.features & ~part.held, mixtures=False)
+        enough = whole(budget, 0, WHOLE, "budget") >= below - 1 - costs.of(part.held)
+        need(enough, "the budget is lower than what an explanation can afford")
+        opened = self.header.features & ~part.held & ~part.out
+        self.tree(self.rival(rival), restored, -1.0, restored.begin(point.vectors, opened, budget))
+
+    # --- walking and waiting ---
+
+    def walk(self, root: Side, visit: Callable[[dict[str, Any], Side], tuple[Side, Side] | None]) -> None:
+        """Read a tree in preorder: `visit` gives the two sides of a node that cuts, and None for a leaf that holds."""
+        waiting, held = [root], root.bytes
+        while waiting:
+            here = waiting.pop()
+            held -= here.bytes
+            sides = visit(self.evidence.take(), here)
+            if sides is not None:
+                waiting += [sides[1], sides[0]]
+                held += sides[0].bytes + sides[1].bytes
+                need(held <= MAX_OPEN, "the tree is too deep to be kept in memory")
+
+    def wait(self, leaf: Leaf) -> None:
+        self.leaves.append(leaf)
+        if len(self.leaves) >= min(MANY_LEAVES, 1 + MAX_WAITING // max(1, leaf.bytes)):
+            self.settle()
+
+    def settle(self) -> None:
+        """Work on the leaves that wait; the first one that does not hold is the line that fails."""
+        waiting, self.leaves = self.leaves, []
+        widest = max(len(step.bias) for step in self.net.steps[-2:])
+        many = max(1, CHUNK // (self.net.width * widest))
+        for start in range(0, len(waiting), many):
+            some = waiting[start : start + many]
+            self.evidence.limit.look(some[0].line)
+            for leaf, held in zip(some, self.net.holds(*self.about, some), strict=True):
+                if not held:
+                    raise Rejected(leaf.line, "the bound of this leaf is not above zero")

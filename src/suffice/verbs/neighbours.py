@@ -1,0 +1,37 @@
+"""Neighbours: what a word may become, by one set or by every set that has words to name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from suffice.errors import InputError
+from suffice.model.classifier import Classifier
+from suffice.sets.perturbations import BundledSubstitutes, KNNBox, Marks, Perturbation, RealWords
+from suffice.sets.regions import Choice
+from suffice.sets.substitutes import group, groups
+from suffice.verbs.question import Question
+
+SHOWN = 10  # nearest words where no set says how many
+
+
+def neighbours(classifier: Classifier, word: str, *, perturbation: Perturbation | None = None) -> tuple[str, ...]:
+    """The words that `word` may become, nearest or most usual first; by default those of the default set."""
+    question = Question(classifier, [word], perturbation=perturbation or BundledSubstitutes())
+    chosen = question.perturbation
+    if isinstance(chosen, RealWords):
+        options = chosen.options(question.text, Marks("", classifier.unknown))[0]
+        return tuple(option for option in options if option)
+    names = question.problem.region.names
+    if not names:
+        raise InputError(f"A set of kind {chosen.to_dict()['kind']!r} names no words: it allows vectors near a word's.")
+    return names[0][1:] if isinstance(question.problem.region, Choice) else names[0]
+
+
+def every_set(classifier: Classifier, word: str) -> Mapping[str, tuple[str, ...]]:
+    """What a word may become by each kind of set that names words, and by the groups that audits exchange."""
+    found = {"bundled substitutes": neighbours(classifier, word)}
+    try:
+        found["nearest words"] = neighbours(classifier, word, perturbation=KNNBox(SHOWN))
+    except InputError:  # a classifier without embeddings, or with fewer words
+        found["nearest words"] = ()
+    return found | {f"group {name}": group(name).get(word.lower(), ()) for name in groups()}

@@ -1,0 +1,404 @@
+"""The checker and the person who asks: the same question, what is said, how long it takes, what is refused."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import itertools
+import json
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import make_classifier
+
+import suffice as sf
+from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.model.classifier import Classifier
+from suffice.model.network import Network, Step
+from suffice.model.tokenizers import Pattern
+from suffice.proof.check import check, points, reading, walk
+
+LEAF = {"leaf": {"alpha": None, "beta": {}}}
+Lines = list[dict[str, Any]]
+
+
+def adder(words: dict[str, float], length: int = 3, threshold: float = 1.5, **more: Any) -> Classifier:
+    """The margin of "yes" is the sum of the words' values less the threshold."""
+    table = {"<PAD>": 0.0, "<UNK>": 0.0, **words}
+    network = Network.dense([([[1.0] * length, [0.0] * length], [-threshold, 0.0])])
+    return Classifier(network, [[v] for v in table.values()], list(table), ["yes", "no"], length, **more)
+
+
+def header(classifier: Classifier, text: Sequence[str], data: Any, claim: Any, **more: Any) -> dict[str, Any]:
+    tokens = [*text, *["<PAD>"] * (classifier.length - len(text))]
+    head = {"certificate": 2, "model": classifier.digest, "text": tokens, "perturbation": data}
+    return {**head, "features": list(range(len(text))), "label": "yes", "claim": claim, **more}
+
+
+def lines(classifier: Classifier, text: Sequence[str], data: Any, claim: Any, **more: Any) -> Lines:
+    """A claim of sufficiency and its proof, for a network without hidden units."""
+    return [header(classifier, text, data, claim, **more), {"prove": "sufficient", "rival": "no"}, LEAF]
+
+
+def run(given: Lines, classifier: Classifier, **asked: Any) -> Any:
+    return check(SimpleNamespace(lines=tuple(given)), classifier, **asked)
+
+
+GOOD = adder({"good": 1.0, "fine": 1.0, "bad": 0.25, "awful": -3.0})
+GONE = {"kind": "deletion"}
+BOTH = {"kind": "sufficient", "positions": [0, 1]}
+SWAPS = {"kind": "word-swap", "swaps": {"good": ["fine"], "bad": ["awful"]}}
+
+
+def cheapest(**more: Any) -> dict[str, Any]:
+    claim = {"kind": "cheapest", "positions": [0, 1], "costs": [2, 3, 2], "unit": "1/20", "cost": 5, "lower": 5}
+    return {**claim, "include": [], "exclude": [], **more}
+
+
+def tree(**more: Any) -> Lines:
+    """good and fine are needed: each of them alone, removed, ends the lead."""
+    attacks = [{"changed": [i], "vectors": {"f8": base64.b64encode(bytes(8)).decode()}, "rival": "no"} for i in (0, 1)]
+    nodes = [{"word": 1}, {"cost": True}, {"attack": attacks[1]}]
+    if 0 not in more.get("include", ()):
+        nodes = [{"word": 0}, *nodes, {"attack": attacks[0]}]
+    made = lines(GOOD, ["good", "fine", "bad"], GONE, cheapest(**more))
+    return [*made, {"prove": "cheapest"}, *nodes]
+
+
+# --- the same question ---
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"text": "Good, fine bad".replace(",", "")},
+        {"text": ["good", "fine", "bad"]},
+        {"text": GOOD.read("good fine bad")},
+        {"perturbation": sf.Deletion()},
+        {"perturbation": {"kind": "deletion"}},
+        {"cost": {"good": 0.1, "fine": 0.15, "bad": 0.1}},
+        {"cost": lambda word: {"fine": 0.15}.get(word, 0.1)},
+        {"include": [], "exclude": []},
+        {"text": "good fine bad", "perturbation": sf.Deletion(), "include": (), "exclude": ()},
+    ],
+)
+def test_what_is_asked_is_what_it_is_about(asked):
+    assert run(tree(), GOOD, **asked).optimal
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ({"text": "good fine fine"}, "another text: 'good fine bad'"),
+        ({"text": "good fine"}, "another text"),
+        ({"text": ["bad", "fine", "good"]}, "another text"),
+        ({"perturbation": sf.KNNBox(2)}, "another perturbation set"),
+        ({"perturbation": {"kind": "deletion", "at_most": 2}}, "another perturbation set: there, {'at_most'"),
+        ({"cost": {}}, "other costs: there, 'good' costs 1/10, not 1"),
+        ({"cost": {"good": 0.1, "fine": 0.150001, "bad": 0.1}}, "other costs: there, 'fine' costs 3/20"),
+        ({"include": ["good"]}, "other words to include: there, none"),
+        ({"exclude": [2]}, "other words to exclude: there, none"),
+    ],
+)
+def test_another_question_is_rejected_and_the_part_named(asked, part):
+    with pytest.raises(Rejected) as refusal:
+        run(tree(), GOOD, **asked)
+    assert part in str(refusal.value)
+    assert refusal.value.line == 1
+
+
+def test_include_and_exclude_are_part_of_the_question_and_of_the_sentence():
+    found = run(tree(include=[0], exclude=[2]), GOOD, include=["good"], exclude=["bad"])
+    assert "Nothing cheaper that holds 'good' and avoids 'bad' suffices." in found.sentence
+    assert found.proved == (
+        "the text has the label 'yes'",
+        "'good' and 'fine' suffice: 'yes' stays the label whatever the other words become; that costs 0.25",
+        "nothing cheaper that holds 'good' and avoids 'bad' suffices",
+    )
+    for asked in ({"include": []}, {"include": ["fine"]}, {"exclude": []}, {"exclude": [2], "include": [0, 1]}):
+        with pytest.raises(Rejected, match="other words to"):
+            run(tree(include=[0], exclude=[2]), GOOD, **asked)
+
+
+def test_substitutes_are_compared_for_the_words_of_the_text():
+    made = lines(GOOD, ["good", "fine"], SWAPS, BOTH)
+    more = {"good": ["fine"], "bad": ["awful"], "unused": ["good"]}
+    for same in (
+        sf.WordSwap(more),
+        sf.WordSwap({"Good": ["fine"]}),
+        {"kind": "word-swap", "swaps": {"good": ["fine"]}},
+    ):
+        assert run(made, GOOD, perturbation=same).kind == "sufficient"
+    for other in ({}, {"good": []}, {"good": ["fine", "bad"]}, {"good": ["fine"], "fine": ["good"]}):
+        with pytest.raises(Rejected, match="another perturbation set"):
+            run(made, GOOD, perturbation=sf.WordSwap(other))
+    with pytest.raises(Rejected, match="another perturbation set"):
+        run(made, GOOD, perturbation=sf.RemoveOrSwap({"good": ["fine"]}))
+
+
+def test_a_proof_about_some_of_the_words_is_not_one_about_the_text():
+    some = lines(GOOD, ["good", "fine", "bad"], GONE, {"kind": "sufficient", "positions": []}, features=[])
+    assert "so nothing is said about changes" in run(some, GOOD).sentence
+    with pytest.raises(Rejected, match="only some of the text's words"):
+        run(some, GOOD, text="good fine bad")
+
+
+def test_what_cannot_be_a_question_is_an_input_error():
+    for asked in ({"seconds": 0}, {"seconds": "long"}, {"seconds": True}, {"seconds": float("nan")}):
+        with pytest.raises(InputError, match="time limit"):
+            run(tree(), GOOD, **asked)
+    with pytest.raises(InputError, match="load"):
+        check(SimpleNamespace(lines=()), "sst-fc25")  # type: ignore[arg-type]
+
+
+# --- what is said ---
+
+
+def test_the_sentence_names_text_label_changes_costs_and_substitutes():
+    found = run(tree(), GOOD).sentence
+    assert found == (
+        f"For the classifier {GOOD.digest[:16]}, over the real numbers: the text 'good fine bad' has the label 'yes'. "
+        "Each of its 3 words may become padding (that is, be removed), all at once. 'good' and 'fine' suffice: 'yes' "
+        "stays the label whatever the other words become; that costs 0.25. Nothing cheaper suffices. Words cost: "
+        "'good' 0.1, 'fine' 0.15, 'bad' 0.1."
+    )
+    data = {"kind": "word-swap", "swaps": {"good": ["bad"], "awful": ["good"]}, "at_most": 1}
+    swaps = run(lines(GOOD, ["good", "fine"], data, BOTH), GOOD).sentence
+    assert "one of its substitutes ('good': 'bad'), at most 1 of them at once; 1 of them cannot." in swaps
+
+
+def test_a_price_is_written_as_a_person_counts():
+    third = tree(unit="1/3")
+    assert "that costs 5/3." in run(third, GOOD).sentence
+    assert "that costs 10." in run(tree(unit="2"), GOOD).sentence
+    assert "nothing that costs less than 0.2 suffices; what lies between is open" in run(tree(lower=4), GOOD).proved[-1]
+
+
+@pytest.mark.parametrize("unit", ["", "0", "1/0", "0/3", "-1", "1.5", "1/2/3", " 1", "1e3", "٣", 1, None, "1" * 500])
+def test_a_unit_is_a_positive_fraction(unit):
+    with pytest.raises(Rejected):
+        run(tree(unit=unit), GOOD)
+
+
+def test_a_lower_bound_below_zero_is_none():
+    with pytest.raises(Rejected, match="lower"):
+        run(tree(lower=-1), GOOD)
+
+
+# --- words as the classifier reads them ---
+
+
+def test_words_that_the_classifier_reads_otherwise_are_refused():
+    """To this classifier AWFUL is awful, not an unknown word."""
+    made = lines(GOOD, ["good", "fine", "AWFUL"], GONE, {"kind": "sufficient", "positions": [0, 1]})
+    with pytest.raises(Rejected, match="does not read 'AWFUL'"):
+        run(made, GOOD)
+    for word in ("nowhere", "it's", "<UNK>", "<PAD>", "7", "!"):
+        assert run(lines(GOOD, ["good", "fine", word], GONE, BOTH), GOOD)
+    for word in ("two words", " good", "", "...", "Fine"):
+        with pytest.raises(Rejected, match="does not read"):
+            run(lines(GOOD, ["good", "fine", word], GONE, BOTH), GOOD)
+
+
+def test_a_word_of_the_vocabulary_that_a_list_can_hold_is_allowed():
+    dots = adder({"good": 1.0, "fine": 1.0, "...": 0.0})
+    assert run(lines(dots, ["good", "fine", "..."], GONE, BOTH), dots)
+
+
+def test_where_words_count_once_none_comes_twice():
+    once = adder({"good": 1.0, "fine": 1.0, "bad": 0.25}, tokenizer=Pattern(once=True))
+    assert run(lines(once, ["good", "fine", "bad"], GONE, BOTH), once)
+    with pytest.raises(Rejected, match="count once"):
+        run(lines(once, ["good", "fine", "fine"], {"kind": "epsilon-ball", "eps": 0.1, "p": 1}, BOTH), once)
+    with pytest.raises(Rejected, match="counts once"):
+        run(lines(once, ["good", "fine", "bad"], {"kind": "word-swap", "swaps": {"bad": ["good"]}}, BOTH), once)
+    with pytest.raises(Rejected, match="count once"):
+        run(lines(once, ["good", "fine", "bad"], {"kind": "knn-box", "k": 1}, BOTH), once)
+
+
+# --- files that would take long, or much ---
+
+
+def deep(classifier: Classifier, splits: int) -> Iterator[dict[str, Any]]:
+    """A complete tree over some units, each leaf of which is worked on."""
+    yield header(classifier, ["word1"], {"kind": "knn-box", "k": 3}, {"kind": "sufficient", "positions": [0]})
+    yield {"prove": "sufficient", "rival": "no"}
+
+    def below(unit: int) -> Iterator[dict[str, Any]]:
+        if unit == splits:
+            yield LEAF
+        else:
+            yield {"split": unit}
+            yield from below(unit + 1)
+            yield from below(unit + 1)
+
+    yield from below(0)
+
+
+def slow() -> Classifier:
+    """Forty relus twice over; the label leads by a lot when nothing moves."""
+    rng = np.random.default_rng(0)
+    layers = [(rng.normal(size=(40, 6)), rng.normal(size=40)), (rng.normal(size=(40, 40)), np.zeros(40))]
+    network = Network.dense([*layers, (np.zeros((2, 40)), np.array([1.0, 0.0]))])
+    table = rng.normal(size=(12, 2))
+    return Classifier(network, table, ["<PAD>", "<UNK>", *(f"word{i}" for i in range(10))], ["yes", "no"], 3)
+
+
+def test_a_small_file_that_would_take_long_is_not_checked_to_its_end():
+    """A million leaves in a few kilobytes."""
+    classifier, ended = slow(), False
+
+    def counted() -> Iterator[dict[str, Any]]:
+        nonlocal ended
+        yield from deep(classifier, 20)
+        ended = True
+
+    with pytest.raises(NotChecked, match=r"not checked within 0\.3 seconds") as refusal:
+        check(SimpleNamespace(lines=counted()), classifier, seconds=0.3)
+    assert refusal.value.line > 3
+    assert not ended
+    assert isinstance(refusal.value, Rejected)  # whoever asks for Rejected is safe
+
+
+def test_the_limit_is_looked_at_between_leaves_words_and_products(monkeypatch):
+    """Whichever look is the first after the end, nothing is accepted."""
+    looks = itertools.count()
+    before = reading.Limit.look
+
+    def counting(self: Any, line: int = 0) -> None:
+        next(looks)
+        before(self, line)
+
+    monkeypatch.setattr(reading.Limit, "look", counting)
+    box = header(GOOD, ["good", "fine"], {"kind": "knn-hull", "k": 1}, BOTH)
+    given = [box, {"prove": "sufficient", "rival": "no"}, LEAF]
+    assert run(given, GOOD)
+    total = next(looks)
+    for last in range(total):
+        left = iter([False] * last + [True] * 1000)
+
+        def ending(self: Any, line: int = 0, left: Any = left) -> None:
+            if next(left):
+                raise NotChecked(line, "not checked")
+
+        monkeypatch.setattr(reading.Limit, "look", ending)
+        with pytest.raises(NotChecked):
+            run(given, GOOD)
+    assert total >= 5
+
+
+def test_open_branches_fill_no_memory(monkeypatch):
+    """Picks that leave one choice after the other, each with all that is left beside it."""
+    words = [f"w{i}" for i in range(3000)]
+    classifier = adder(dict.fromkeys(words, 1.0), length=3)
+    data = {"kind": "word-swap", "swaps": {"w0": words[1:], "w1": words[2:], "w2": words[3:]}}
+    picks = ({"pick": 0, "chosen": list(range(i))} for i in range(2999, 0, -1))
+    claim = {"kind": "sufficient", "positions": []}
+    head = header(classifier, ["w0", "w1", "w2"], data, claim)
+    monkeypatch.setattr(walk, "MAX_OPEN", 2**20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Rejected, match="too deep"):
+            check(
+                SimpleNamespace(lines=itertools.chain([head, {"prove": "sufficient", "rival": "no"}], picks)),
+                classifier,
+            )
+        assert tracemalloc.get_traced_memory()[1] < 40e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_pick_that_leaves_nothing_on_one_side_is_none():
+    for chosen in ([], [0, 1], [5]):
+        made = lines(GOOD, ["good", "fine", "bad"], GONE, {"kind": "sufficient", "positions": [0, 1]})
+        with pytest.raises(Rejected):
+            run([*made[:2], {"pick": 2, "chosen": chosen}, LEAF, LEAF], GOOD)
+        assert run([*made[:2], {"pick": 2, "chosen": [1]}, LEAF, LEAF], GOOD)
+        with pytest.raises(Rejected, match="both sides"):
+            run([*made[:2], {"pick": 0, "chosen": [0]}, LEAF, LEAF], GOOD)  # a fixed word
+
+
+def test_a_key_that_comes_twice_is_refused():
+    text = "".join(json.dumps(line) + "\n" for line in tree())
+    assert check(gzip.compress(text.encode()), GOOD).optimal
+    twice = text.replace('"beta": {}', '"beta": {"0": 1.0, "0": 2.0}')
+    with pytest.raises(NotACertificate, match="twice"):
+        check(gzip.compress(twice.encode()), GOOD)
+
+
+def test_format_1_is_refused_with_a_sentence():
+    with pytest.raises(NotACertificate, match="format 1, which is no longer read"):
+        run([{**tree()[0], "certificate": 1}], GOOD)
+
+
+# --- numbers that doubles do not hold ---
+
+
+def beyond(weight: float) -> Classifier:
+    """relu(5 + w·0) - 1: the margin is 1 - 5 = -4 for "yes", whatever w is, as its input is always 0.
+
+    Where w overflows, 0·inf is no number, and a relu that is neither on nor off was taken as off.
+    """
+    classifier = adder({"good": 0.0}, length=1)
+    hidden = Step(np.array([[weight]]), np.array([5.0]), np.array([True]))
+    last = Step(np.array([[-1.0], [0.0]]), np.array([1.0, 0.0]), np.array([False, False]))
+    object.__setattr__(classifier, "network", Network((hidden, last)))  # a classifier refuses such weights itself
+    classifier.__dict__.pop("digest", None)
+    return classifier
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e150, 2.0**799, 2.0**801, 2.0**1023, -(2.0**1023), 1.7e308, -1.7e308])
+def test_no_weight_is_so_large_that_something_false_is_accepted(weight):
+    classifier = beyond(weight)
+    claim = {"kind": "sufficient", "positions": []}
+    with pytest.raises(Rejected):
+        run(lines(classifier, ["good"], GONE, claim), classifier)
+    empty = {"changed": [], "vectors": {"f8": ""}, "rival": "yes"}
+    refuted = [header(classifier, ["good"], GONE, {"kind": "refuted", "positions": []}, label="no"), {"point": empty}]
+    with pytest.raises(Rejected):  # "no" leads clearly: the text is no counterexample
+        run(refuted, classifier)
+
+
+@pytest.mark.parametrize("size", [2.0**700, 2.0**900, 2.0**1023])
+def test_vectors_that_overflow_prove_nothing(size):
+    """x - y with x = y = size: the difference is a tie, but the sizes are beyond what doubles compare."""
+    classifier = adder({"good": 1.0, "fine": 1.0}, length=2, threshold=0.0)
+    table = np.array([[0.0], [0.0], [size], [size]])
+    object.__setattr__(classifier, "embedding", table)
+    steps = (Step(np.array([[2.0, -2.0], [0.0, 0.0]]), np.zeros(2), np.array([False, False])),)
+    object.__setattr__(classifier, "network", Network(steps))
+    for name in ("digest", "columns"):
+        classifier.__dict__.pop(name, None)
+    with pytest.raises(Rejected):
+        run(lines(classifier, ["good", "fine"], {"kind": "word-swap", "swaps": {}}, BOTH), classifier)
+
+
+def test_a_certificate_for_a_bundled_model_says_what_it_is_about():
+    classifier = sf.load("sst-fc25")
+    text = "a gorgeous , witty , seductive movie ."
+    result = sf.explain(classifier, text, perturbation=sf.Deletion(at_most=None), include=["witty"], seconds=20)
+    asked = {"text": text, "perturbation": sf.Deletion(), "cost": {}, "include": ["witty"], "exclude": []}
+    found = check(result.certificate, classifier, **asked)
+    assert set(found.positions) == set(result.positions)
+    assert "nothing cheaper that holds 'witty'" in found.proved[-1]
+    with pytest.raises(Rejected, match="other words to include"):
+        check(result.certificate, classifier, include=[])
+
+
+def test_exact_scores_have_the_sign_of_fractions():
+    """Whole numbers over a common denominator, beside fractions all the way."""
+    for seed in range(5):
+        classifier = make_classifier(seed, length=4, hidden=(5, 4), classes=3)
+        values = classifier.embed(classifier.read(["word1", "word2"])).ravel()
+        scores = points.exact_scores(classifier.network.steps, values.tolist(), reading.Limit.of(60))
+        floats = classifier.network.forward(values)
+        assert np.argsort(scores).tolist() == np.argsort(floats).tolist()
+        ratio = scores[0] / scores[1]
+        assert ratio == pytest.approx(floats[0] / floats[1], rel=1e-9)
+    assert replace(GOOD).digest == GOOD.digest
