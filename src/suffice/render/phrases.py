@@ -241,21 +241,24 @@ def may_become(detail: Detail, perturbation: Mapping[str, Any]) -> str:
 
 def counterexample(result: Explanation, position: int, flip: Change) -> str:
     """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
+    own = named(result.text, position)
     if flip.text is not None and flip.real:
-        return f"Without it: {quoted(flip.text)} → {visible(flip.label)}"
+        return f"Without {own}: {quoted(flip.text)} → {visible(flip.label)}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
     moves = [move(result.text, flip, place) for place in order]
     shown = moves[:MOVES] if len(moves) > MOVES + 1 else moves
     rest = f" and {len(moves) - len(shown)} more changes" if len(shown) < len(moves) else ""
-    return f"Were it free, the label could turn {quoted(flip.label)}: {', '.join(shown)}{rest}."
+    return f"Were {own} free, the label could turn {quoted(flip.label)}: {', '.join(shown)}{rest}."
 
 
 def move(text: Text, flip: Change | Witness, place: int) -> str:
     """What becomes of one word."""
-    position = flip.positions[place]
-    known = position < len(text.words)
-    own = text.words[position].text if known else "padding"
-    return f"{quoted(own)} {visible(turned_into(flip.words[place], flip.real))}"
+    return f"{named(text, flip.positions[place])} {visible(turned_into(flip.words[place], flip.real))}"
+
+
+def named(text: Text, position: int) -> str:
+    """A word in quotes; a position behind the text is padding."""
+    return f"'{visible(text.words[position].text)}'" if position < len(text.words) else "padding"
 
 
 def witness(text: Text, found: Witness) -> str:
@@ -272,7 +275,7 @@ def reason(result: Explanation, detail: Detail) -> str:
         return counterexample(result, detail.position, detail.flip)
     is_asked = detail.position in result.meta.get("include", ())
     if detail.position in result.positions and result.status == "optimal" and not is_asked:
-        return f"No cheaper set{asked(result)} is enough."
+        return f"With {named(result.text, detail.position)} in it: no cheaper set{asked(result)} is enough."
     return ""
 
 
@@ -280,8 +283,7 @@ def whys(result: Explanation) -> list[str]:
     """A line for each word of the set: why it is there."""
     found = {detail.position: reason(result, detail) for detail in result.details} if result.positions else {}
     shown = result.words if result.status in ("optimal", "sufficient") else ()
-    pairs = [(word, found.get(word.position, "")) for word in shown]
-    return [f"{quoted(word.text)}: {said[0].lower()}{said[1:]}" for word, said in pairs if said]
+    return [found[word.position] for word in shown if found.get(word.position)]
 
 
 def about(result: Explanation, detail: Detail) -> dict[str, Any]:
@@ -370,5 +372,5 @@ def commands(model: str = "MODEL") -> tuple[str, str]:
     name = shlex.quote(model)
     return (
         f"suffice explain --question question.json --model {name} --certificate answer.cert",
-        f"suffice check answer.cert --model {name}",
+        f"suffice check answer.cert --model {name} --question question.json",
     )

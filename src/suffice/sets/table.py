@@ -60,7 +60,8 @@ class Kind:
 
 
 def _swapped(data: Mapping[str, Any]) -> str:
-    return f"one of its substitutes ({len(data['swaps'])} words of the text have some)"
+    count = len(data["swaps"])
+    return f"one of its substitutes ({count} {'word of the text has' if count == 1 else 'words of the text have'} some)"
 
 
 def _masked(data: Mapping[str, Any]) -> str:
@@ -175,7 +176,7 @@ def command_options(data: Mapping[str, Any]) -> list[str]:
     limit = [] if data.get("at_most") is None else ["--at-most", str(data["at_most"])]
     match dict(data):
         case {"kind": "removal-or-swap"}:
-            named: list[str] = []  # what is meant where none is named
+            named = ["--deletion", "--swaps", "swaps.json"]
         case {"kind": "word-swap"}:
             named = ["--swaps", "swaps.json"]
         case {"kind": "deletion"}:
@@ -186,7 +187,7 @@ def command_options(data: Mapping[str, Any]) -> list[str]:
             named = [f"--{kind}", str(k)]
         case {"kind": "epsilon-ball", "eps": eps, "p": p}:
             named = ["--eps", f"{eps:g}", *([] if p == "inf" else ["--norm", str(p)])]
-        case _:
+        case _:  # what is meant where none is named; boxes have no option
             named = []
     return [*named, *limit]
 

@@ -107,7 +107,7 @@ def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
 
 def facts(checked: Checked) -> tuple[str, ...]:
     """What the checker accepted, in words."""
-    return tuple(getattr(checked, "proved", (checked.sentence,)))
+    return checked.proved
 
 
 def accepted(question: Question, answer: Verdict) -> Verdict:

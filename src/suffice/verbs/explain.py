@@ -81,7 +81,7 @@ def explained(
         started, budget = time.monotonic(), question.budget
         wanted = None if expected is None else question.rival(expected)
         share = budget if wanted is None else Budget(question.seconds * 0.75)
-        outcome = preferred(question, _run(question, share, on_progress))
+        outcome = preferred(question, _run(question, share, on_progress), share)
         result = finished(question, outcome, started, self_check)
         if wanted is not None:
             result = replace(result, mistake=_mistake(question, result, wanted, budget))

@@ -13,8 +13,8 @@ from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved
-from suffice.sets.default import default_set
 from suffice.sets.perturbations import (
+    BundledSubstitutes,
     Deletion,
     EpsilonBall,
     KNNBox,
@@ -68,8 +68,8 @@ def _larger(question: Question) -> Iterator[tuple[str, Perturbation]]:
     limit = given.at_most
     if limit is not None:
         for more in _doubled(limit, int(question.features.sum())):
-            yield f"If up to {more} words may change at once", _limited(given, more)
-        yield "If any number of words may change at once", _limited(given, None)
+            yield f"If up to {more} words may change at once", _limited(question, more)
+        yield "If any number of words may change at once", _limited(question, None)
     match given:
         case KNNBox(k=k) | KNNHull(k=k):
             sizes = [max(k, 1) * 2**i for i in range(1, DOUBLINGS)]
@@ -90,9 +90,9 @@ def _other_words(given: Perturbation) -> Iterator[tuple[str, Perturbation]]:
             pass
         case WordSwap(swaps=swaps):
             yield "If words may be removed as well", RemoveOrSwap(swaps)
-            yield "If words may be removed or become a bundled substitute", default_set()
+            yield "If words may be removed or become a bundled substitute", BundledSubstitutes()
         case Deletion() | Mask():
-            yield "If words may be removed or become a bundled substitute", default_set()
+            yield "If words may be removed or become a bundled substitute", BundledSubstitutes()
 
 
 def _doubled(limit: int, most: int) -> Iterator[int]:
@@ -100,7 +100,12 @@ def _doubled(limit: int, most: int) -> Iterator[int]:
         yield limit
 
 
-def _limited(given: Perturbation, limit: int | None) -> Perturbation:
+def _limited(question: Question, limit: int | None) -> Perturbation:
+    """The question's set with another limit; the default set by its name, not by the words it allows."""
+    given = question.perturbation
+    bundled = BundledSubstitutes(at_most=given.at_most)
+    if bundled.narrowed(question.classifier, question.text) == given:
+        return BundledSubstitutes(at_most=limit)
     limited: Perturbation = replace(given, at_most=limit)  # type: ignore[type-var]
     return limited
 
@@ -149,7 +154,7 @@ def _one_at_a_time(question: Question, total: int, count: int) -> Further | None
     if enough >= count or question.perturbation.at_most == 1:
         return None
     seen = f"If only one word may change at a time, {enough} of {total} words {'is' if enough == 1 else 'are'} enough."
-    return Further(seen, _limited(question.perturbation, 1))
+    return Further(seen, _limited(question, 1))
 
 
 def _spare(question: Question, perturbation: Perturbation) -> int:

@@ -10,12 +10,13 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.model.network import Bools
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Proved
+from suffice.prove.verdict import Budget, Proved, Unknown
 from suffice.search.words import Outcome
-from suffice.search.writing import positions
 from suffice.verbs.question import Question
 
 PREFERENCES = ("content", "found")
+RESTARTS = 4  # random starts of an attack on a candidate
+EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
 FUNCTION_WORDS = """
@@ -43,17 +44,18 @@ def preference(name: str) -> str:
     return name
 
 
-def preferred(question: Question, outcome: Outcome) -> Outcome:
-    """The outcome with stop words exchanged for content words of the same cost, as far as plain bounds prove it.
+def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
+    """The outcome with stop words exchanged for content words of the same cost, where that is proved to suffice.
 
-    One word at a time, so that it stays quick; the order of candidates is fixed, so that it is the same every time.
+    One word at a time and with a limit per question, so that it stays quick; the candidates are tried in the order of
+    the text, so that the answer is the same every time.
     """
     wanted = question.more.get("prefer", "content") == "content" and outcome.finished and outcome.witness is None
     if not wanted or outcome.held is None or not _weak(question, outcome.held).any():
         return outcome
     oracle = BoundsOracle(question.problem)
     for word in np.flatnonzero(_weak(question, outcome.held)):
-        outcome = _exchanged(question, oracle, outcome, int(word))
+        outcome = _exchanged(question, oracle, outcome, int(word), budget)
     return outcome
 
 
@@ -63,17 +65,23 @@ def _weak(question: Question, held: Bools) -> Bools:
     return np.asarray(held & question.features & ~question.included & np.array(weak))
 
 
-def _exchanged(question: Question, oracle: BoundsOracle, outcome: Outcome, word: int) -> Outcome:
+def _exchanged(question: Question, oracle: BoundsOracle, outcome: Outcome, word: int, budget: Budget) -> Outcome:
+    """The outcome with another word in the place of one, the first that is proved to do."""
     assert outcome.held is not None
     rows = [_swap(outcome.held, word, other) for other in _instead(question, outcome.held, word)]
     if not rows:
         return outcome
-    answers = oracle.ask_cheaply(question.problem.features & ~np.stack(rows))
-    fitting = [(row, answer) for row, answer in zip(rows, answers, strict=True) if isinstance(answer, Proved)]
-    if not fitting:
-        return outcome
-    held, proof = min(fitting, key=lambda pair: positions(pair[0]))
-    return replace(outcome, held=held, proof=proof)
+    free = question.problem.features & ~np.stack(rows)
+    cheap = oracle.ask_cheaply(free, restarts=RESTARTS)
+    for row, known, answer in zip(rows, free, cheap, strict=True):
+        verdict = oracle.ask(known[None], _limited(budget))[0] if isinstance(answer, Unknown) else answer
+        if isinstance(verdict, Proved):
+            return replace(outcome, held=row, proof=verdict)
+    return outcome
+
+
+def _limited(budget: Budget) -> Budget:
+    return Budget(max(budget.left, 0.0), EFFORT)
 
 
 def _instead(question: Question, held: Bools, word: int) -> Iterator[int]:

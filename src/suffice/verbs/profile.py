@@ -203,7 +203,7 @@ def profile(
         found = climb.run(budget)
         free, needed = _known_radius(sizes, found, climb.questions[0])
         if parameter != "size":
-            free, needed = _radius(_within(question, parameter), free, needed, budget)
+            free, needed = _radius(_within(question, parameter), free, needed, sizes[-1], budget)
         growth = _growth(climb.questions, sizes, found, budget)
     stats = {"seconds": time.monotonic() - started, "reused_attacks": climb.reused}
     return Profile(parameter, sizes, found, growth, free, needed, stats)
@@ -351,9 +351,11 @@ def _nothing_held(result: Explanation) -> bool:
 
 
 def _radius(
-    question: Callable[[float], Question], free: float | None, needed: float | None, budget: Budget
+    question: Callable[[float], Question], free: float | None, needed: float | None, last: float, budget: Budget
 ) -> tuple[float | None, float | None]:
     """Close in on the radius: double while nothing is needed, then halve the gap; stop at the first doubt."""
+    if free is None and needed is None and isinstance(_robust_at(question, last, budget), Proved):
+        free = last  # the steps held words that were asked for, and so said nothing of the empty set
     low, high = (0 if free is None else free), needed
     for _ in range(DOUBLINGS):
         if high is not None or budget.spent:
