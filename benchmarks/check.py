@@ -3,7 +3,7 @@
     python benchmarks/check.py [--data ../shared/data] [--texts 5] [--seconds 10] [--out check.md]
 
 For every bundled model and every perturbation set, `--texts` texts of the model's own test set are explained without
-the self-check and the certificates checked from their bytes: 5 models × 8 sets × 5 texts are 200. Times are CPU
+the self-check and the certificates checked from their bytes: 5 models × 9 sets × 5 texts are 225. Times are CPU
 seconds of one thread, so that a busy machine does not matter; a ratio is checking time to search time of one text.
 Prints a Markdown table. No text is kept.
 """
@@ -70,6 +70,7 @@ def sets(swaps: dict[str, list[str]]) -> dict[str, Callable[[sf.Text], Perturbat
         "ball, p = 1, ε = 0.5": lambda _: sf.EpsilonBall(0.5, 1),
         "word swaps": lambda text: sf.WordSwap({w: swaps[w][:SUBSTITUTES] for w in sorted({*text.tokens} & {*swaps})}),
         "deletion": lambda _: sf.Deletion(),
+        "removal or swap": lambda text: sf.RemoveOrSwap({w: swaps[w][:4] for w in sorted({*text.tokens} & {*swaps})}),
     }
 
 

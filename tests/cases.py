@@ -30,7 +30,7 @@ from suffice.model.network import (
 )
 from suffice.prove.bounds import Form
 from suffice.prove.oracles.bounds import bounds_for
-from suffice.prove.verdict import Problem, Proved, Refuted, Unknown, Verdict
+from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
 from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
@@ -326,7 +326,7 @@ def _norm(gap: list[Fraction], p: float) -> Fraction:
 # --- hidden bounds for a MILP that owes nothing to ours ---
 
 
-def interval_bounds(form: Form, free: Bools) -> SimpleNamespace:
+def interval_bounds(form: Form, free: Bools, budget: Budget | None = None) -> SimpleNamespace:
     """Plain interval arithmetic, in the shape of `bounds_for` for one set of free words."""
     lower, upper = (np.where(free[0][:, None], side, form.problem.center).ravel() for side in _box(form.problem.region))
     bounds = [(np.zeros(0), np.zeros(0))]

@@ -176,6 +176,23 @@ def test_multipliers_of_splits_count():
     assert rejection(beta_lines(needs_beta(-0.1)), needs_beta(-0.1)).line == 4
 
 
+def leaning(slope: float, lift: float) -> Classifier:
+    """One word x in [-2, 2]; margin = lift + relu(x) + slope·x."""
+    hidden = ([[1.0], [1.0]], [0.0, 9.0])
+    last = ([[1.0, slope], [0.0, 0.0]], [lift - 9 * slope, 0.0])
+    return classifier_of(Network.dense([hidden, last]), {"a": 0.0}, 1)
+
+
+@pytest.mark.parametrize(("slope", "alpha"), [(-2.0, 2.0), (1.0, -1.0)])
+def test_a_slope_outside_of_0_and_1_counts_as_the_nearest_of_them(slope, alpha):
+    """With alpha as given the line would cancel slope·x, and a margin that falls to lift - 2 would look like lift."""
+    for lift, true in ((1.0, False), (2.1, True)):
+        classifier = leaning(slope, lift)
+        head = header(classifier, ["a"], BALL, SUFFICIENT, label="label0")
+        found = verdict([head, against("label1"), leaf([alpha, 0.0])], classifier)
+        assert isinstance(found, Checked) == true
+
+
 def test_a_negative_multiplier_is_no_multiplier():
     assert rejection(beta_lines(needs_beta(0.1), low=-1.0), needs_beta(0.1)).line == 4
 

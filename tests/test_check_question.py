@@ -153,6 +153,12 @@ def test_what_cannot_be_a_question_is_an_input_error():
     for asked in ({"seconds": 0}, {"seconds": "long"}, {"seconds": True}, {"seconds": float("nan")}):
         with pytest.raises(InputError, match="time limit"):
             run(tree(), GOOD, **asked)
+    wrong = [{"perturbation": 3}, {"cost": [1.0]}, {"include": "good"}, {"exclude": 1}, {"text": ""}, {"text": [3]}]
+    for asked in wrong:
+        with pytest.raises(InputError):
+            run(tree(), GOOD, **asked)
+    with pytest.raises(Rejected, match="without these words"):
+        run(tree(), GOOD, include=["nowhere"])
     with pytest.raises(InputError, match="load"):
         check(SimpleNamespace(lines=()), "sst-fc25")  # type: ignore[arg-type]
 

@@ -18,6 +18,11 @@ from brute import KINDS, Case, make_case
 
 from suffice.errors import Rejected
 from suffice.proof.check import Checked, check
+from suffice.search import writing
+from suffice.search.words import optimal_sets
+from suffice.sets.table import from_dict
+from suffice.verbs.question import Question
+from suffice.verbs.running import searcher, single_threaded
 
 LEAF = {"leaf": {"alpha": None, "beta": {}}}
 Lines = list[dict[str, Any]]
@@ -249,3 +254,37 @@ def test_a_lower_bound_without_its_proofs_is_not_accepted():
         assert not accepted(lines[:1], case)
         assert not accepted([{**lines[0], "claim": {**lines[0]["claim"], "lower": -1}}], case)
         assert accepted(flip_lines(case, None, 0), case)
+
+
+# --- the same claims by the search itself ---
+
+
+def searched(case: Case) -> Lines | None:
+    """The certificate that the search's own tree gives for "these are all", where it comes to an end."""
+    prices = dict(zip(case.tokens, case.costs, strict=True))
+    question = Question(case.classifier, list(case.tokens), perturbation=from_dict(case.data), cost=prices)
+    with single_threaded():
+        search = searcher(question, question.budget, None)
+        outcome = search.run()
+        if outcome.witness is not None or not outcome.finished:
+            return None
+        found = list(optimal_sets(search, outcome.upper))
+        root = getattr(search, "frontier", search).root
+    head = question.header(writing.all_claim([held for held, _ in found], question.costs, *[question.included] * 2))
+    proofs = writing.all_sets(case.classifier.labels, question.problem, found, root)
+    return json.loads(json.dumps([head, *proofs]))  # type: ignore[no-any-return]
+
+
+def test_the_searchs_own_tree_shows_that_its_sets_are_all():
+    seen = 0
+    for case in cases(8):
+        if "at_most" in case.data or len({*case.tokens}) < case.length:
+            continue  # words that come twice cost the same in a question
+        lines = searched(case)
+        if lines is not None:
+            assert sorted(lines[0]["claim"]["sets"]) == explanations(case)
+            assert accepted(lines, case)
+            fewer = {**lines[0], "claim": {**lines[0]["claim"], "sets": lines[0]["claim"]["sets"][1:]}}
+            assert not accepted([fewer, *lines[1:]], case)
+            seen += 1
+    assert seen > 8

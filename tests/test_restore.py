@@ -102,9 +102,9 @@ def test_a_word_is_needed_where_the_least_sum_rises_without_it(seed: int) -> Non
 def test_words_taken_at_once_leave_subproblems_that_cover_all(seed: int) -> None:
     """What `_follow` splits a subproblem into are all of its affordable restorations, each in exactly one part."""
     problem, inputs = attacked(seed)
-    node = branch._Node(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
-    node.rows = np.random.default_rng(seed).standard_normal(problem.center.shape)
-    rest, closing = branch._follow(Form.of(problem), node, 4)
+    node = branch.Subproblem(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
+    node.row = np.random.default_rng(seed).standard_normal(problem.center.shape)
+    rest, closing = branch._follow(node, 4)
     parts: list[tuple[bytes, ...]] = []
     for part in (rest, *closing):
         assert isinstance(part.inputs, Restored)

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from helpers import make_classifier, make_text
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.model.network import Bools
 from suffice.prove.verdict import Verdict
+from suffice.search.cost import costs
 from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Choice
@@ -39,7 +40,7 @@ def a_perturbation(kind: str, rng: np.random.Generator, classifier: sf.Classifie
             return sf.EpsilonBall(size, {"inf": np.inf, "one": 1, "two": 2}[kind])
         case "swap":
             words = [f"word{i}" for i in range(8)]
-            return sf.WordSwap({word: list(rng.choice(words, 2)) for word in words})
+            return sf.WordSwap({word: rng.choice(words, 2).tolist() for word in words})
         case "deletion":
             return sf.Deletion()
         case _:
@@ -257,7 +258,7 @@ def test_ctrl_c_gives_the_best_answer_so_far(method: str) -> None:
 @pytest.mark.parametrize("kind", ["box", "swap", "hull"])
 def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Proofs are made weak so that words are split on, and the search is stopped at its n-th question."""
-    monkeypatch.setattr("suffice.search.words.EFFORT", 1)
+    monkeypatch.setattr("suffice.search.restoration.EFFORT", 1)
     monkeypatch.setattr("suffice.search.words.TRIES", 1)
     monkeypatch.setattr("suffice.search.words.BATCH", 2)
     ask, left = Search.ask, [0]
@@ -358,3 +359,86 @@ def test_padding_is_a_feature_only_on_request(tiny: sf.Classifier) -> None:
     assert set(fixed.positions) <= {0}
     assert feature.cost >= fixed.cost
     assert feature.meta["padding"] == "feature"
+
+
+# --- contrast ---
+
+
+@settings(max_examples=150, derandomize=True, database=None, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 4), st.booleans(), st.booleans())
+def test_contrast_ends_with_the_cheapest_flip_and_never_gets_worse(
+    seed: int, length: int, whole: bool, priced: bool
+) -> None:
+    """Also where weights are small whole numbers, so that many texts are tied."""
+    rng = np.random.default_rng(seed)
+    numbers = (lambda *shape: rng.integers(-1, 2, shape).astype(float)) if whole else rng.standard_normal
+    layers = [(numbers(3, length * 2), numbers(3)), (numbers(2, 3), numbers(2))]
+    vocabulary = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(8))]
+    classifier = sf.Classifier(sf.Network.dense(layers), numbers(10, 2), vocabulary, ["no", "yes"], length)
+    text = [f"word{i}" for i in rng.integers(8, size=length)]
+    prices = {word: float(rng.integers(1, 4)) for word in text} if priced else dict.fromkeys(text, 1.0)
+    uppers: list[float] = []
+    result = sf.contrast(
+        classifier,
+        text,
+        perturbation=sf.Deletion(),
+        cost=prices,
+        seconds=1e6,
+        on_progress=lambda lower, upper, *_: uppers.append(upper),
+    )
+    problem = Question(classifier, text, perturbation=sf.Deletion()).problem
+    pad, best = classifier.table[0], np.inf
+    for gone in itertools.product([False, True], repeat=length):
+        point = np.where(np.array(gone)[:, None], pad, problem.center)
+        if problem.margins(point[None]).min() <= 1e-9:
+            best = min(best, sum(prices[w] for w, g in zip(text, gone, strict=True) if g))
+    assert uppers == sorted(uppers, reverse=True)
+    assert len(set(uppers)) == len(uppers)
+    assert result.status == ("none" if best == np.inf else "optimal")
+    assert result.cost == best
+
+
+def test_a_tie_at_the_text_is_a_flip_that_costs_nothing() -> None:
+    net = sf.Network.dense([([[0.0, 0.0], [0.0, 0.0]], [1.0, 1.0])])
+    classifier = sf.Classifier(net, [[0.0], [0.0], [2.0], [3.0]], ["<PAD>", "<UNK>", "a", "b"], ["no", "yes"], 2)
+    result = sf.contrast(classifier, ["a", "b"], perturbation=sf.Deletion())
+    assert (result.status, result.cost, result.positions) == ("optimal", 0.0, ())
+
+
+# --- costs ---
+
+
+def test_costs_are_compared_exactly_as_written() -> None:
+    """Three words at 0.1 cost as much as one at 0.3, and less than one that is dearer by the last digit."""
+    text = make_classifier(0).read(["word1", "word2", "word3", "word4"])
+    for dear, equal in ((0.3, True), (0.3000000001, False)):
+        found = costs({"word1": 0.1, "word2": 0.1, "word3": 0.1, "word4": dear}, text)
+        three, one = np.array([True, True, True, False]), np.array([False, False, False, True])
+        assert (found.of(three) == found.of(one)) is equal
+        assert found.of(three) <= found.of(one)
+        assert found.price(found.of(one)) == dear
+
+
+def test_costs_that_cannot_be_added_up_exactly_are_refused_with_advice(tiny: sf.Classifier) -> None:
+    for prices in ({"word1": 1 / 3, "word2": 2 / 3}, {"word1": 1e-9, "word2": 1e9}):
+        with pytest.raises(sf.InputError, match="exactly"):
+            sf.explain(tiny, ["word1", "word2"], perturbation=sf.KNNBox(2), cost=prices)
+    rounded = {"word1": round(1 / 3, 12), "word2": round(2 / 3, 12)}
+    assert sf.explain(tiny, ["word1", "word2"], perturbation=sf.KNNBox(2), cost=rounded).status == "optimal"
+
+
+@pytest.mark.parametrize("cost", [[1.0, 2.0], 3, "dear", np.ones(2)])
+def test_a_cost_that_is_no_mapping_is_refused_with_a_sentence(cost: object, tiny: sf.Classifier) -> None:
+    with pytest.raises(sf.InputError, match="mapping"):
+        sf.explain(tiny, ["word1", "word2"], perturbation=sf.KNNBox(2), cost=cost)  # type: ignore[arg-type]
+
+
+def test_costs_may_be_numbers_of_numpy(tiny: sf.Classifier) -> None:
+    prices = {"word1": np.float64(0.1), "word2": np.int64(2)}
+    found = costs(prices, tiny.read(["word1", "word2"]))
+    assert [found.price(unit) for unit in found.units[:2]] == [0.1, 2.0]
+
+
+def test_an_unknown_verdict_has_no_truth() -> None:
+    with pytest.raises(TypeError, match="three cases"):
+        bool(sf.Unknown("time is up"))

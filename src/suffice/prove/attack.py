@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.verdict import Problem
+from suffice.prove.inputs import steady
+from suffice.prove.verdict import Budget, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +43,54 @@ def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, F
     margin = values[:, problem.label] - values[index, others]
     for step, slope in zip(reversed(problem.network.steps), reversed(slopes), strict=True):
         back = np.asarray((back * slope) @ step.weight)
-    return margin, back.reshape(points.shape)
+    return margin, steady(back.reshape(points.shape))
 
 
-def descend(problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: int, deepest: bool = False) -> Attempt:
+def jump(problem: Problem, free: Bools, gradient: Floats) -> Floats:
+    """The lowest point of a linear view of the margin: the best corners of the free words that may change at once."""
+    corner = problem.region.minimiser(gradient)
+    if problem.at_most is None:
+        return np.where(free[:, :, None], corner, problem.center)
+    gains = np.einsum("nld,nld->nl", gradient, corner - problem.center)
+    return np.where(chosen(problem, free, gains)[:, :, None], corner, problem.center)
+
+
+def chosen(problem: Problem, free: Bools, gains: Floats) -> Bools:
+    """Of the free words (n, length), as many as may change at once, those with the lowest gains."""
+    order = np.argsort(np.where(free, steady(gains), np.inf), axis=-1, kind="stable")
+    return free & (np.argsort(order, axis=-1, kind="stable") < problem.limit)
+
+
+def within(problem: Problem, points: Floats) -> Floats:
+    """The points, with words put back where more are changed than may change at once: those that help least."""
+    changed = (points != problem.center).any(-1)
+    if (changed.sum(-1) <= problem.limit).all():
+        return points
+    rivals = problem.margins(points).argmin(-1)
+    gains = np.einsum("nld,nld->nl", gradients(problem, points, rivals)[1], points - problem.center)
+    return np.where(chosen(problem, changed, gains)[:, :, None], points, problem.center)
+
+
+def descend(
+    problem: Problem,
+    free: Bools,
+    start: Floats,
+    rivals: Ints,
+    steps: int,
+    deepest: bool = False,
+    budget: Budget | None = None,
+) -> Attempt:
     """Corner steps from `start`, a few rounds, until every row has flipped (or all the way, for the `deepest`)."""
     point = start
     best = Attempt(np.full(len(free), np.inf), point)
     for _ in range(steps):
+        if budget is not None:
+            budget.look()
         margin, gradient = gradients(problem, point, rivals)
         best = best.better(Attempt(margin, point))
         if not deepest and (best.margin < 0).all():
             return best
-        corner = problem.region.minimiser(gradient)
-        before, point = point, np.where(free[:, :, None], corner, problem.center)
+        before, point = point, jump(problem, free, gradient)
         if np.array_equal(before, point):  # every row is where it wants to be
             return best
     return best.better(Attempt(margins(problem, point, rivals), point))
@@ -84,10 +119,17 @@ class Attacker:
         push = problem.region.support(slopes) - (slopes * problem.center).sum(-1)
         return Attacker(problem, margins, np.minimum(push, 0.0), problem.region.minimiser(slopes))
 
-    def attack(self, free: Bools, restarts: int = 0, steps: int = 4, seed: int = 0) -> Attempt:
+    def promise(self, free: Bools) -> Ints:
+        """The rivals (n, rivals) in the order in which a linear view of the margin lets them win."""
+        reach = self.margins + free @ self.push.T
+        return np.argsort(steady(reach), axis=1, kind="stable")
+
+    def attack(
+        self, free: Bools, restarts: int = 0, steps: int = 4, seed: int = 0, budget: Budget | None = None
+    ) -> Attempt:
         """The best of a first-order start and `restarts` random ones, for each row of `free`."""
-        promise = np.argsort(self.margins + free @ self.push.T, axis=1, kind="stable")
-        found = self._from_corner(free, promise[:, 0], steps)
+        promise = self.promise(free)
+        found = self._from_corner(free, promise[:, 0], steps, budget)
         rng = np.random.default_rng(seed)
         for turn in range(restarts):
             open_ = np.flatnonzero(found.margin > 0)
@@ -95,17 +137,17 @@ class Attacker:
                 break
             rivals = promise[open_, (turn + 1) % promise.shape[1]]
             start = self._random(rng, free[open_])
-            fresh = descend(self.problem, free[open_], start, rivals, steps)
+            fresh = descend(self.problem, free[open_], start, rivals, steps, budget=budget)
             found.margin[open_], found.point[open_] = _lower(found, open_, fresh)
         return found
 
-    def _from_corner(self, free: Bools, rivals: Ints, steps: int) -> Attempt:
-        start = np.where(free[:, :, None], self.corners[rivals], self.problem.center)
-        return descend(self.problem, free, start, rivals, steps)
+    def _from_corner(self, free: Bools, rivals: Ints, steps: int, budget: Budget | None) -> Attempt:
+        moved = chosen(self.problem, free, self.push[rivals]) if self.problem.at_most is not None else free
+        start = np.where(moved[:, :, None], self.corners[rivals], self.problem.center)
+        return descend(self.problem, free, start, rivals, steps, budget=budget)
 
     def _random(self, rng: np.random.Generator, free: Bools) -> Floats:
-        directions = rng.standard_normal((len(free), *self.problem.center.shape))
-        return np.where(free[:, :, None], self.problem.region.minimiser(directions), self.problem.center)
+        return jump(self.problem, free, rng.standard_normal((len(free), *self.problem.center.shape)))
 
 
 def _lower(old: Attempt, index: Ints, new: Attempt) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ changes A·z by at most gamma(n) |A| |W| |h|, and |h| is bounded once per proble
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from suffice.model.curves import CURVES
 from suffice.model.network import Bools, Floats, Ints, Step
-from suffice.prove.inputs import Inputs, Interval
+from suffice.prove.inputs import PIECE, Inputs, Interval, Shared
 from suffice.prove.tangents import lines
-from suffice.prove.verdict import Problem
+from suffice.prove.verdict import Budget, Problem
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 ROUND = 2.0**-53
@@ -34,6 +34,7 @@ ROUND = 2.0**-53
 LARGE, TINY = 1e100, 1e-100
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
 CHUNK_NUMBERS = 200_000
+PIECE_WORK = 10**8  # multiplications between two looks at the clock
 
 
 # --- the problem, compiled ---
@@ -99,9 +100,27 @@ class Form:
     @cached_property
     def work(self) -> int:
         """Multiplications that the bounds of all hidden units take for one input set, roughly."""
-        sizes = [int(step.weight.shape[0] * step.weight.shape[1]) for step in self.steps]
+        sizes = [_stored(step) for step in self.steps]
         rows = [2 * int(step.bent.sum()) for step in self.steps]
         return 1 + sum(count * sum(sizes[:place]) for place, count in enumerate(rows))
+
+    @cached_property
+    def together(self) -> int:
+        """How many input sets can be worked on at once, so that what is kept of each fits a piece of memory."""
+        return max(1, PIECE // (self.units + self.problem.network.inputs))
+
+    @cached_property
+    def first(self) -> tuple[tuple[Ints, Shared], ...]:
+        """The unsettled units of the first step in pieces, each with its rows over the input."""
+        units = self.unsettled[0]
+        parts = _split(units, PIECE // (2 * self.problem.network.inputs))
+        return tuple((some, Shared(self.steps[0], some, self.problem.region)) for some in parts)
+
+    def pieces(self, place: int) -> list[Ints]:
+        """The unsettled units of a later step in pieces, so that carrying the rows of one back is quickly done."""
+        widest = max(self.problem.network.inputs, *(len(step.bias) for step in self.steps[:place]))
+        work = sum(_stored(step) for step in self.steps[:place])
+        return _split(self.unsettled[place], min(PIECE // (2 * widest), PIECE_WORK // (2 * work + 1)))
 
     @cached_property
     def curved(self) -> Bools | None:
@@ -123,6 +142,17 @@ class Form:
     def units(self) -> int:
         """How many hidden units there are in all."""
         return sum(len(step.bias) for step in self.steps)
+
+
+def _split(units: Ints, size: int) -> list[Ints]:
+    step = max(1, size)
+    return [units[i : i + step] for i in range(0, len(units), step)]
+
+
+def _stored(step: Step) -> int:
+    """How many weights a product with the step's matrix multiplies by."""
+    weight = step.weight
+    return int(weight.nnz) if hasattr(weight, "nnz") else int(weight.size)
 
 
 def _bounding_box(problem: Problem) -> Interval:
@@ -217,15 +247,22 @@ class Hidden:
 Signs: TypeAlias = NDArray[np.int8]
 
 
-def hidden(form: Form, inputs: Inputs, signs: Signs | None = None, first: Interval | None = None) -> Hidden:
+def hidden(
+    form: Form,
+    inputs: Inputs,
+    signs: Signs | None = None,
+    first: Interval | None = None,
+    budget: Budget | None = None,
+) -> Hidden:
     """Bounds of every hidden unit, step by step; `signs` (n, units) are the splits (+1, -1, 0).
 
-    `first` are the bounds of the first step, when the caller has them: splits do not change them.
+    `first` are the bounds of the first step, when the caller has them: splits do not change them. Raises OutOfTime
+    when the budget is spent on the way.
     """
     found = Hidden.blank(len(inputs), form)
     for place, part in enumerate(form.slices):
         given = first if place == 0 else None
-        lower, upper = given or step_bounds(form, inputs, found, place)
+        lower, upper = given or step_bounds(form, inputs, found, place, budget)
         if signs is not None:
             lower = np.where(signs[:, part] > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(signs[:, part] < 0, np.minimum(upper, 0.0), upper)
@@ -261,16 +298,15 @@ def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
         found.loose[:, at] = False
 
 
-def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int) -> Interval:
+def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int, budget: Budget | None = None) -> Interval:
     """Bounds of one step's units from the lines of the steps before it; intervals have settled some of them."""
-    step, (least, most), units = form.steps[place], form.reach[place], form.unsettled[place]
+    step, (least, most) = form.steps[place], form.reach[place]
     lower = np.where(step.bent, least, 0.0)[None].repeat(len(inputs), 0)
     upper = np.where(step.bent, most, np.inf)[None].repeat(len(inputs), 0)
-    if len(units):
-        weight = step.weight[units]
-        rows = weight.toarray() if hasattr(weight, "toarray") else weight
+    for units, below in _first_rows(form, inputs) if place == 0 else _later_rows(form, inputs, found, place, budget):
+        if budget is not None:
+            budget.look()
         error = form.gamma * form.size[place][units]
-        below = _rows_bound(form, inputs, found, place, np.concatenate([rows, -rows]))
         below += np.concatenate([step.bias[units], -step.bias[units]]) - np.concatenate([error, error])
         below = np.where(np.isfinite(below), below, -np.inf)
         lower[:, units] = np.maximum(below[:, : len(units)], least[units])
@@ -278,14 +314,32 @@ def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int) -> Interv
     return lower, upper
 
 
-def _rows_bound(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Floats) -> Floats:
-    """Lower bounds (n, r) of rows·h, h being what step `place` receives, for every set of the batch."""
-    if place == 0:
-        anchored = np.asarray(inputs.anchor.reshape(len(inputs.anchor), -1) @ rows.T)
-        return anchored + inputs.shared_fall(rows.reshape(len(rows), *form.shape))
-    chunk = max(1, CHUNK_NUMBERS // (len(rows) * form.problem.network.inputs))
-    parts = [slice(i, i + chunk) for i in range(0, len(inputs), chunk)]
-    return np.concatenate([_backward(form, inputs.take(part), found.take(part), place, rows) for part in parts])
+def _first_rows(form: Form, inputs: Inputs) -> Iterator[tuple[Ints, Floats]]:
+    """Lower bounds (n, r) of the first step's rows and of their negatives, piece by piece, without the bias."""
+    for units, shared in form.first:
+        found = shared.at(inputs.anchor) + np.zeros((len(inputs), 1))
+        many = max(1, PIECE // (len(shared) * form.shape[0]))
+        for i in range(0, len(inputs), many):
+            found[i : i + many] += inputs.take(slice(i, i + many)).shared_fall(shared)
+        yield units, found
+
+
+def _later_rows(
+    form: Form, inputs: Inputs, found: Hidden, place: int, budget: Budget | None
+) -> Iterator[tuple[Ints, Floats]]:
+    """The same for a later step: its rows are carried back through the lines of the steps before it."""
+    for units in form.pieces(place):
+        weight = form.steps[place].weight[units]
+        rows = weight.toarray() if hasattr(weight, "toarray") else weight
+        rows = np.concatenate([rows, -rows])
+        chunk = max(1, CHUNK_NUMBERS // (len(rows) * form.problem.network.inputs))
+        below = np.empty((len(inputs), len(rows)))
+        for i in range(0, len(inputs), chunk):
+            if budget is not None:
+                budget.look()
+            part = slice(i, i + chunk)
+            below[part] = _backward(form, inputs.take(part), found.take(part), place, rows)
+        yield units, below
 
 
 def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Floats) -> Floats:
@@ -462,12 +516,14 @@ class Ascent:
         return np.asarray(np.minimum(np.maximum(moved, 0.0), self.most).astype(np.float32), dtype=np.float64)
 
 
-def optimise(form: Form, batch: Batch, dual: Dual, found: Pass, iterations: int) -> tuple[Pass, Dual]:
+def optimise(
+    form: Form, batch: Batch, dual: Dual, found: Pass, iterations: int, budget: Budget | None = None
+) -> tuple[Pass, Dual]:
     """Projected ascent on slopes and multipliers, from a first pass; the best dual of each item and its pass."""
     best, kept = found.bound, dual
     slope, multiplier = Ascent(0.25, 1.0), Ascent(0.25, np.inf)
     for _ in range(iterations):
-        if (best > 0).all():
+        if (best > 0).all() or (budget is not None and budget.spent):
             break
         z = forward(form, batch, found, dual).z
         alpha = slope.step(dual.alpha, np.where(batch.bounds.loose, np.maximum(found.over, 0.0) * z, 0.0))

@@ -4,14 +4,13 @@ Subproblems of many questions are worked on together, the hardest of each questi
 makes its relu linear on both sides, and brings lines closer to a smooth curve; the split itself enters the bound
 through a multiplier. A subproblem is closed when its bound is above zero or its splits contradict each other; the
 point where an open one attains its bound is tried on the real network each time. Where words are bought with a
-budget, those that the bound cannot do without are decided on the way. Questions come in three kinds, told apart by
-their input set: over `Free` and `Freed` words the margin must stay above zero; over `Restored` words it must stay
-below.
+budget, those that the bound cannot do without are decided on the way. Over `Free` and `Freed` words the margin must
+stay above zero; over `Restored` words it must stay below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -34,14 +33,15 @@ from suffice.prove.bounds import (
     step_bounds,
 )
 from suffice.prove.exact import confirm
-from suffice.prove.inputs import Free, Freed, Interval, Restored
+from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
 from suffice.prove.program import leaf_program
 from suffice.prove.tree import Leaf, Pick, Split, Tree
-from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Verdict
+from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
 
 BATCH = 256  # subproblems per round, if they are small
 WORK = 2 * 10**8  # multiplications per round: it should take a fraction of a second, as time is looked at in between
+MEMORY = 10**9  # bytes that the subproblems of a run may take in all
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
@@ -58,9 +58,15 @@ class Restorable:
     words: Bools
 
 
+Answer: TypeAlias = Verdict | Restorable
+# Says of points where bounds are attained, (n, length, dimension), and of their margins against the rival asked about,
+# which of them answer their question.
+Judge: TypeAlias = Callable[[InputSet, Floats, Floats], Sequence[Answer | None]]
+
+
 @dataclass(eq=False)
-class _Node:
-    """A subproblem of one question and one rival, on its way to being closed or split."""
+class Subproblem:
+    """A part of one question against one rival, on its way to being closed or split."""
 
     question: int
     rival: int
@@ -70,27 +76,26 @@ class _Node:
     first: Interval | None = None
     dual: Dual | None = None
     loss: Floats | None = None
-    rows: Floats | None = None
-    cut: int | tuple[int, tuple[int, ...]] | None = None
-    children: tuple[_Node, _Node] | None = None
+    row: Floats | None = None  # of the bound, over the input
+    cut: int | tuple[int, Chosen] | None = None  # the unit, or the word and its choices, that it was split on
+    halves: tuple[Subproblem, Subproblem] | None = None
     closed: bool = False
 
 
 @dataclass(eq=False)
 class _Question:
-    roots: list[_Node]
-    open: list[_Node] = field(default_factory=list)
+    roots: list[Subproblem]
+    open: list[Subproblem] = field(default_factory=list)
     spent: int = 0
     stuck: int = 0
-    answer: Verdict | Restorable | None = None
+    answer: Answer | None = None
 
 
 def decide(form: Form, free: Bools, budget: Budget) -> list[Verdict]:
     """Do the words that are not free suffice? A verdict for each row of `free` (n, length)."""
     form.about(free)
-    inputs = _choosable(Free(form.problem.region, free), form)
     rivals = [list(range(len(form.problem.rivals)))] * len(free)
-    answers = Branching(form, inputs, rivals, 1.0, budget).run()
+    answers = Branching(form, sets_of_free(form, free, choosable=True), rivals, 1.0, _flips(form), budget).run()
     return [answer for answer in answers if not isinstance(answer, Restorable)]
 
 
@@ -99,20 +104,70 @@ def decide_restorations(
 ) -> list[Proved | Restorable | Unknown]:
     """Does every affordable restoration leave the rival ahead? Proved, a set that does not, or Unknown."""
     form.about((inputs.start != inputs.center).any(-1))
-    answers = Branching(form, inputs, [[int(j)] for j in rivals], -1.0, budget).run()
+    answers = Branching(form, inputs, [[int(j)] for j in rivals], -1.0, _undone(form), budget).run()
     return [answer for answer in answers if not isinstance(answer, Refuted)]
 
 
 def decide_flips(
     form: Form, opened: Bools, cost: Floats, limit: float, rivals: Sequence[int], budget: Budget
 ) -> Verdict:
-    """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how."""
+    """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how.
+
+    A limit on how many words change at once is part of the bounds if words cost the same; else flips beyond it are
+    turned down, and the question may stay open.
+    """
     form.about(opened)
-    nobody = np.zeros((1, len(opened)), dtype=bool)
-    inputs = Freed(form.problem.region, nobody, opened[None], cost, np.array([float(limit)]))
-    answer = Branching(form, inputs, [list(rivals)], 1.0, budget).run()[0]
+    most = cost[0] * form.problem.limit if (cost == cost[0]).all() else np.inf
+    nobody, worth = np.zeros((1, len(opened)), dtype=bool), np.array([min(float(limit), most)])
+    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1))
+    answer = Branching(form, inputs, [list(rivals)], 1.0, _flips(form, rivals), budget).run()[0]
     assert not isinstance(answer, Restorable)
     return answer
+
+
+def sets_of_free(form: Form, free: Bools, choosable: bool = False) -> Free | Freed:
+    """What the question about each row of `free` ranges over; with a limit on changes, who changes is a choice too."""
+    problem, allowed = form.problem, _every_choice(form, len(free)) if choosable else None
+    if free.sum(-1).max(initial=0) <= problem.limit:
+        return Free(problem.region, free, allowed)
+    most = np.full(len(free), float(problem.limit))
+    return Freed(problem.region, np.zeros_like(free), free, np.ones(free.shape[1]), most, allowed)
+
+
+def _every_choice(form: Form, count: int) -> Bools | None:
+    """Every choice allowed, where the region is one of choices and a proof may branch on them."""
+    if not isinstance(form.problem.region, Choice):
+        return None
+    return np.ones((count, *form.problem.region.points.shape[:2]), dtype=bool)
+
+
+def _flips(form: Form, aims: Sequence[int] | None = None) -> Judge:
+    """A point that a rival wins (one of the `aims`), confirmed, refutes."""
+
+    def judge(inputs: InputSet, points: Floats, margins: Floats) -> list[Answer | None]:
+        answers: list[Answer | None] = [None] * len(points)
+        assert not isinstance(inputs, Restored)
+        hits = np.flatnonzero(margins <= 1e-9)
+        for i, witness in zip(hits, confirm(form.problem, points[hits], inputs.words[hits], aims=aims), strict=True):
+            answers[i] = None if witness is None else Refuted(witness)
+        return answers
+
+    return judge
+
+
+def _undone(form: Form) -> Judge:
+    """A point that the label wins, if whole words of it are restored, shows how the attack is undone."""
+
+    def judge(inputs: InputSet, points: Floats, margins: Floats) -> list[Answer | None]:
+        answers: list[Answer | None] = [None] * len(points)
+        assert isinstance(inputs, Restored)
+        for i in np.flatnonzero(margins >= 0):
+            restored = (points[i] == inputs.center).all(-1)
+            if (restored | (points[i] == inputs.start[i]).all(-1)).all():
+                answers[i] = Restorable(restored & form.problem.features)
+        return answers
+
+    return judge
 
 
 class Branching:
@@ -124,33 +179,38 @@ class Branching:
         inputs: InputSet,
         rivals: Sequence[Sequence[int]],
         sign: float,
+        judge: Judge,
         budget: Budget,
     ) -> None:
-        self.form, self.sign, self.budget = form, sign, budget
-        self.batch = max(4, min(BATCH, WORK // form.work))
+        self.form, self.sign, self.judge, self.budget = form, sign, judge, budget
+        self.batch = min(form.together, max(4, min(BATCH, WORK // form.work)))
         least, most = STEPS
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
+        self.room = MEMORY // (40 * form.units + 16 * form.problem.center.size + 1500)  # subproblems that fit
         self.questions = [
             _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)
         ]
 
-    def _root(self, question: int, rival: int, inputs: InputSet) -> _Node:
-        return _Node(question, rival, inputs, np.zeros(self.form.units, dtype=np.int8), -np.inf)
+    def _root(self, question: int, rival: int, inputs: InputSet) -> Subproblem:
+        return Subproblem(question, rival, inputs, np.zeros(self.form.units, dtype=np.int8), -np.inf)
 
-    def run(self) -> list[Verdict | Restorable]:
+    def run(self) -> list[Answer]:
         if not self.form.finite:
             return [Unknown("the network can overflow over this region")] * len(self.questions)
         self._evaluate([root for question in self.questions for root in question.roots])
         while batch := self._hardest():
-            self._evaluate([child for node in batch for child in self._split(node, _at_once(len(batch)))])
+            self._evaluate([half for part in batch for half in self._split(part, _at_once(len(batch)))])
         return [self._verdict(question) for question in self.questions]
 
-    def _verdict(self, question: _Question) -> Verdict | Restorable:
+    def _verdict(self, question: _Question) -> Answer:
         if question.answer is not None:
             return question.answer
+        if question.open and not question.spent:
+            return Unknown("time ran out before the first bound was known")
         if question.open:
-            worst = min(node.bound for node in question.open)
-            return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}")
+            worst = min(part.bound for part in question.open)
+            why = "" if self.room > 0 else ", and more would not fit into memory"
+            return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}{why}")
         if question.stuck:
             return Unknown(self._why_stuck)
         return Proved(tuple(_tree(root) for root in question.roots))
@@ -161,162 +221,145 @@ class Branching:
             return "bounds of smooth activations leave it open, and no complete answer exists for them"
         return "the margin is too close to zero to be decided"
 
-    def _hardest(self) -> list[_Node]:
+    def _hardest(self) -> list[Subproblem]:
         """The subproblems to split next: the lowest bounds of every undecided question within its budget."""
         live = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
-        if self.budget.spent:
+        if self.budget.spent or self.room <= 0:
             return []
         share = max(1, min(PER_QUESTION, self.batch // max(1, len(live))))
-        batch: list[_Node] = []
+        batch: list[Subproblem] = []
         for question in live[: self.batch]:
-            question.open.sort(key=lambda node: node.bound)
+            question.open.sort(key=lambda part: part.bound)
             batch += question.open[:share]
             del question.open[:share]
         return batch
 
     # --- bounding ---
 
-    def _evaluate(self, nodes: Sequence[_Node]) -> None:
+    def _evaluate(self, parts: Sequence[Subproblem]) -> None:
         """Bound, attack and close fresh subproblems; what time does not allow stays open."""
-        for start in range(0, len(nodes), self.batch):
-            part = [n for n in nodes[start : start + self.batch] if self.questions[n.question].answer is None]
-            if self.budget.spent:
-                for node in part:
-                    self.questions[node.question].open.append(node)
-            elif part:
-                self._evaluate_batch(part)
+        self.room -= len(parts)
+        for start in range(0, len(parts), self.batch):
+            some = [p for p in parts[start : start + self.batch] if self.questions[p.question].answer is None]
+            try:
+                self.budget.look()
+                if some:
+                    self._evaluate_batch(some)
+            except OutOfTime:
+                for part in some:
+                    self.questions[part.question].open.append(part)
 
-    def _evaluate_batch(self, nodes: list[_Node]) -> None:
+    def _evaluate_batch(self, parts: list[Subproblem]) -> None:
         """One pass closes most of them; what is left is worth more work."""
-        inputs, signs = _joined(nodes), np.stack([n.signs for n in nodes])
-        bounds = hidden(self.form, inputs, signs, self._first(nodes, inputs))
-        rows = margin_rows(self.form, np.array([n.rival for n in nodes]), self.sign)
-        batch, dual = Batch(inputs, bounds, rows, signs), _inherited(nodes, bounds)
+        inputs, signs = _joined(parts), np.stack([p.signs for p in parts])
+        bounds = hidden(self.form, inputs, signs, self._first(parts, inputs), self.budget)
+        rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
+        batch, dual = Batch(inputs, bounds, rows, signs), _inherited(parts, bounds)
         found = margin_bound(self.form, batch, dual)
         known = np.where(bounds.contradicted, np.inf, found.bound)
-        for i, node in enumerate(nodes):
-            self.questions[node.question].spent += 1
-            node.bound, node.dual, node.closed = float(known[i]), dual.take(slice(i, i + 1)), bool(known[i] > 0)
+        for i, part in enumerate(parts):
+            self.questions[part.question].spent += 1
+            part.bound = float(known[i])
+            if part.bound > 0:
+                _close(part, dual.take(slice(i, i + 1)))
         left = np.flatnonzero(known <= 0)
         if len(left):
-            self._work_on([nodes[i] for i in left], batch.take(left), dual.take(left), found.take(left))
+            self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
 
-    def _work_on(self, nodes: list[_Node], batch: Batch, dual: Dual, found: Pass) -> None:
+    def _work_on(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers; what they leave open is attacked, and kept with what to split it on."""
-        found, dual = optimise(self.form, batch, dual, found, self.steps)
-        self._try(nodes, batch.inputs.minimiser(found.inputs))
+        found, dual = optimise(self.form, batch, dual, found, self.steps, self.budget)
+        self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, 0.0)
-        for i, node in enumerate(nodes):
-            node.bound, node.closed = float(found.bound[i]), bool(found.bound[i] > 0)
-            node.dual, node.loss, node.rows = dual.take(slice(i, i + 1)), score[i], found.inputs[i]
-            if not node.closed:
-                self._keep(node, bounds.take(slice(i, i + 1)))
+        for i, part in enumerate(parts):
+            part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
+            if part.bound > 0:
+                _close(part, part.dual)
+            else:
+                part.loss, part.row = score[i], found.inputs[i]
+                self._keep(part, bounds.take(slice(i, i + 1)))
 
-    def _first(self, nodes: list[_Node], inputs: InputSet) -> Interval | None:
+    def _first(self, parts: list[Subproblem], inputs: InputSet) -> Interval | None:
         """The first step's bounds, worked out once per input set and handed down the tree."""
         if not self.form.steps:
             return None
         # siblings that differ by splits of relus share one input set
-        fresh = {id(node.inputs): i for i, node in enumerate(nodes) if node.first is None}
+        fresh = {id(part.inputs): i for i, part in enumerate(parts) if part.first is None}
         if fresh:
             some = inputs.take(np.array(list(fresh.values())))
-            lower, upper = step_bounds(self.form, some, Hidden.blank(0, self.form), 0)
+            lower, upper = step_bounds(self.form, some, Hidden.blank(0, self.form), 0, self.budget)
             found = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
-            for node in nodes:
-                node.first = node.first or found[id(node.inputs)]
-        known = [node.first for node in nodes if node.first is not None]
+            for part in parts:
+                part.first = part.first or found[id(part.inputs)]
+        known = [part.first for part in parts if part.first is not None]
         return np.concatenate([low for low, _ in known]), np.concatenate([high for _, high in known])
 
-    def _try(self, nodes: list[_Node], points: Floats) -> None:
+    def _try(self, parts: list[Subproblem], points: Floats) -> None:
         """Run the points where the bounds are attained through the real network: one may answer the question."""
-        inputs, margins = _joined(nodes), self.form.problem.margins(points)
-        match inputs:
-            case Free() | Freed():
-                hits = np.flatnonzero(margins[np.arange(len(nodes)), [node.rival for node in nodes]] <= 1e-9)
-                free = inputs.free if isinstance(inputs, Free) else inputs.all_free.free
-                found = confirm(self.form.problem, points[hits], free[hits])
-                for i, witness in zip(hits, found, strict=True):
-                    if witness is not None and self.questions[nodes[i].question].answer is None:
-                        self.questions[nodes[i].question].answer = Refuted(witness)
-            case Restored(center=center):
-                own = margins[np.arange(len(nodes)), [node.rival for node in nodes]]
-                for i in np.flatnonzero(own >= 0):
-                    restored = (points[i] == center).all(-1)
-                    if (restored | (points[i] == inputs.start[i]).all(-1)).all():
-                        self.questions[nodes[i].question].answer = Restorable(restored & self.form.problem.features)
+        margins = self.form.problem.margins(points)[np.arange(len(parts)), [part.rival for part in parts]]
+        for part, answer in zip(parts, self.judge(_joined(parts), points, margins), strict=True):
+            question = self.questions[part.question]
+            if question.answer is None:
+                question.answer = answer
 
     # --- splitting ---
 
-    def _keep(self, node: _Node, bounds: Hidden) -> None:
+    def _keep(self, part: Subproblem, bounds: Hidden) -> None:
         """Put an open subproblem back, or settle it when nothing is left to split."""
-        question = self.questions[node.question]
-        assert node.loss is not None
+        question = self.questions[part.question]
+        assert part.loss is not None
+        assert part.row is not None
         if question.answer is not None:
             return
-        if node.loss.any() or _word(self.form, node) is not None:
-            question.open.append(node)
-        elif not self._finish(node, bounds) and question.answer is None:
+        if part.loss.any() or part.inputs.word(part.row, any_word=True) is not None:
+            question.open.append(part)
+        elif not self._finish(part, bounds) and question.answer is None:
             question.stuck += 1
             if question.stuck == STUCK:
                 question.answer = Unknown(self._why_stuck)
 
-    def _split(self, node: _Node, depth: int) -> list[_Node]:
-        """Children of a node, on one word or on up to `depth` relus at once; in a small round, on sure words too."""
-        assert node.loss is not None
-        word, (rest, closing) = _word(self.form, node), _follow(self.form, node, depth)
+    def _split(self, part: Subproblem, depth: int) -> list[Subproblem]:
+        """Its parts, on one word or on up to `depth` relus at once; in a small round, on sure words too."""
+        assert part.loss is not None
+        assert part.row is not None
+        relus, (rest, closing) = int(np.count_nonzero(part.loss)), _follow(part, depth)
+        word = part.inputs.word(part.row, any_word=not relus)
         # a split at zero does not straighten a smooth curve: deciding on words goes further there
-        if word is not None and (not node.loss.any() or _few_choices(node) or self.form.curved is not None):
-            return [rest, *closing] if closing else list(_split_word(self.form, node, word))
+        if word is not None and (not relus or part.inputs.few(part.row, relus) or self.form.curved is not None):
+            return [rest, *closing] if closing else list(_split_word(part, word))
         level = [rest]
-        for unit in np.argsort(-node.loss, kind="stable")[: min(depth, np.count_nonzero(node.loss))]:
-            level = [child for parent in level for child in _split_unit(parent, int(unit))]
+        for unit in np.argsort(-part.loss, kind="stable")[: min(depth, relus)]:
+            level = [half for parent in level for half in _split_unit(parent, int(unit))]
+        part.loss = part.row = part.first = None  # its parts stand for it now
         return [*level, *closing]
 
     # --- nothing left to split ---
 
-    def _finish(self, node: _Node, bounds: Hidden) -> bool:
+    def _finish(self, part: Subproblem, bounds: Hidden) -> bool:
         """All relus are linear here: better multipliers, or a flip, settle it. False when neither does."""
-        if isinstance(node.inputs, Freed):
-            return self._finish_freed(node)
-        if not isinstance(node.inputs, Free) or not node.inputs.free.any() or self.form.curved is not None:
+        inputs = part.inputs.decided
+        if inputs is None or not inputs.free.any() or self.form.curved is not None:
             return False  # a single point that the rounding error leaves open stays open, as do smooth curves
-        solved = leaf_program(self.form, node.inputs, bounds, node.signs, node.rival)
+        solved = leaf_program(self.form, inputs, bounds, part.signs, part.rival)
         if solved is None:
             return False
         beta, point, shares = solved
-        dual = Dual(node.dual.alpha, beta)  # type: ignore[union-attr]
-        rows = margin_rows(self.form, np.array([node.rival]), self.sign)
-        found = margin_bound(self.form, Batch(node.inputs, bounds, rows, node.signs[None]), dual)
+        dual = Dual(part.dual.alpha, beta)  # type: ignore[union-attr]
+        rows = margin_rows(self.form, np.array([part.rival]), self.sign)
+        found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:
-            node.dual, node.closed, node.bound = dual, True, float(found.bound[0])
+            part.bound = float(found.bound[0])
+            _close(part, dual)
             return True
         if point is None:
             return False
         mixed = None if shares is None else shares[None]
-        witness = confirm(self.form.problem, point[None], node.inputs.free, mixed)[0]
+        witness = confirm(self.form.problem, point[None], inputs.free, mixed)[0]
         if witness is not None:
-            self.questions[node.question].answer = Refuted(witness)
+            self.questions[part.question].answer = Refuted(witness)
         return witness is not None
-
-    def _finish_freed(self, node: _Node) -> bool:
-        """Every word is decided, so it is an ordinary question about free words."""
-        assert isinstance(node.inputs, Freed)
-        inputs = _choosable(node.inputs.all_free.take(slice(0, 1)), self.form)
-        answer = Branching(self.form, inputs, [[node.rival]], self.sign, self.budget).run()[0]
-        node.closed = isinstance(answer, Proved)
-        if isinstance(answer, Refuted):
-            self.questions[node.question].answer = answer
-        return not isinstance(answer, Unknown)
-
-
-def _choosable(inputs: Free, form: Form) -> Free:
-    """Every choice allowed, where the region is one of choices and a proof may branch on them."""
-    if not isinstance(form.problem.region, Choice):
-        return inputs
-    shape = form.problem.region.points.shape[:2]
-    return replace(inputs, allowed=np.ones((len(inputs), *shape), dtype=bool))
 
 
 def _at_once(batch: int) -> int:
@@ -324,121 +367,71 @@ def _at_once(batch: int) -> int:
     return max(1, int(np.log2(FEW / batch)) if batch < FEW else 1)
 
 
-def _joined(nodes: list[_Node]) -> InputSet:
-    first, *rest = [node.inputs for node in nodes]
+def _joined(parts: list[Subproblem]) -> InputSet:
+    first, *rest = [part.inputs for part in parts]
     return first.join(rest)  # type: ignore[arg-type]
 
 
-def _inherited(nodes: list[_Node], bounds: Hidden) -> Dual:
-    """Each node's dual from its parent, or the plain one at a root."""
+def _inherited(parts: list[Subproblem], bounds: Hidden) -> Dual:
+    """Each subproblem's dual from the one it is a part of, or the plain one at a root."""
     base = plain(bounds)
-    for i, node in enumerate(nodes):
-        if node.dual is not None:
-            base.alpha[i], base.beta[i] = node.dual.alpha[0], node.dual.beta[0]
+    for i, part in enumerate(parts):
+        if part.dual is not None:
+            base.alpha[i], base.beta[i] = part.dual.alpha[0], part.dual.beta[0]
     return base
 
 
-def _child(node: _Node) -> _Node:
-    return _Node(node.question, node.rival, node.inputs, node.signs.copy(), node.bound, node.first, node.dual)
+def _close(part: Subproblem, dual: Dual) -> None:
+    """Keep what the proof needs of it and nothing else."""
+    part.dual, part.closed = Dual(dual.alpha.copy(), dual.beta.copy()), True
+    part.loss = part.row = part.first = None
 
 
-def _split_unit(node: _Node, unit: int) -> tuple[_Node, _Node]:
-    node.cut = unit
-    node.children = (_child(node), _child(node))
-    node.children[0].signs[unit], node.children[1].signs[unit] = -1, 1
-    return node.children
-
-
-def _tree(node: _Node) -> Tree:
-    if node.children is None:
-        assert node.closed
-        assert node.dual is not None
-        return Leaf(node.dual.alpha[0], node.dual.beta[0])
-    branches = (_tree(node.children[0]), _tree(node.children[1]))
-    match node.cut:
+def _tree(part: Subproblem) -> Tree:
+    if part.halves is None:
+        assert part.closed
+        assert part.dual is not None
+        return Leaf(part.dual.alpha[0], part.dual.beta[0])
+    branches = (_tree(part.halves[0]), _tree(part.halves[1]))
+    match part.cut:
         case int(unit):
             return Split(unit, branches)
         case (position, chosen):
             return Pick(position, chosen, branches)
         case _:
-            raise AssertionError("a node with children was split on something")
+            raise AssertionError("a subproblem with halves was split on something")
 
 
-# --- splitting on words ---
+# --- splits ---
 
 
-def _word(form: Form, node: _Node) -> int | None:
-    """The word whose choice moves the margin most, where there is still a choice to make."""
-    assert node.rows is not None
-    match node.inputs:
-        case Free(free=free, allowed=allowed) if allowed is not None:
-            values = _values(form, node.rows)
-            high = np.where(allowed[0], values, -np.inf).max(-1)
-            low = np.where(allowed[0], values, np.inf).min(-1)
-            spread = np.where(free[0] & (allowed[0].sum(-1) > 1), high - low, -1.0)
-        case Restored(open=opened, cost=cost, budget=budget) | Freed(open=opened, cost=cost, budget=budget):
-            gains = node.inputs.gains(node.rows[None])[0]
-            spread = np.where(opened[0] & (cost <= budget[0]) & (gains < 0), -gains, -1.0)
-        case _:
-            return None
-    best = int(spread.argmax())
-    return best if spread[best] >= 0 else None
+def _half(part: Subproblem) -> Subproblem:
+    return Subproblem(part.question, part.rival, part.inputs, part.signs.copy(), part.bound, part.first, part.dual)
 
 
-def _values(form: Form, rows: Floats) -> Floats:
-    """rows·v for every choice v of every word."""
-    region = form.problem.region
-    assert isinstance(region, Choice)
-    return np.asarray(np.einsum("lmd,ld->lm", region.points, rows))
+def _split_unit(part: Subproblem, unit: int) -> tuple[Subproblem, Subproblem]:
+    part.cut = unit
+    part.halves = (_half(part), _half(part))
+    part.halves[0].signs[unit], part.halves[1].signs[unit] = -1, 1
+    return part.halves
 
 
-def _few_choices(node: _Node) -> bool:
-    """Few enough combinations of words, next to the relus that are open, that trying them beats splitting relus."""
-    if not isinstance(node.inputs, Free) or node.inputs.allowed is None:
-        return False
-    counts = node.inputs.allowed[0][node.inputs.free[0]].sum(-1)
-    assert node.loss is not None
-    combinations = float(np.log2(np.maximum(counts, 1)).sum())
-    return combinations <= max(6.0, np.count_nonzero(node.loss) / 4)
+def _split_word(part: Subproblem, position: int) -> tuple[Subproblem, Subproblem]:
+    assert part.row is not None
+    chosen, *sides = part.inputs.halves(position, part.row)
+    first, second = (replace(_half(part), inputs=side, first=None, row=part.row) for side in sides)
+    part.cut, part.halves = (position, chosen), (first, second)
+    return part.halves
 
 
-def _follow(form: Form, node: _Node, depth: int) -> tuple[_Node, list[_Node]]:
+def _follow(part: Subproblem, depth: int) -> tuple[Subproblem, list[Subproblem]]:
     """Take words that cannot be done without: what remains, and the subproblems without each, which soon close.
 
     As many as leave the round as small as `depth` relus do; none where it is large already.
     """
-    closing: list[_Node] = []
-    if depth > 1 and not isinstance(node.inputs, Free) and node.rows is not None:
-        for word in node.inputs.needed(node.inputs.gains(node.rows[None])[0], -node.bound)[: 2**depth]:
-            node, without = _split_word(form, node, int(word))
+    closing: list[Subproblem] = []
+    if depth > 1 and part.row is not None:
+        for word in part.inputs.sure(part.row, -part.bound)[: 2**depth]:
+            part, without = _split_word(part, int(word))
             closing.append(without)
-    return node, closing
-
-
-def _split_word(form: Form, node: _Node, position: int) -> tuple[_Node, _Node]:
-    """The half of the choices with the lower values against the rest; or the word restored against not."""
-    node.children = (_child(node), _child(node))
-    inputs = node.inputs
-    mark = np.arange(form.shape[0]) == position
-    sides: list[InputSet]
-    if isinstance(inputs, Restored):
-        node.cut = (position, ())
-        back = np.where(mark[:, None], inputs.center, inputs.start)
-        left = inputs.budget - inputs.cost[position]
-        narrowed = replace(inputs, open=inputs.open & ~mark)
-        sides = [replace(narrowed, start=back, budget=left), narrowed]
-    elif isinstance(inputs, Freed):
-        node.cut = (position, ())
-        rest = replace(inputs, open=inputs.open & ~mark)
-        sides = [replace(rest, free=inputs.free | mark, budget=inputs.budget - inputs.cost[position]), rest]
-    else:
-        assert inputs.allowed is not None
-        assert node.rows is not None
-        options = np.flatnonzero(inputs.allowed[0, position])
-        order = options[np.argsort(_values(form, node.rows)[position, options], kind="stable")]
-        chosen = np.isin(np.arange(inputs.allowed.shape[-1]), order[: max(1, len(order) // 2)])
-        node.cut = (position, tuple(int(i) for i in np.flatnonzero(chosen)))
-        sides = [replace(inputs, allowed=inputs.allowed & (~mark[:, None] | keep)[None]) for keep in (chosen, ~chosen)]
-    for child, side in zip(node.children, sides, strict=True):
-        child.inputs, child.first = side, None
-    return node.children
+    return part, closing

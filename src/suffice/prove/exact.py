@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from suffice.prove.verdict import Problem, Witness
 from suffice.sets.regions import Hull
 
 ROUND = 2.0**-53
+LARGE = 3_000_000  # weights beyond which a single input would take many seconds in exact arithmetic
 UNDERFLOW = 2.0**-1022  # more than all that a sum of products can lose below the smallest normal number
 
 
@@ -44,14 +46,29 @@ def exact_scores(network: Network, point: Floats) -> list[Fraction]:
         raise ValueError("a network with smooth curves has no exact scores")
     values, scale = _integers(point.ravel())
     for step in network.steps:
-        weight, weight_scale = _integers(step.dense())
+        product, weight_scale = _product(step.weight, values)
         bias, bias_scale = _integers(step.bias)
         total = weight_scale + scale
         shift = max(bias_scale, total)
-        sums = weight @ values * (1 << (shift - total)) + bias * (1 << (shift - bias_scale))
+        sums = product * (1 << (shift - total)) + bias * (1 << (shift - bias_scale))
         values = np.where(step.relu & (sums < 0), 0, sums)
         scale = shift
     return [Fraction(int(v), 1 << scale) for v in values]
+
+
+def _product(weight: Floats, values: np.typing.NDArray[np.object_]) -> tuple[np.typing.NDArray[np.object_], int]:
+    """weight @ values in integers, and the exponent that the weight's integers have."""
+    rows, columns = weight.nonzero()
+    stored = np.asarray(weight[rows, columns]).ravel()
+    whole, scale = _integers(stored)
+    sums = np.zeros(weight.shape[0], dtype=object)
+    np.add.at(sums, rows, whole * values[columns])
+    return sums, scale
+
+
+def exactly(network: Network) -> bool:
+    """Whether exact scores exist and take no longer than a moment."""
+    return not network.curved and network.weights <= LARGE
 
 
 def predicted(network: Network, point: Floats) -> int:
@@ -59,7 +76,7 @@ def predicted(network: Network, point: Floats) -> int:
     scores, error = scores_with_error(network, point[None])
     best = int(scores[0].argmax())
     close = scores[0] + error[0] >= scores[0, best] - error[0, best]
-    if not np.isfinite(scores).all() or close.sum() == 1 or network.curved:
+    if not np.isfinite(scores).all() or close.sum() == 1 or not exactly(network):
         return best
     exact = exact_scores(network, point)
     return exact.index(max(exact))
@@ -74,40 +91,53 @@ def _integers(array: Floats) -> tuple[np.typing.NDArray[np.object_], int]:
     return whole.reshape(array.shape), scale
 
 
-def confirm(problem: Problem, points: Floats, free: Bools, shares: Floats | None = None) -> list[Witness | None]:
-    """For each point a Witness, if it changes free words only, lies in the region and does not keep the label.
+def confirm(
+    problem: Problem,
+    points: Floats,
+    free: Bools,
+    shares: Floats | None = None,
+    aims: Sequence[int] | None = None,
+) -> list[Witness | None]:
+    """For each point a Witness, if it changes no more than it may, lies in the region and does not keep the label.
 
-    Floats decide where the error bound lets them, exact arithmetic where it does not (there is none for smooth
-    curves); a tie does not keep the label. `shares` give points of a hull as mixtures of corners, which then need
-    not be representable.
+    It may change free words only, and as many as may change at once. Floats decide where the error bound lets them,
+    exact arithmetic where it does not (there is none for smooth curves, and for very large networks); a tie does not
+    keep the label. `shares` give points of a hull as mixtures of corners, which then need not be representable. `aims`
+    are the rivals (by their place in `problem.rivals`) that count; all when None.
     """
     if not len(points):
         return []
     changed = (points != problem.center).any(-1)
     member = problem.region.contains(points) if shares is None else np.ones_like(changed)
     sound = np.isfinite(points).all((-1, -2)) & ~(changed & ~(free & member)).any(-1)
+    sound &= changed.sum(-1) <= problem.limit
     mixed = isinstance(problem.region, Hull) and shares is not None
     doubt = 64 * ROUND * float(np.abs(points).max()) * problem.region.points.shape[1] if mixed else 0.0  # type: ignore[union-attr]
     scores, error = scores_with_error(problem.network, points, doubt)
-    rivals = list(problem.rivals)
+    rivals = [problem.rivals[i] for i in (range(len(problem.rivals)) if aims is None else aims)]
     margins = scores[:, [problem.label]] - scores[:, rivals]
     slack = (error[:, [problem.label]] + error[:, rivals]) * (1 + 1e-9)
     found: list[Witness | None] = [None] * len(points)
     for i in np.flatnonzero(sound & (margins - slack <= 0).any(-1)):
         sure = margins[i] + slack[i] <= 0
         winner = int(np.where(sure, margins[i], np.inf).argmin()) if sure.any() else None
-        if winner is None and not mixed and not problem.network.curved:
-            winner = _exact_rival(problem, points[i])
+        if winner is None and not mixed and exactly(problem.network):
+            winner = _exact_rival(problem, points[i], rivals)
         if winner is not None:
             positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
-            mixture = None if shares is None else shares[i]
+            mixture = None if shares is None else _mixture(shares[i], changed[i])
             found[i] = Witness(points[i], positions, rivals[winner], float(margins[i, winner]), mixture)
     return found
 
 
-def _exact_rival(problem: Problem, point: Floats) -> int | None:
-    """The index of a rival that reaches the label in exact arithmetic, if any does."""
+def _mixture(shares: Floats, changed: Bools) -> Floats:
+    """The shares (length, corners) of a point: words that stay as they are have all of the first corner."""
+    return np.where(changed[:, None], shares, np.arange(shares.shape[1]) == 0)
+
+
+def _exact_rival(problem: Problem, point: Floats, rivals: Sequence[int]) -> int | None:
+    """The place of a rival that reaches the label in exact arithmetic, if any does."""
     scores = exact_scores(problem.network, point)
-    gaps = [scores[problem.label] - scores[j] for j in problem.rivals]
+    gaps = [scores[problem.label] - scores[j] for j in rivals]
     best = min(range(len(gaps)), key=gaps.__getitem__)
     return best if gaps[best] <= 0 else None

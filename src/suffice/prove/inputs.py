@@ -1,13 +1,13 @@
 """Input sets: what ranges over what in a question, as batches that give the least value of linear forms.
 
-`Free` words range over their sets. `Restored` words of a perturbed text go back to the original, at a limited
-cost. `Freed` words leave the original, at a limited cost. Bounds need only the anchor point of a set and how
-far a linear form can fall from it.
+`Free` words range over their sets. `Freed` words leave the original, at a limited cost. `Restored` words of a perturbed
+text go back to the original, at a limited cost. Bounds need only the anchor point of a set and how far a linear form
+can fall from it; a proof also needs to know on which word to split a set, and into what.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, Self, TypeAlias
@@ -15,9 +15,53 @@ from typing import Protocol, Self, TypeAlias
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.model.step import Step
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 Interval: TypeAlias = tuple[Floats, Floats]
+Chosen: TypeAlias = tuple[int, ...] | None  # the choices of a word in the first half of a split; None: it is bought
+
+PIECE = 2_000_000  # numbers that a piece of work holds at once, so that memory is bounded and time looked at
+STEADY = 30  # binary digits that count where numbers set an order
+
+
+def steady(values: Floats) -> Floats:
+    """Values (n, ...) rounded to nine digits of the largest of each row, so that no order hangs on the last bit."""
+    size = np.abs(values).max(tuple(range(1, values.ndim)), keepdims=True, initial=0.0)
+    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY)
+    return np.asarray(np.rint(values / scale) * scale)
+
+
+def pieces(count: int, each: int) -> Iterator[slice]:
+    """0..count in slices whose items, `each` numbers large, fit a piece of work."""
+    step = max(1, PIECE // max(1, each))
+    return (slice(i, min(i + step, count)) for i in range(0, count, step))
+
+
+class Shared:
+    """Rows W and -W over the input that all sets of a batch share; what each word can take from them is kept."""
+
+    def __init__(self, step: Step, units: Ints, region: Region) -> None:
+        self.weight, self.region = step.weight[units], region
+
+    def __len__(self) -> int:
+        return 2 * int(self.weight.shape[0])
+
+    @property
+    def rows(self) -> Floats:
+        """(r, length, dimension), made anew each time: they may be large where the weight is sparse."""
+        dense = self.weight.toarray() if hasattr(self.weight, "toarray") else self.weight
+        return np.concatenate([dense, -dense]).reshape(-1, *self.region.center.shape)
+
+    def at(self, points: Floats) -> Floats:
+        """The values (n, r) of the rows at points (n, length, dimension)."""
+        values = np.asarray((self.weight @ points.reshape(len(points), -1).T).T)
+        return np.concatenate([values, -values], axis=1)
+
+    @cached_property
+    def falls(self) -> Floats:
+        """How far each word alone can move each row down: (r, length)."""
+        return falls(self.region, self.rows)
 
 
 class Inputs(Protocol):
@@ -30,8 +74,8 @@ class Inputs(Protocol):
     def fall(self, rows: Floats) -> Floats:
         """Least value of rows·(v - anchor): rows (n, r, length, dimension) to (n, r)."""
 
-    def shared_fall(self, rows: Floats) -> Floats:
-        """The same for rows (r, length, dimension) that all sets of the batch share."""
+    def shared_fall(self, shared: Shared) -> Floats:
+        """The same for rows that all sets of the batch share."""
 
     def minimiser(self, rows: Floats) -> Floats:
         """Points (n, length, dimension) where the fall of rows (n, length, dimension) is attained."""
@@ -39,7 +83,28 @@ class Inputs(Protocol):
     def take(self, index: Ints | slice) -> Self:
         """The batch of the chosen sets."""
 
+    def join(self, others: Sequence[Self]) -> Self:
+        """This batch and the others' as one."""
+
     def __len__(self) -> int: ...
+
+    # --- for a single set, given the row (length, dimension) of the bound that does not hold ---
+
+    def word(self, row: Floats, any_word: bool = False) -> int | None:
+        """The word to decide on that moves the row most; None if none moves it, unless any undecided one will do."""
+
+    def few(self, row: Floats, relus: int) -> bool:
+        """Whether deciding on words promises more than splitting that many relus."""
+
+    def sure(self, row: Floats, room: float) -> Ints:
+        """Words that the set cannot do without if the row is to fall by more than the bound can spare."""
+
+    def halves(self, position: int, row: Floats) -> tuple[Chosen, Self, Self]:
+        """The set split on a word: what the first half has of it, and both halves."""
+
+    @property
+    def decided(self) -> Free | None:
+        """The same set as plain free words, once no other decision is left; None while one is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +119,11 @@ class Free:
     allowed: Bools | None = None
 
     @property
+    def words(self) -> Bools:
+        """The words (n, length) that can move."""
+        return self.free
+
+    @property
     def anchor(self) -> Floats:
         return self.region.center[None]
 
@@ -61,11 +131,8 @@ class Free:
         return len(self.free)
 
     def join(self, others: Sequence[Free]) -> Free:
-        """This batch and the others' as one."""
         parts = (self, *others)
-        narrowed = [part.allowed for part in parts if part.allowed is not None]
-        allowed = np.concatenate(narrowed) if narrowed else None
-        return replace(self, free=np.concatenate([part.free for part in parts]), allowed=allowed)
+        return replace(self, free=np.concatenate([part.free for part in parts]), allowed=_allowed(parts))
 
     def take(self, index: Ints | slice) -> Free:
         allowed = None if self.allowed is None else self.allowed[index]
@@ -80,40 +147,48 @@ class Free:
                 down -= np.matmul(np.abs(rows).reshape(*rows.shape[:2], -1), _column(radius * free))
                 return np.asarray(down[..., 0])
             case _:
-                return np.asarray((self.per_word(rows) * self.free[:, None]).sum(-1))
+                return np.asarray((falls(self.region, rows, self.allowed) * self.free[:, None]).sum(-1))
 
-    def shared_fall(self, rows: Floats) -> Floats:
-        if self.allowed is not None:
-            return self.fall(np.broadcast_to(rows, (len(self), *rows.shape)))
-        return np.asarray(self.free @ self.per_word(rows[None])[0].T)
+    def shared_fall(self, shared: Shared) -> Floats:
+        if self.allowed is None:
+            return np.asarray(self.free @ shared.falls.T)
+        return np.asarray(np.einsum("nrl,nl->nr", shared_falls(shared, self.allowed), self.free))
 
     def minimiser(self, rows: Floats) -> Floats:
         if self.allowed is None:
             best = self.region.minimiser(rows)
         else:
             points = _points(self.region)
-            chosen = self._choices(rows[:, None])[:, 0].argmin(-1)
+            chosen = _choices(self.region, rows[:, None], self.allowed)[:, 0].argmin(-1)
             best = points[np.arange(points.shape[0]), chosen]
         return np.where(self.free[:, :, None], best, self.region.center)
 
-    def per_word(self, rows: Floats) -> Floats:
-        """The fall at each word if it is free: (n, r, length, dimension) to (n, r, length)."""
-        match self.region:
-            case Box() | Ball(p=np.inf):
-                middle, radius = self.region.spread
-                return np.asarray((rows * middle - np.abs(rows) * radius).sum(-1))
-            case Ball(radius=radius, p=p):
-                return np.asarray(-radius * np.linalg.norm(rows, ord=2 if p == 2 else np.inf, axis=-1))
-            case Hull() | Choice():
-                return np.asarray(self._choices(rows).min(-1))
+    def word(self, row: Floats, any_word: bool = False) -> int | None:
+        if self.allowed is None:
+            return None
+        values, allowed = _values(self.region, row), self.allowed[0]
+        spread = np.where(allowed, values, -np.inf).max(-1) - np.where(allowed, values, np.inf).min(-1)
+        return _largest(spread, self.free[0] & (allowed.sum(-1) > 1), at_least=0.0)
 
-    def _choices(self, rows: Floats) -> Floats:
-        """rows·(point - center) for every allowed point: (n, r, length, m)."""
-        points = _points(self.region) - self.region.center[:, None]
-        n, r, length, dimension = rows.shape
-        flat = rows.reshape(n * r, length, dimension).transpose(1, 0, 2)
-        values = np.matmul(flat, points.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(n, r, length, -1)
-        return values if self.allowed is None else np.where(self.allowed[:, None], values, np.inf)
+    def few(self, row: Floats, relus: int) -> bool:
+        """Few enough combinations of choices that trying them beats splitting relus."""
+        if self.allowed is None:
+            return False
+        counts = self.allowed[0][self.free[0]].sum(-1)
+        return float(np.log2(np.maximum(counts, 1)).sum()) <= max(6.0, relus / 4)
+
+    def sure(self, row: Floats, room: float) -> Ints:
+        return np.zeros(0, dtype=np.int64)
+
+    def halves(self, position: int, row: Floats) -> tuple[Chosen, Free, Free]:
+        """The half of the word's choices with the lower values, against the others."""
+        chosen, *sides = _split_choices(self.region, self.allowed, position, row)
+        first, second = (replace(self, allowed=side) for side in sides)
+        return chosen, first, second
+
+    @property
+    def decided(self) -> Free:
+        return self
 
 
 class Budgeted:
@@ -131,16 +206,15 @@ class Budgeted:
         """The least sum of gains (n, r, length) that the budget buys: a fractional knapsack."""
         gains = self._usable(gains)
         if self.uniform:  # equal costs: just the lowest few, without an argsort
-            lowest = np.sort(gains, axis=-1)
-            return np.asarray((lowest * (np.arange(gains.shape[-1]) < self._count[:, None, None])).sum(-1))
+            return _lowest_sum(gains, self._count)
         order, taken = self._knapsack(gains)
         return np.asarray((np.take_along_axis(gains, order, -1) * taken).sum(-1))
 
     def bought(self, gains: Floats) -> Floats:
         """Which words (n, length) that takes, the last one perhaps in part, for gains (n, length)."""
-        gains = self._usable(gains[:, None])
+        gains = steady(self._usable(gains[:, None]))
         if self.uniform:
-            return self._lowest(gains[:, 0])
+            return _lowest(gains[:, 0], self._count)
         order, taken = self._knapsack(gains)
         share = np.zeros_like(gains)
         np.put_along_axis(share, order, taken, axis=-1)
@@ -152,30 +226,25 @@ class Budgeted:
         Those come first that it needs most. The first word that the budget cannot buy whole sets the price at which the
         others would be replaced.
         """
-        rate = np.where(self._buyable[0], np.minimum(gains, 0.0), 0.0) / self.cost
+        rate = np.where(self.buyable[0], np.minimum(gains, 0.0), 0.0) / self.cost
         order = np.argsort(rate, kind="stable")
         bought = np.cumsum(self.cost[order]) <= self.budget[0]
         price = rate[order[~bought]].min(initial=0.0)
         rise = np.where(bought, (price - rate[order]) * self.cost[order], 0.0)
         return order[np.argsort(-rise, kind="stable")[: np.count_nonzero(rise > room)]]
 
-    def _lowest(self, gains: Floats) -> Floats:
-        """The words with the lowest gains, as many as can be paid; of equal ones the first."""
-        order, taken = np.argsort(gains, axis=-1, kind="stable"), np.zeros(gains.shape)
-        taken[np.arange(len(gains))[:, None], order] = np.arange(gains.shape[-1]) < self._count[:, None]
-        return taken * (gains < 0)
+    @cached_property
+    def buyable(self) -> Bools:
+        """The words (n, length) that can still be taken."""
+        return np.asarray(self.open & (self.cost <= self.budget[:, None]))
 
     @cached_property
     def _count(self) -> Floats:
         return np.asarray(np.floor(self.budget / self.cost[0]))
 
-    @cached_property
-    def _buyable(self) -> Bools:
-        return np.asarray(self.open & (self.cost <= self.budget[:, None]))
-
     def _usable(self, gains: Floats) -> Floats:
         """Zero for words that cannot be taken and for those that one would not want to take."""
-        return np.minimum(gains, 0.0) * self._buyable[:, None]
+        return np.minimum(gains, 0.0) * self.buyable[:, None]
 
     def _knapsack(self, gains: Floats) -> tuple[Ints, Floats]:
         """The order in which words are taken, best value for cost first, and the share taken of each."""
@@ -206,7 +275,6 @@ class Restored(Budgeted):
         return len(self.start)
 
     def join(self, others: Sequence[Restored]) -> Restored:
-        """This batch and the others' as one."""
         parts = (self, *others)
         return replace(
             self,
@@ -227,9 +295,9 @@ class Restored(Budgeted):
         gains = np.matmul(rows.transpose(0, 2, 1, 3), self.back[..., None])[..., 0]
         return self.least(gains.transpose(0, 2, 1))
 
-    def shared_fall(self, rows: Floats) -> Floats:
+    def shared_fall(self, shared: Shared) -> Floats:
         back = self.back.transpose(1, 2, 0)
-        return self.least(np.matmul(rows.transpose(1, 0, 2), back).transpose(2, 1, 0))
+        return self.least(np.matmul(shared.rows.transpose(1, 0, 2), back).transpose(2, 1, 0))
 
     def gains(self, rows: Floats) -> Floats:
         """How far restoring each word (n, length) moves rows (n, length, dimension)."""
@@ -238,58 +306,181 @@ class Restored(Budgeted):
     def minimiser(self, rows: Floats) -> Floats:
         return self.start + self.bought(self.gains(rows))[:, :, None] * self.back
 
+    def word(self, row: Floats, any_word: bool = False) -> int | None:
+        return _largest(-self.gains(row[None])[0], self.buyable[0], at_least=-np.inf if any_word else TINY)
+
+    def few(self, row: Floats, relus: int) -> bool:
+        return False
+
+    def sure(self, row: Floats, room: float) -> Ints:
+        return self.needed(self.gains(row[None])[0], room)
+
+    def halves(self, position: int, row: Floats) -> tuple[Chosen, Restored, Restored]:
+        """The word restored, and paid for, against not restored."""
+        mark = np.arange(len(self.center)) == position
+        rest = replace(self, open=self.open & ~mark)
+        back = np.where(mark[:, None], self.center, self.start)
+        return None, replace(rest, start=back, budget=self.budget - self.cost[position]), rest
+
+    @property
+    def decided(self) -> None:
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class Freed(Budgeted):
-    """The original text with the words of `free`, and any of `open` worth at most `budget`, ranging over their sets."""
+    """The original text with the words of `free`, and any of `open` worth at most `budget`, ranging over their sets.
+
+    `allowed` narrows a Choice region, as for `Free`.
+    """
 
     region: Region
     free: Bools
     open: Bools
     cost: Floats
     budget: Floats
+    allowed: Bools | None = None
+
+    @property
+    def words(self) -> Bools:
+        """The words (n, length) that can move."""
+        return self.free | self.open
 
     @property
     def anchor(self) -> Floats:
         return self.region.center[None]
 
-    @property
-    def all_free(self) -> Free:
-        """The same words as if every one of them were free."""
-        return Free(self.region, self.free | self.open)
-
     def __len__(self) -> int:
         return len(self.free)
 
     def join(self, others: Sequence[Freed]) -> Freed:
-        """This batch and the others' as one."""
         parts = (self, *others)
         return replace(
             self,
             free=np.concatenate([part.free for part in parts]),
             open=np.concatenate([part.open for part in parts]),
             budget=np.concatenate([part.budget for part in parts]),
+            allowed=_allowed(parts),
         )
 
     def take(self, index: Ints | slice) -> Freed:
-        return replace(self, free=self.free[index], open=self.open[index], budget=self.budget[index])
+        return replace(
+            self,
+            free=self.free[index],
+            open=self.open[index],
+            budget=self.budget[index],
+            allowed=None if self.allowed is None else self.allowed[index],
+        )
 
     def fall(self, rows: Floats) -> Floats:
-        falls = self.all_free.per_word(rows)
-        return np.asarray((falls * self.free[:, None]).sum(-1) + self.least(falls))
+        return self._total(falls(self.region, rows, self.allowed))
 
-    def shared_fall(self, rows: Floats) -> Floats:
-        falls = np.broadcast_to(self.all_free.per_word(rows[None]), (len(self), len(rows), self.free.shape[1]))
-        return np.asarray((falls * self.free[:, None]).sum(-1) + self.least(falls))
+    def shared_fall(self, shared: Shared) -> Floats:
+        if self.allowed is not None:
+            return self._total(shared_falls(shared, self.allowed))
+        return self._total(np.broadcast_to(shared.falls, (len(self), *shared.falls.shape)))
+
+    def _total(self, gains: Floats) -> Floats:
+        """The words that are free anyway, and the best of the others."""
+        return np.asarray(np.einsum("nrl,nl->nr", gains, self.free) + self.least(gains))
 
     def gains(self, rows: Floats) -> Floats:
         """How far freeing each word (n, length) can move rows (n, length, dimension) down."""
-        return self.all_free.per_word(rows[:, None])[:, 0]
+        return falls(self.region, rows[:, None], self.allowed)[:, 0]
 
     def minimiser(self, rows: Floats) -> Floats:
         """Words that the budget buys only in part stay as they are: the point is always an allowed one."""
         whole = self.bought(self.gains(rows)) == 1.0
-        return replace(self.all_free, free=self.free | whole).minimiser(rows)
+        return Free(self.region, self.free | whole, self.allowed).minimiser(rows)
+
+    def word(self, row: Floats, any_word: bool = False) -> int | None:
+        """First who changes at all; what those become who do is decided after that."""
+        word = _largest(-self.gains(row[None])[0], self.buyable[0], at_least=-np.inf if any_word else TINY)
+        return self._plain.word(row, any_word) if word is None and not self.buyable.any() else word
+
+    def few(self, row: Floats, relus: int) -> bool:
+        return not self.buyable.any() and self._plain.few(row, relus)
+
+    def sure(self, row: Floats, room: float) -> Ints:
+        return self.needed(self.gains(row[None])[0], room)
+
+    def halves(self, position: int, row: Floats) -> tuple[Chosen, Freed, Freed]:
+        """The word free, and paid for, against fixed; or the choices of one that is free already."""
+        if self.free[0, position]:
+            chosen, *sides = _split_choices(self.region, self.allowed, position, row)
+            first, second = (replace(self, allowed=side) for side in sides)
+            return chosen, first, second
+        mark = np.arange(self.free.shape[1]) == position
+        rest = replace(self, open=self.open & ~mark)
+        return None, replace(rest, free=self.free | mark, budget=self.budget - self.cost[position]), rest
+
+    @property
+    def decided(self) -> Free | None:
+        return None if self.buyable.any() else self._plain
+
+    @property
+    def _plain(self) -> Free:
+        return Free(self.region, self.free, self.allowed)
+
+
+TINY = 1e-300  # a gain below this is none
+
+
+# --- how far words can move rows ---
+
+
+def falls(region: Region, rows: Floats, allowed: Bools | None = None) -> Floats:
+    """How far each word, if it is free, can move rows (..., length, dimension) down: (..., length)."""
+    match region:
+        case Box() | Ball(p=np.inf):
+            middle, radius = region.spread
+            down = np.einsum("...ld,ld->...l", np.abs(rows), radius)
+            return np.asarray(np.einsum("...ld,ld->...l", rows, middle) - down)
+        case Ball(radius=radius, p=p):
+            return np.asarray(-radius * np.linalg.norm(rows, ord=2 if p == 2 else np.inf, axis=-1))
+        case Hull() | Choice():
+            shaped = rows if rows.ndim == 4 else rows[None]
+            found = _choices(region, shaped, allowed).min(-1)
+            return np.asarray(found if rows.ndim == 4 else found[0])
+
+
+def shared_falls(shared: Shared, allowed: Bools) -> Floats:
+    """The same for shared rows and choices that differ from set to set: (n, r, length)."""
+    values = _choices(shared.region, shared.rows[None], None)[0]
+    found = np.empty((len(allowed), *values.shape[:2]))
+    for some in pieces(len(allowed), values.size):
+        found[some] = np.where(allowed[some, None], values, np.inf).min(-1)
+    return found
+
+
+def _choices(region: Region, rows: Floats, allowed: Bools | None) -> Floats:
+    """rows·(point - center) for rows (n, r, length, dimension) and every allowed point: (n, r, length, m)."""
+    points = _points(region) - region.center[:, None]
+    n, r, length, dimension = rows.shape
+    flat = rows.reshape(n * r, length, dimension).transpose(1, 0, 2)
+    values = np.matmul(flat, points.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(n, r, length, -1)
+    return values if allowed is None else np.where(allowed[:, None], values, np.inf)
+
+
+def _values(region: Region, row: Floats) -> Floats:
+    """row·v for every choice v of every word."""
+    return np.asarray(np.einsum("lmd,ld->lm", _points(region), row))
+
+
+def _split_choices(region: Region, allowed: Bools | None, position: int, row: Floats) -> tuple[Chosen, Bools, Bools]:
+    """The half of a word's choices with the lower values, and what is allowed with these and with the others."""
+    assert allowed is not None
+    options = np.flatnonzero(allowed[0, position])
+    order = options[np.argsort(steady(_values(region, row)[position, options][None])[0], kind="stable")]
+    chosen = np.isin(np.arange(allowed.shape[-1]), order[: max(1, len(order) // 2)])
+    others = (np.arange(allowed.shape[1]) != position)[:, None]
+    first, second = (allowed & (others | keep)[None] for keep in (chosen, ~chosen))
+    return tuple(int(i) for i in np.flatnonzero(chosen)), first, second
+
+
+def _allowed(parts: Sequence[Free] | Sequence[Freed]) -> Bools | None:
+    narrowed = [part.allowed for part in parts if part.allowed is not None]
+    return np.concatenate(narrowed) if narrowed else None
 
 
 def _points(region: Region) -> Floats:
@@ -299,3 +490,26 @@ def _points(region: Region) -> Floats:
 
 def _column(values: Floats) -> Floats:
     return values.reshape(len(values), -1, 1)
+
+
+# --- the largest and the lowest of some ---
+
+
+def _largest(values: Floats, among: Bools, at_least: float) -> int | None:
+    """The first of the words with the largest value, if that is large enough."""
+    ranked = np.where(among, steady(values[None])[0], -np.inf)
+    best = int(ranked.argmax())
+    return best if among[best] and values[best] >= at_least else None
+
+
+def _lowest_sum(gains: Floats, count: Floats) -> Floats:
+    """The sum of the `count` (n,) lowest gains (n, r, length)."""
+    chosen = np.arange(gains.shape[-1]) < count[:, None, None]
+    return np.asarray((np.sort(gains, axis=-1) * chosen).sum(-1))
+
+
+def _lowest(gains: Floats, count: Floats) -> Floats:
+    """The `count` (n,) words with the lowest gains (n, length), as ones; of equal ones the first, and none at zero."""
+    order, taken = np.argsort(gains, axis=-1, kind="stable"), np.zeros(gains.shape)
+    taken[np.arange(len(gains))[:, None], order] = np.arange(gains.shape[-1]) < count[:, None]
+    return taken * (gains < 0)

@@ -28,11 +28,12 @@ class Split:
 class Pick:
     """A word: its allowed choices are `chosen` in the first branch and the rest in the second.
 
-    In a restoration there is nothing to choose: the word is restored in the first branch, not in the second.
+    Where words are bought with a budget, `chosen` is None: the word is bought (restored, or free to change) in the
+    first branch, and not in the second.
     """
 
     position: int
-    chosen: tuple[int, ...]
+    chosen: tuple[int, ...] | None
     branches: tuple[Tree, Tree]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Network
 from suffice.proof.certificate import Certificate
+from suffice.prove.tree import Tree
 from suffice.sets.regions import Region
 
 
@@ -36,6 +37,11 @@ class Problem:
     @property
     def center(self) -> Floats:
         return self.region.center
+
+    @property
+    def limit(self) -> int:
+        """How many words may change at once: all of them where nothing limits it."""
+        return len(self.features) if self.at_most is None else self.at_most
 
     @cached_property
     def rivals(self) -> tuple[int, ...]:
@@ -107,9 +113,12 @@ class Witness:
 
 @dataclass(frozen=True, eq=False)
 class Proved:
-    """No allowed change of the free words changes the label. `evidence` is what the certificate is made of."""
+    """No allowed change of the free words changes the label.
 
-    evidence: Any = None
+    `evidence`, one proof tree per rival, is what the certificate is made of; a solver's mere word has none.
+    """
+
+    evidence: tuple[Tree, ...] | None = None
     by: str = "bounds"
     certificate: Certificate | None = None
 
@@ -137,10 +146,17 @@ class Unknown:
     by: str = "bounds"
 
     def __bool__(self) -> bool:
-        return False
+        raise TypeError(
+            f"An Unknown verdict is neither true nor false ({self.reason}): "
+            "look at the three cases Proved, Refuted and Unknown, with isinstance or match."
+        )
 
 
 Verdict: TypeAlias = Proved | Refuted | Unknown
+
+
+class OutOfTime(Exception):
+    """Raised in the middle of a piece of work when the budget is spent; whoever asked for the work catches it."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +178,11 @@ class Budget:
     @property
     def spent(self) -> bool:
         return self.left <= 0
+
+    def look(self) -> None:
+        """Raise OutOfTime once the time is spent: called between pieces of work of a fraction of a second."""
+        if self.spent:
+            raise OutOfTime
 
 
 class Oracle(Protocol):

@@ -1,11 +1,16 @@
-"""Costs of words as whole numbers of a common unit, so that sums compare exactly."""
+"""Costs of words as whole numbers of a common unit, so that sums compare exactly.
+
+A cost is taken as the number that one reads: 0.1 is a tenth, not the double nearest to it. The unit is the largest
+number of which all costs are multiples; nothing is rounded, so what is optimal is optimal for the costs as given.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational, Real
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +21,7 @@ from suffice.model.text import Text
 
 Cost: TypeAlias = Mapping[str, float] | Callable[[str], float] | None
 
-# Costs that share no coarse unit are rounded to this many units for the dearest word: ties are then 1e-9 wide.
-FINEST = 10**9
+LARGEST = 2**53  # doubles add up whole numbers exactly below this
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +48,37 @@ def costs(cost: Cost, text: Text) -> Costs:
     """The cost of every position: 1 each, or what the mapping or function says of the word."""
     if cost is None:
         return Costs(np.ones(len(text)), Fraction(1))
+    if not callable(cost) and not isinstance(cost, Mapping):
+        raise InputError(f"The cost must be a mapping from words to numbers or a function of a word, not {cost!r:.80}.")
     prices = [_price(cost, word) for word in text.tokens]
-    common = math.lcm(*(p.denominator for p in prices))
-    unit = Fraction(math.gcd(*(p.numerator * (common // p.denominator) for p in prices)), common)
-    if max(prices) / unit > FINEST:
-        unit = max(prices) / FINEST
-    units = np.array([max(1, round(p / unit)) for p in prices], dtype=np.float64)
-    return Costs(units, unit)
+    unit = _common(prices)
+    units = [int(price / unit) for price in prices]
+    if sum(units) >= LARGEST:
+        raise InputError(_too_fine(prices, unit))
+    return Costs(np.array(units, dtype=np.float64), unit)
 
 
 def _price(cost: Mapping[str, float] | Callable[[str], float], word: str) -> Fraction:
     value = cost(word) if callable(cost) else cost.get(word, cost.get(word.lower(), 1.0))
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
         raise InputError(f"The cost of {word!r} must be a positive number, not {value!r}.")
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(int(value))
+    return Fraction(value) if isinstance(value, Rational) else Fraction(str(value))
+
+
+def _common(prices: Sequence[Fraction]) -> Fraction:
+    """The largest number of which all prices are multiples."""
+    common = math.lcm(*(p.denominator for p in prices))
+    return Fraction(math.gcd(*(p.numerator * (common // p.denominator) for p in prices)), common)
+
+
+def _too_fine(prices: Sequence[Fraction], unit: Fraction) -> str:
+    """What is wrong with costs whose common unit is too small, and how many decimals can be had."""
+    total = sum(prices)
+    decimals = math.floor(15 - math.log10(total))  # up to 10^15 units in all, well below 2^53
+    advice = f"round them to {decimals} decimals" if decimals >= 0 else "give them as multiples of a larger number"
+    if any(round(p, max(decimals, 0)) <= 0 for p in prices):
+        advice = "bring the cheapest and the dearest word closer together"
+    return (
+        f"The costs of the words of this text add up to {float(total):g} in steps of {float(unit):.3g}; "
+        f"they are compared exactly, which takes fewer than 2^53 steps: {advice}."
+    )

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.prove.branch import decide_flips
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search.cost import Costs
 from suffice.search.hitting import sparse_attack
 from suffice.search.task import Progress
@@ -30,6 +30,7 @@ class Flip:
     witness: Witness | None
     lower: int
     stats: dict[str, int]
+    proof: Proved | None = None  # that nothing cheaper than `lower` flips the label: one tree per rival aimed at
 
 
 def cheapest_flip(
@@ -49,7 +50,7 @@ def cheapest_flip(
     hunt = _Hunt(problem, costs, oracle, budget, aims, on_progress)
     try:
         return hunt.run(seed)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OutOfTime):
         return hunt.flip("found" if hunt.best else "unknown")
 
 
@@ -66,29 +67,34 @@ class _Hunt:
         self.problem, self.costs, self.oracle, self.budget = problem, costs, oracle, budget
         self.aims, self.on_progress = aims, on_progress
         self.best: Witness | None = None
+        self.proof: Proved | None = None
         self.upper = costs.of(problem.features) + 1
         self.lower = 0
         self.stats = {"queries": 0}
 
     def run(self, seed: int) -> Flip:
         self._first(seed)
-        while not self.budget.spent:
+        while self.upper > 0 and not self.budget.spent:
             answer = self._ask(self.upper - 1)
             match answer:
                 case Refuted(witness=witness):
-                    self._improve(witness)
+                    if not self._improve(witness):
+                        break
                 case Proved():
-                    self.lower = self.upper
+                    self.lower, self.proof = self.upper, answer
                     return self.flip("optimal" if self.best else "none")
                 case Unknown():
                     break
+        if self.upper == 0:
+            return self.flip("optimal")  # the text itself is tied: nothing has to change
         return self.flip("found" if self.best else "unknown")
 
     def _first(self, seed: int) -> None:
         """A flip by attacks alone, made sparse: where the proof starts from."""
-        answer = self.oracle.ask_cheaply(self.problem.features[None])[0]
+        answer = self.oracle.ask_cheaply(self.problem.features[None], budget=self.budget)[0]
         if isinstance(answer, Refuted) and self._fits(answer.witness):
-            sparse = sparse_attack(self.oracle.attacker, answer.witness, np.random.default_rng(seed))
+            rng = np.random.default_rng(seed)
+            sparse = sparse_attack(self.oracle.attacker, answer.witness, rng, self.budget)
             self._improve(sparse if self._fits(sparse) else answer.witness)
 
     def _fits(self, witness: Witness) -> bool:
@@ -99,13 +105,16 @@ class _Hunt:
         left = Budget(self.budget.left, self.budget.subproblems)
         return decide_flips(self.oracle.form, self.problem.features, self.costs.units, limit, self.aims, left)
 
-    def _improve(self, witness: Witness) -> None:
-        self.best = witness
+    def _improve(self, witness: Witness) -> bool:
+        """Keep a flip that is cheaper than the best one; False, and nothing changes, if it is not."""
         mask = np.zeros(len(self.costs.units), dtype=bool)
         mask[list(witness.positions)] = True
-        self.upper = self.costs.of(mask)
+        if self.costs.of(mask) >= self.upper:
+            return False
+        self.best, self.upper = witness, self.costs.of(mask)
         if self.on_progress is not None:
             self.on_progress(self.lower, self.upper, self.budget.elapsed, mask)
+        return True
 
     def flip(self, status: FlipStatus) -> Flip:
-        return Flip(status, self.best, self.lower, self.stats)
+        return Flip(status, self.best, self.lower, self.stats, self.proof)

@@ -16,7 +16,7 @@ from suffice.errors import MissingExtra
 from suffice.model.network import Bools
 from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
-from suffice.prove.verdict import Oracle, Proved, Refuted, Witness
+from suffice.prove.verdict import Budget, Oracle, Proved, Refuted, Witness
 from suffice.search.task import Best, Task
 from suffice.search.words import Outcome, settled
 
@@ -73,7 +73,7 @@ class _Hunt:
         self.stats["nodes"] += 1
         witnesses = [witness]
         if self.sparse:
-            witnesses.append(sparse_attack(self.attacker, witness, self.rng))
+            witnesses.append(sparse_attack(self.attacker, witness, self.rng, self.task.budget))
         allowed = self.task.everything & ~self.task.include
         for found in witnesses:
             yield [int(i) for i in found.positions if allowed[i] and not held[i]]
@@ -82,10 +82,12 @@ class _Hunt:
         return settled(self.task, self.best, self.lower, self.stats, reason, witness, finished)
 
 
-def sparse_attack(attacker: Attacker, witness: Witness, rng: np.random.Generator) -> Witness:
-    """Lower the number of changed words as long as attacks on random smaller sets succeed."""
+def sparse_attack(
+    attacker: Attacker, witness: Witness, rng: np.random.Generator, budget: Budget | None = None
+) -> Witness:
+    """Lower the number of changed words as long as attacks on random smaller sets succeed, and time allows."""
     best = witness
-    while len(best.positions) > 1:
+    while len(best.positions) > 1 and not (budget is not None and budget.spent):
         size = len(best.positions) - 1
         free = np.zeros((TRIALS, len(attacker.problem.features)), dtype=bool)
         push = attacker.push.min(0)[list(best.positions)]

@@ -4,19 +4,28 @@ Take a perturbed text p that flips the label. Whoever fixes a set of words puts 
 original. If the label stays flipped however words worth at most q are put back, then no explanation costs q or
 less: each of them would leave a flipped text possible. `stamina` finds out, by trying, how much it takes to undo
 an attack; branch.decide_restorations proves that nothing cheaper does, with a linear bound over the choice of
-words in which the budget q is spent inside the propagation (bounds.Restored).
+words in which the budget q is spent inside the propagation (inputs.Restored).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.attack import Attacker, descend
+from suffice.prove.attack import Attacker, chosen, descend, jump
+from suffice.prove.bounds import Form
+from suffice.prove.branch import Restorable, decide_restorations
+from suffice.prove.inputs import Restored, pieces, steady
 from suffice.prove.tree import Tree
-from suffice.prove.verdict import Problem
+from suffice.prove.verdict import Budget, Problem, Proved, Unknown
+from suffice.search.cost import Costs
+
+EFFORT = 600  # subproblems for a proof that an attack cannot be undone
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +39,75 @@ class Restoration:
 
 
 @dataclass(frozen=True, eq=False)
+class Attack:
+    """A perturbed text, the rival that wins there, and the words that undo it, at which cost (inf: none do)."""
+
+    start: Floats
+    rival: int
+    place: int  # among the texts it was chosen from
+    cost: float
+    words: Bools
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Prover:
+    """Finds and proves attacks that cannot be undone at an affordable cost."""
+
+    form: Form
+    costs: Costs
+    budget: Budget
+
+    def hardest(self, starts: Sequence[Floats], opened: Bools) -> Attack:
+        """Among perturbed texts, the one that takes most of the open words to undo."""
+        problem, texts = self.form.problem, np.stack(starts)
+        rivals = np.asarray(steady(problem.margins(texts)).argmin(-1))
+        found = stamina(
+            problem, texts, rivals, np.repeat(opened[None], len(texts), axis=0), self.costs.units, self.budget
+        )
+        best = int(found.cost.argmax())
+        cost, words, order = float(found.cost[best]), found.words[best], found.order[best]
+        return Attack(texts[best], int(rivals[best]), best, cost, words, order)
+
+    def decide(
+        self, attacks: Sequence[Attack], opened: Sequence[Bools], levels: Sequence[int]
+    ) -> list[Restoration | Restorable | Unknown]:
+        """For each attack, its open words and a cost: the proof that no such cost undoes it, or words that do."""
+        inputs = Restored(
+            self.form.problem.center,
+            np.stack([attack.start for attack in attacks]),
+            np.stack(opened),
+            self.costs.units,
+            np.array(levels, dtype=np.float64),
+        )
+        rivals = np.array([attack.rival for attack in attacks])
+        answers = decide_restorations(self.form, inputs, rivals, Budget(self.budget.left, EFFORT))
+        return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
+
+    def highest(self, attack: Attack, opened: Bools, low: int, high: int) -> tuple[int, Restoration | None]:
+        """By bisection between two costs, the lowest that is not ruled out, and the proof for all below."""
+        proof: Restoration | None = None
+        while low < high and not self.budget.spent:
+            level = (low + high) // 2
+            answer = self.decide([attack], [opened], [level])[0]
+            if isinstance(answer, Restoration):
+                proof, low = answer, level + 1
+            else:
+                high = level
+        return low, proof
+
+
+def _proved(attack: Attack, level: int, answer: Proved | Restorable | Unknown) -> Restoration | Restorable | Unknown:
+    if not isinstance(answer, Proved):
+        return answer
+    assert answer.evidence is not None
+    return Restoration(attack.start, attack.rival, level, answer.evidence[0])
+
+
+# --- trying ---
+
+
+@dataclass(frozen=True, eq=False)
 class Stamina:
     """For a batch of attacks: the cost (n,) and the words (n, length), in `order`, that undo each; inf if none do."""
 
@@ -38,52 +116,85 @@ class Stamina:
     order: tuple[tuple[int, ...], ...]
 
 
-def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int) -> Floats:
+def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int, budget: Budget | None = None) -> Floats:
     """Several deep attacks (n, length, dimension) on one set of free words; some may not flip the label."""
     problem = attacker.problem
     rows = np.repeat(free[None], restarts, axis=0)
-    rng = np.random.default_rng(seed)
-    aim = rng.standard_normal((restarts, *problem.center.shape))
-    corner = problem.region.minimiser(aim)
-    promise = np.argsort(attacker.margins + attacker.push @ free, kind="stable")
+    aim = np.random.default_rng(seed).standard_normal((restarts, *problem.center.shape))
+    promise = attacker.promise(free[None])[0]
     rivals = promise[np.arange(restarts) % min(3, len(promise))]
-    corner[0] = attacker.corners[rivals[0]]
-    start = np.where(free[:, None], corner, problem.center)
-    return descend(problem, rows, start, rivals, 8, deepest=True).point
+    start = jump(problem, rows, aim)
+    moved = chosen(problem, free[None], attacker.push[rivals[:1]])[0]
+    start[0] = np.where(moved[:, None], attacker.corners[rivals[0]], problem.center)
+    return descend(problem, rows, start, rivals, 8, deepest=True, budget=budget).point
 
 
-def stamina(problem: Problem, starts: Floats, rivals: Ints, opened: Bools, cost: Floats) -> Stamina:
+def stamina(
+    problem: Problem, starts: Floats, rivals: Ints, opened: Bools, cost: Floats, budget: Budget | None = None
+) -> Stamina:
     """Put words back one at a time, always the one that helps the label most for its cost, until it is back.
 
     Only the first step sees the words, and linearly: what restoring each of them adds there is worked out once.
     """
-    first = problem.network.steps[0]
-    z = first.apply(starts.reshape(len(starts), -1))
-    rows = first.dense().reshape(len(first.bias), *problem.center.shape)
-    adds = np.einsum("hld,nld->nlh", rows, problem.center - starts, optimize=True)
+    z = problem.network.steps[0].apply(starts.reshape(len(starts), -1))
+    adds = _Adds(problem, starts)
     words, total, margin = np.zeros(opened.shape, dtype=bool), np.zeros(len(starts)), _margin(problem, z, rivals)
     order: list[list[int]] = [[] for _ in starts]
     alive = np.arange(len(starts))
     while len(alive := alive[margin[alive] < 0]):
+        if budget is not None:
+            budget.look()
         left = opened[alive] & ~words[alive]
         total[alive[~left.any(-1)]] = np.inf
         alive, left = alive[left.any(-1)], left[left.any(-1)]
-        reached = _restored(problem, z[alive], adds[alive], rivals[alive])
-        best = np.where(left, (reached - margin[alive, None]) / cost, -np.inf).argmax(-1)
+        if not len(alive):
+            break
+        reached = adds.margins(z, alive, rivals)
+        best = np.where(left, steady((reached - margin[alive, None]) / cost), -np.inf).argmax(-1)
         words[alive, best] = True
         total[alive] += cost[best]
-        z[alive] += adds[alive, best]
+        z[alive] += adds.of(alive, best)
         margin[alive] = reached[np.arange(len(alive)), best]
         for item, word in zip(alive, best, strict=True):
             order[item].append(int(word))
     return Stamina(total, words, tuple(tuple(o) for o in order))
 
 
-def _restored(problem: Problem, z: Floats, adds: Floats, rivals: Ints) -> Floats:
-    """For each text and each word (n, length) the margin once that word is restored too."""
-    count, length, units = adds.shape
-    trial = (z[:, None] + adds).reshape(count * length, units)
-    return _margin(problem, trial, np.repeat(rivals, length)).reshape(count, length)
+class _Adds:
+    """What restoring each word of each text adds to the first step: rows (n · length, units), sparse where that is."""
+
+    def __init__(self, problem: Problem, starts: Floats) -> None:
+        self.problem, self.length = problem, problem.center.shape[0]
+        first, moves = problem.network.steps[0], problem.center - starts
+        if isinstance(first.weight, np.ndarray):
+            rows = first.weight.reshape(len(first.bias), *problem.center.shape)
+            self.rows = np.einsum("hld,nld->nlh", rows, moves, optimize=True).reshape(-1, len(first.bias))
+        else:
+            self.rows = scipy.sparse.vstack([_by_word(move) @ first.weight.T for move in moves], format="csr")
+
+    def of(self, texts: Ints, words: Ints) -> Floats:
+        """The rows of one word for each text."""
+        return _dense(self.rows[texts * self.length + words])
+
+    def margins(self, z: Floats, texts: Ints, rivals: Ints) -> Floats:
+        """For each text and each word the margin (n, length) once that word is restored too."""
+        found, every = np.empty((len(texts), self.length)), np.arange(self.length)
+        for some in pieces(self.length, z.shape[1] * len(texts)):
+            rows = (texts[:, None] * self.length + every[some]).ravel()
+            trial = np.repeat(z[texts], len(every[some]), axis=0) + _dense(self.rows[rows])
+            beaten = np.repeat(rivals[texts], len(every[some]))
+            found[:, some] = _margin(self.problem, trial, beaten).reshape(len(texts), -1)
+        return found
+
+
+def _dense(rows: Any) -> Floats:
+    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
+
+
+def _by_word(moves: Floats) -> scipy.sparse.csr_array:
+    """Moves (length, dimension) as a matrix (length, length · dimension), each word's in its own columns."""
+    rows = np.repeat(np.arange(len(moves)), moves.shape[1])
+    return scipy.sparse.csr_array((moves.ravel(), (rows, np.arange(moves.size))), (len(moves), moves.size))
 
 
 def _margin(problem: Problem, z: Floats, rivals: Ints) -> Floats:

@@ -14,7 +14,7 @@ from suffice.proof.certificate import FORMAT, Certificate, array
 from suffice.prove.tree import Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Problem, Proved, Witness
 from suffice.search.cost import Costs
-from suffice.search.words import ByAttack, ByCost, ByProof, ByRestoration, Node
+from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Node
 
 Line = dict[str, Any]
 
@@ -33,7 +33,7 @@ def header(classifier: Classifier, text: Text, problem: Problem, perturbation: M
 
 def sufficient(labels: Sequence[str], problem: Problem, proof: Proved) -> Iterator[Line]:
     """One proof tree per rival."""
-    for rival, tree in zip(problem.rivals, proof.evidence, strict=True):
+    for rival, tree in zip(problem.rivals, proof.evidence or (), strict=True):
         yield {"prove": "sufficient", "rival": labels[rival]}
         yield from tree_lines(tree)
 
@@ -85,7 +85,7 @@ def flip(
     """The flip, and one proof tree per rival (indices of labels, in order) that nothing cheaper is one."""
     if witness is not None:
         yield counterexample(labels, problem, witness)
-    for rival, tree in zip(rivals, () if proof is None else proof.evidence, strict=proof is not None):
+    for rival, tree in zip(rivals, () if proof is None else proof.evidence or (), strict=proof is not None):
         yield {"prove": "flip", "rival": labels[rival]}
         yield from tree_lines(tree)
 
@@ -131,7 +131,7 @@ def _closed(labels: Sequence[str], problem: Problem, node: Node) -> Iterator[Lin
             start = {"changed": positions(changed), "vectors": array(evidence.start[changed])}
             rival = labels[problem.rivals[evidence.rival]]
             yield {"restoration": {"start": start, "rival": rival, "budget": evidence.budget}}
-            yield from tree_lines(evidence.proof, restoration=True)
+            yield from tree_lines(evidence.proof)
         case _:
             raise ValueError(f"a node closed by {node.reason!r} proves nothing about cheaper sets")
 
@@ -147,7 +147,7 @@ def point(labels: Sequence[str], problem: Problem, witness: Witness) -> Line:
     return {"changed": where, "vectors": array(witness.point[where]), "rival": labels[witness.rival]}
 
 
-def tree_lines(tree: Tree, restoration: bool = False) -> Iterator[Line]:
+def tree_lines(tree: Tree) -> Iterator[Line]:
     """A proof tree in preorder, without recursion."""
     waiting: list[Tree] = [tree]
     while waiting:
@@ -160,7 +160,7 @@ def tree_lines(tree: Tree, restoration: bool = False) -> Iterator[Line]:
                 yield {"split": unit}
                 waiting += [second, first]
             case Pick(position, chosen, (first, second)):
-                yield {"pick": position} if restoration else {"pick": position, "chosen": list(chosen)}
+                yield {"pick": position} if chosen is None else {"pick": position, "chosen": list(chosen)}
                 waiting += [second, first]
 
 

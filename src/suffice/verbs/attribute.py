@@ -17,7 +17,8 @@ from suffice.model.text import Text, Word
 from suffice.prove.verdict import Proved, Refuted
 from suffice.search.cost import Cost
 from suffice.search.hitting import sparse_attack
-from suffice.search.words import Node, Outcome, Search, optimal_sets
+from suffice.search.node import Node
+from suffice.search.words import Outcome, Search, optimal_sets
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.answering import FORMAT, finished
 from suffice.verbs.explanation import Explanation
@@ -190,7 +191,7 @@ class _Optimal:
             return
         for held, proof in optimal_sets(self.search, first.upper):
             yield replace(first, held=held, proof=proof)
-        if self.search.heap or self.search.stuck:
+        if not self.search.frontier.done:
             self.doubt = "time is up"
 
 

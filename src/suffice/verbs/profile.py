@@ -22,7 +22,8 @@ from suffice.model.text import Text, Word
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Refuted, Verdict, Witness
 from suffice.search.cost import Cost
-from suffice.search.words import ByRestoration, Node, Search
+from suffice.search.node import ByRestoration, Node
+from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME
@@ -304,7 +305,7 @@ class _Climb:
 
 def _learnt(step: int, search: Search, root: Node) -> _Known:
     robust = {} if search.best is None else {step: search.best[0]}
-    sparse = sorted(search.attacks, key=lambda witness: len(witness.positions))
+    sparse = sorted(search.known.attacks, key=lambda witness: len(witness.positions))
     return _Known(sparse[:64], list(_starts(root))[:STARTS], robust)
 
 

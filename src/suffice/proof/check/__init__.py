@@ -27,7 +27,7 @@ from suffice.proof.certificate import read
 from suffice.proof.check.header import All, Claim, Header, Independent, Infeasible, read_header
 from suffice.proof.check.reading import Evidence, Limit
 from suffice.proof.check.said import facts, sentence
-from suffice.proof.check.same import Asked, Cost, compare
+from suffice.proof.check.same import Asked, Cost, asked, compare
 from suffice.proof.check.sets import Sets, read_sets
 from suffice.proof.check.walk import Walk
 
@@ -76,10 +76,10 @@ def check(
     """
     if not isinstance(classifier, Classifier):
         raise InputError(f"A certificate is checked with a Classifier, not {classifier!r}: use load(name) first.")
-    limit, asked = Limit.of(seconds), Asked(text, perturbation, cost, include, exclude)
+    limit, question = Limit.of(seconds), asked(classifier, text, perturbation, cost, include, exclude)
     evidence = Evidence(_lines(certificate, classifier), limit)
     with np.errstate(all="ignore"):
-        return _checked(evidence, classifier, asked)
+        return _checked(evidence, classifier, question)
 
 
 def _lines(certificate: Any, classifier: Classifier) -> Any:
@@ -88,12 +88,12 @@ def _lines(certificate: Any, classifier: Classifier) -> Any:
     return read(certificate, MAX_LINE + 100 * sum(sum(step.weight.shape) for step in classifier.network.steps))
 
 
-def _checked(evidence: Evidence, classifier: Classifier, asked: Asked) -> Checked:
+def _checked(evidence: Evidence, classifier: Classifier, question: Asked) -> Checked:
     walk: Walk | None = None
     try:
         evidence.number = 1
         header = read_header(next(evidence.lines, None), classifier)
-        compare(header, asked, classifier)
+        compare(header, question, classifier)
         sets = read_sets(header, classifier, evidence.limit)
         walk = Walk(classifier, header, sets, evidence)
         walk.run()

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from suffice.errors import InputError, Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text
@@ -24,17 +25,29 @@ Cost: TypeAlias = Mapping[str, float] | Callable[[str], float]
 class Asked:
     """The parts of a question that a person gives; None where nothing is said about one."""
 
-    text: str | Sequence[str] | Text | None = None
-    perturbation: Any = None
-    cost: Cost | None = None
-    include: Sequence[str | int] | None = None
-    exclude: Sequence[str | int] | None = None
+    text: Text | None
+    perturbation: Any
+    cost: Cost | None
+    include: Sequence[str | int] | None
+    exclude: Sequence[str | int] | None
+
+
+def asked(classifier: Classifier, text: Any, perturbation: Any, cost: Any, include: Any, exclude: Any) -> Asked:
+    """What a person gives, once it can be compared: what is wrong here is no fault of a certificate."""
+    if perturbation is not None and not isinstance(perturbation, Mapping) and not hasattr(perturbation, "to_dict"):
+        raise InputError(f"A perturbation set is one of suffice's or the data of one, not {perturbation!r}.")
+    if cost is not None and not isinstance(cost, Mapping) and not callable(cost):
+        raise InputError(f"Costs are a mapping from words to numbers or a function of a word, not {cost!r}.")
+    for name, words in (("include", include), ("exclude", exclude)):
+        if words is not None and (isinstance(words, str) or not isinstance(words, Sequence)):
+            raise InputError(f"`{name}` takes a list of words or positions, not {words!r}.")
+    return Asked(None if text is None else classifier.read(text), perturbation, cost, include, exclude)
 
 
 def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
     """Rejected, with the part that differs, unless all that was given is what the certificate is about."""
     shown = [token for token, word in zip(header.tokens, real(header.tokens, classifier.pad), strict=True) if word]
-    text = classifier.read(shown or list(header.tokens[:1]) if asked.text is None else asked.text)
+    text = classifier.read(shown or list(header.tokens[:1])) if asked.text is None else asked.text
     if asked.text is not None:
         _text(header, text)
     if asked.perturbation is not None:
@@ -94,7 +107,10 @@ def _price(cost: Cost, token: str) -> Fraction:
 
 def _places(given: Sequence[str | int], text: Text) -> Bools:
     mask = np.zeros(len(text), dtype=bool)
-    mask[list(text.positions(given, len(text)))] = True
+    try:
+        mask[list(text.positions(given, len(text)))] = True
+    except InputError as error:
+        raise Rejected(0, f"it is about a text without these words: {error}") from None
     return mask
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from suffice.model.network import Bools, Ints
 from suffice.prove.attack import Attacker
 from suffice.prove.bounds import Batch, Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain
-from suffice.prove.branch import decide
+from suffice.prove.branch import decide, sets_of_free
 from suffice.prove.exact import confirm
-from suffice.prove.inputs import Free
+from suffice.prove.inputs import Free, Freed
 from suffice.prove.tree import Leaf
-from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict
 
 CHEAP_STEPS = 12  # slope ascent before branching
 BULK = 1024  # questions per round of cheap answers
@@ -31,50 +31,53 @@ class BoundsOracle:
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
-        answers = self.ask_cheaply(free)
+        answers = self.ask_cheaply(free, budget=budget)
         open_ = [i for i, answer in enumerate(answers) if isinstance(answer, Unknown)]
         if open_ and self.form.finite and not budget.spent:
             for i, answer in zip(open_, decide(self.form, free[open_], budget), strict=True):
                 answers[i] = answer
         return answers
 
-    def ask_cheaply(self, free: Bools, optimised: bool = False, restarts: int = 0) -> list[Verdict]:
+    def ask_cheaply(
+        self, free: Bools, optimised: bool = False, restarts: int = 0, budget: Budget | None = None
+    ) -> list[Verdict]:
         """Attacks and one backward pass, with optimised slopes if asked: Unknown is a usual answer here."""
         self.form.about(free)
-        answers: list[Verdict] = []
-        for start in range(0, len(free), BULK):
-            answers += self._bulk(free[start : start + BULK], optimised, restarts)
-        return answers
-
-    def _bulk(self, free: Bools, optimised: bool, restarts: int) -> list[Verdict]:
         answers: list[Verdict] = [Unknown("neither attacks nor plain bounds decide it")] * len(free)
         if not self.form.finite:
             return [Unknown("the network can overflow over this region")] * len(free)
-        self._refute(answers, free, np.arange(len(free)), restarts)
-        open_ = _open(answers)
-        if len(open_):
-            self._prove(answers, free, open_, optimised)
+        bulk = max(1, min(BULK, self.form.together // len(self.problem.rivals)))
+        try:
+            for start in range(0, len(free), bulk):
+                index = np.arange(start, min(start + bulk, len(free)))
+                self._refute(answers, free, index, restarts, budget)
+                self._prove(answers, free, index[_open(answers, index)], optimised, budget)
+        except OutOfTime:
+            late = Unknown("time ran out before plain bounds were known")
+            return [late if isinstance(answer, Unknown) else answer for answer in answers]
         return answers
 
-    def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int) -> None:
-        attempt = self.attacker.attack(free[index], restarts=restarts)
+    def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None) -> None:
+        attempt = self.attacker.attack(free[index], restarts=restarts, budget=budget)
         hits = np.flatnonzero(attempt.margin <= 0)
         found = confirm(self.problem, attempt.point[hits], free[index[hits]])
         for i, witness in zip(index[hits], found, strict=True):
             if witness is not None:
                 answers[i] = Refuted(witness)
 
-    def _prove(self, answers: list[Verdict], free: Bools, index: Ints, optimised: bool) -> None:
+    def _prove(self, answers: list[Verdict], free: Bools, index: Ints, optimised: bool, budget: Budget | None) -> None:
         """Every rival must lose: one item per question and rival."""
-        inputs = Free(self.problem.region, free[index])
-        bounds = hidden(self.form, inputs)
+        if not len(index):
+            return
+        inputs = sets_of_free(self.form, free[index])
+        bounds = hidden(self.form, inputs, budget=budget)
         count = len(self.problem.rivals)
         items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
         wide, spread = inputs.take(items), bounds.take(items)
         batch, dual = Batch(wide, spread, margin_rows(self.form, rivals)), plain(spread)
         found = margin_bound(self.form, batch, dual)
         if optimised:
-            found, dual = optimise(self.form, batch, dual, found, CHEAP_STEPS)
+            found, dual = optimise(self.form, batch, dual, found, CHEAP_STEPS, budget)
         proved = (found.bound > 0).reshape(-1, count).all(-1)
         for place in np.flatnonzero(proved):
             mine = range(int(place) * count, int(place + 1) * count)
@@ -82,7 +85,7 @@ class BoundsOracle:
         self._try_minimisers(answers, free, index[~proved], wide, found, np.repeat(~proved, count))
 
     def _try_minimisers(
-        self, answers: list[Verdict], free: Bools, index: Ints, wide: Free, found: Pass, items: Bools
+        self, answers: list[Verdict], free: Bools, index: Ints, wide: Free | Freed, found: Pass, items: Bools
     ) -> None:
         """The points where the bounds are attained are good attacks: try them on the real network."""
         if not len(index):
@@ -96,10 +99,10 @@ class BoundsOracle:
                 answers[i] = Refuted(witness)
 
 
-def _open(answers: Sequence[Verdict]) -> Ints:
-    return np.array([i for i, answer in enumerate(answers) if isinstance(answer, Unknown)], dtype=np.int64)
+def _open(answers: Sequence[Verdict], index: Ints) -> Bools:
+    return np.array([isinstance(answers[i], Unknown) for i in index], dtype=bool)
 
 
-def bounds_for(form: Form, free: Bools) -> Hidden:
+def bounds_for(form: Form, free: Bools, budget: Budget | None = None) -> Hidden:
     """The hidden bounds of a batch of free sets, for those who build on them (MILP, benchmarks)."""
-    return hidden(form, Free(form.problem.region, free))
+    return hidden(form, sets_of_free(form, free), budget=budget)

@@ -61,6 +61,8 @@ class MarabouOracle:
             return Unknown("smooth activations are not given to Marabou", NAME)
         if not self.form.finite:
             return Unknown("the network can overflow over this region", NAME)
+        if free.sum() > self.problem.limit:
+            return Unknown("a limit on how many words change is not given to Marabou", NAME)
         if not free.any():
             witness = confirm(self.problem, self.problem.center[None], free[None])[0]
             return Proved(by=NAME) if witness is None else Refuted(witness, NAME)

@@ -24,7 +24,7 @@ from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.prove.bounds import Form
 from suffice.prove.exact import confirm
 from suffice.prove.oracles.bounds import bounds_for
-from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 TOLERANCE = 1e-6  # a margin below this share of the margin's weights is too small to tell from zero
@@ -54,6 +54,8 @@ class MilpOracle:
             return Unknown("the network can overflow over this region", NAME)
         try:
             return self._solve(free, budget)
+        except OutOfTime:
+            return Unknown("no time left", NAME)
         except (ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
             return Unknown(f"HiGHS failed: {type(error).__name__}: {error}", NAME)
 
@@ -61,7 +63,7 @@ class MilpOracle:
         """Every rival must lose; the first reason not to know is kept while others may still refute."""
         if not free.any():
             return self._fixed(free)
-        query = _Query.of(self.form, free)
+        query = _Query.of(self.form, free, budget)
         doubt: Unknown | None = None
         for rival in range(len(self.problem.rivals)):
             answer = self._against(query, rival, budget)
@@ -95,9 +97,11 @@ class MilpOracle:
     def _confirmed(self, query: _Query, solution: Floats | None) -> Witness | None:
         if solution is None or not np.isfinite(solution).all():
             return None
+        free = query.free if query.moves is None else query.free & (solution[query.moves] > 0.5)
         point, shares = point_of(query.region, query.free, query.inputs, solution)
+        point = np.where(free[:, None], point, query.region.center)
         mixed = None if shares is None else shares[None]
-        return confirm(self.problem, point[None], query.free[None], mixed)[0]
+        return confirm(self.problem, point[None], free[None], mixed)[0]
 
 
 @contextmanager
@@ -196,17 +200,19 @@ class _Query:
     inputs: Affine
     margin: Affine
     threshold: Floats
+    moves: slice | None  # the variables that say which words change, where their number is limited
 
     @staticmethod
-    def of(form: Form, free: Bools) -> _Query:
-        program, region = Program(), form.problem.region
+    def of(form: Form, free: Bools, budget: Budget) -> _Query:
+        program, region, limit = Program(), form.problem.region, form.problem.limit
         inputs = values = perturbed_input(program, region, free)
-        bounds = bounds_for(form, free[None])
+        moves = limit_changes(program, region, free, limit) if free.sum() > limit else None
+        bounds = bounds_for(form, free[None], budget)
         for step, part in zip(form.steps, form.slices, strict=True):
             lower, upper = bounds.lower[0, part], bounds.upper[0, part]
             values = program.relu(values.through(step), step.relu, lower, upper)
         threshold = TOLERANCE * np.maximum(1.0, np.abs(form.margin.dense()).max(-1, initial=0.0))
-        return _Query(region, free, program, inputs, values.through(form.margin), threshold)
+        return _Query(region, free, program, inputs, values.through(form.margin), threshold, moves)
 
     def solve(self, rival: int, lowest: bool, seconds: float) -> Any:
         """An input with margin <= threshold against `rival`: any, or the one with the lowest margin."""
@@ -252,6 +258,33 @@ def perturbed_input(program: Program, region: Region, free: Bools) -> Affine:
     words = sparse.kron(sparse.eye_array(int(free.sum())), np.ones((1, region.center.shape[1])), format="csr")
     program.row([words @ rise, words @ fall], -np.inf, region.radius)
     return Affine(spread @ (program.wide(rise) - fall), center)
+
+
+def limit_changes(program: Program, region: Region, free: Bools, most: int) -> slice:
+    """At most so many words change: a binary variable for each, which holds its part of the input still where it is 0.
+
+    To be called when the program has the input's variables only; gives the places of the new ones.
+    """
+    owner, still = _owners(region, free)
+    count, low, high = len(owner), program.lower, program.upper
+    moves = program.add(np.zeros(len(free)), np.ones(len(free)), integral=True)
+    mine = sparse.csr_array((np.ones(count), (np.arange(count), owner)), (count, len(free))) @ moves
+    inputs = sparse.eye_array(count, format="csr")
+    program.row([inputs, -sparse.diags_array(high - still).tocsr() @ mine], -np.inf, still)
+    program.row([inputs, -sparse.diags_array(low - still).tocsr() @ mine], still, np.inf)
+    program.row([sparse.csr_array(np.ones((1, len(free)))) @ moves], -np.inf, float(most))
+    return slice(count, count + len(free))
+
+
+def _owners(region: Region, free: Bools) -> tuple[Ints, Floats]:
+    """The word of each of the input's variables, and the variable's value while the word stays as it is."""
+    if isinstance(region, Hull | Choice):
+        words, corners = np.nonzero(_corners(region, free))
+        return words, (corners == 0).astype(np.float64)
+    words = np.repeat(np.flatnonzero(free), region.center.shape[1])
+    twice = isinstance(region, Ball) and region.p == 1  # rise and fall
+    owner = np.tile(words, 2) if twice else words
+    return owner, np.zeros(len(owner))
 
 
 def _sides(region: Box, places: Ints) -> tuple[Floats, Floats]:

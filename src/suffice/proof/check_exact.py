@@ -1,0 +1,970 @@
+"""A second checker of certificates: one file, standard library only, rational numbers, no rounding to believe in.
+
+    python check_exact.py proof.cert model/
+
+Written from docs/certificate.md, not from the other checker; it may be copied out and run alone, and is slow. Every
+number is a fraction. Where a bound would need a root or a long quotient, a fraction on the safe side of it is taken.
+The one place for doubles is the rule for nearest words, which the format defines by them. Networks with smooth curves
+are not checked by this one.
+
+Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no model of the formats
+known here, 3 not checked by this one.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import math
+import re
+import struct
+import sys
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Row: TypeAlias = dict[int, Fraction]  # a linear form: coefficients by place, those that are missing are 0
+Vector: TypeAlias = tuple[Fraction, ...]
+Places: TypeAlias = frozenset[int]
+
+HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
+DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
+MOST = 2**29  # bytes read of an unpacked certificate
+SIZES = {
+    "F64": "d",
+    "F32": "f",
+    "I64": "q",
+    "I32": "i",
+    "I16": "h",
+    "I8": "b",
+    "U64": "Q",
+    "U32": "I",
+    "U16": "H",
+    "U8": "B",
+}
+
+
+class Reject(Exception):
+    """The certificate does not prove its claim."""
+
+
+class Unreadable(Exception):
+    """A file is not what it should be."""
+
+
+class NotForThis(Exception):
+    """A question that this checker does not answer."""
+
+
+def need(condition: object, reason: str) -> None:
+    if not condition:
+        raise Reject(reason)
+
+
+def down(value: Fraction) -> Fraction:
+    """A number with few digits at or below the value."""
+    if not value:
+        return value
+    shift = DIGITS - value.numerator.bit_length() + value.denominator.bit_length()
+    scale = Fraction(2) ** shift
+    return Fraction(math.floor(value * scale)) / scale
+
+
+def up(value: Fraction) -> Fraction:
+    return -down(-value)
+
+
+def root_above(value: Fraction) -> Fraction:
+    """A number at or above the square root, by a whole root of a multiple."""
+    scale = 4**DIGITS
+    return Fraction(math.isqrt(math.ceil(value * scale)) + 1, 2**DIGITS) if value else ZERO
+
+
+def inner(row: Row, values: Mapping[int, Fraction] | Sequence[Fraction]) -> Fraction:
+    return sum((factor * values[place] for place, factor in row.items()), ZERO)
+
+
+# --- the model folder ---
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """z = rows·h + bias, then relu on some units."""
+
+    rows: list[Row]
+    bias: Vector
+    relu: Places
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    digest: str
+    labels: list[str]
+    length: int
+    pad: str
+    unknown: str
+    tokenizer: Any
+    words: list[str]
+    table: list[tuple[float, ...]]
+    steps: list[Step]
+
+    @property
+    def lookup(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
+
+    @property
+    def once(self) -> bool:
+        return isinstance(self.tokenizer, dict) and bool(self.tokenizer.get("once"))
+
+
+def load(folder: str | Path) -> Model:
+    """The model of a folder, once its digest is the one that its files have."""
+    path = Path(folder)
+    try:
+        head = json.loads((path / "classifier.json").read_text(encoding="utf-8"))
+        words = (path / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        tensors = safetensors((path / "weights.safetensors").read_bytes())
+        content = (path / "tokenizer.json").read_text(encoding="utf-8") if (path / "tokenizer.json").is_file() else ""
+        if head["format"] != 2:
+            raise Unreadable(f"The model has format {head['format']!r}; format 2 is read here.")
+        if any(head.get("curves", [])):
+            raise NotForThis("The network has smooth curves: not checked by this one.")
+        return assembled(head, words, tensors, content)
+    except (OSError, ValueError, LookupError, TypeError, struct.error) as error:
+        raise Unreadable(f"This is not a model folder: {type(error).__name__}: {error}") from error
+
+
+def safetensors(data: bytes) -> dict[str, tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Name to shape and numbers: eight bytes of length, a JSON header, then the numbers, little-endian."""
+    start = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:start])
+    found = {}
+    for name, entry in head.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            code, part = SIZES[entry["dtype"]], data[start + begin : start + end]
+            count = math.prod(entry["shape"])
+            if len(part) != count * struct.calcsize(code):
+                raise ValueError(f"{name} does not have its shape")
+            found[name] = tuple(entry["shape"]), struct.unpack(f"<{count}{code}", part)
+    return found
+
+
+def assembled(head: Any, words: list[str], tensors: Mapping[str, Any], content: str) -> Model:
+    (_, size), numbers = tensors["embedding"]
+    table = [tuple(map(float, numbers[i * size : (i + 1) * size])) for i in range(len(words))]
+    weights = [matrix(tensors, f"step{k}.weight") for k in range(len(head["relu"]))]
+    biases = [tuple(map(float, tensors[f"step{k}.bias"][1])) for k in range(len(head["relu"]))]
+    sha = hashlib.sha256()
+    for part in digest_parts(head, words, content, (tensors["embedding"][0], numbers), weights, biases):
+        sha.update(len(part).to_bytes(8, "little") + part)
+    if sha.hexdigest() != head["digest"]:
+        raise ValueError("its digest does not match its files")
+    steps = []
+    for (_, entries), bias, relus in zip(weights, biases, head["relu"], strict=True):
+        rows: list[Row] = [{} for _ in bias]
+        for (row, column), weight in entries.items():
+            rows[row][column] = Fraction(weight)
+        steps.append(Step(rows, tuple(map(Fraction, bias)), frozenset(relus)))
+    names = ("labels", "length", "pad", "unknown", "tokenizer")
+    return Model(head["digest"], *(head[name] for name in names), words, table, steps)  # type: ignore[call-arg]
+
+
+def matrix(tensors: Mapping[str, Any], name: str) -> tuple[tuple[int, int], dict[tuple[int, int], float]]:
+    """Shape and entries that are not zero, row by row; stored as a dense tensor or as compressed rows."""
+    if name in tensors:
+        (rows, columns), numbers = tensors[name]
+        places = ((i, j) for i in range(rows) for j in range(columns))
+        return (rows, columns), {place: float(v) for place, v in zip(places, numbers, strict=True) if v}
+    data, indices, indptr, shape = (tensors[f"{name}.{part}"][1] for part in ("data", "indices", "indptr", "shape"))
+    entries = {}
+    for row in range(shape[0]):
+        for at in range(indptr[row], indptr[row + 1]):
+            if data[at]:
+                entries[row, indices[at]] = float(data[at])
+    return (shape[0], shape[1]), dict(sorted(entries.items()))
+
+
+def digest_parts(
+    head: Any, words: list[str], content: str, embedding: Any, weights: Any, biases: Any
+) -> Iterator[bytes]:
+    """What the digest is taken over, part by part; each stands after its length."""
+    tokenizer = head["tokenizer"]
+    reading = {name: head[name] for name in ("format", "length", "pad", "unknown", "tokenizer")}
+    yield json.dumps(reading, sort_keys=True).encode()
+    yield content.encode() if isinstance(tokenizer, dict) and tokenizer.get("kind") == "hugging-face" else b""
+    yield str(len(words)).encode()
+    yield from (word.encode("utf-8", "surrogatepass") for word in words)
+    yield json.dumps(
+        {"labels": head["labels"], "relu": [sorted(units) for units in head["relu"]]}, sort_keys=True
+    ).encode()
+    yield from array_parts(*embedding)
+    for (shape, entries), bias in zip(weights, biases, strict=True):
+        size = shape[0] * shape[1]
+        if size >= 250_000 and len(entries) * 10 < size:
+            starts = [0] * (shape[0] + 1)
+            for row, _ in entries:
+                starts[row + 1] += 1
+            for row in range(shape[0]):
+                starts[row + 1] += starts[row]
+            columns = [column for _, column in entries]
+            yield from (repr(shape).encode(), b"sparse", packed("q", starts), packed("q", columns))
+            yield packed("d", entries.values())
+        else:
+            flat = [0.0] * size
+            for (row, column), weight in entries.items():
+                flat[row * shape[1] + column] = weight
+            yield from array_parts(shape, flat)
+        yield from array_parts((len(bias),), bias)
+
+
+def array_parts(shape: tuple[int, ...], numbers: Iterable[float]) -> Iterator[bytes]:
+    yield repr(tuple(shape)).encode()
+    yield packed("d", (float(v) + 0.0 for v in numbers))
+
+
+def packed(code: str, numbers: Iterable[float]) -> bytes:
+    listed = list(numbers)
+    return struct.pack(f"<{len(listed)}{code}", *listed)
+
+
+def pieces(model: Model, source: str) -> list[str] | None:
+    """What the model's reader makes of a string; None where it is not one of those described in the format."""
+    how = model.tokenizer
+    if how == "words":
+        return [m.group().lower() for m in re.finditer(r"\w+(?:['’\-]\w+)*|[^\w\s]", source)]
+    if how.get("kind") != "pattern":
+        return None
+    plain = source.lower() if how["lowercase"] else source
+    if how["accents"] != "keep" and not plain.isascii():
+        plain = "".join(bare(char, how["accents"]) for char in plain)
+    group = re.compile(how["pattern"]).groups
+    found = (match.group(group) for match in re.finditer(how["pattern"], plain))
+    return [word for word in found if word and word not in how["skip"]]
+
+
+def bare(char: str, accents: str) -> str:
+    parts = unicodedata.normalize("NFKD", char)
+    if accents == "ascii":
+        return parts.encode("ascii", "ignore").decode()
+    return "".join(part for part in parts if not unicodedata.combining(part))
+
+
+# --- lines of the certificate ---
+
+
+def read_lines(data: bytes) -> Iterator[Any]:
+    try:
+        unpacker = zlib.decompressobj(31)
+        text = unpacker.decompress(data, MOST + 1)
+        if len(text) > MOST or not unpacker.eof or unpacker.unused_data:
+            text = gzip.decompress(data) if len(text) <= MOST else b""
+        if not text:
+            raise ValueError("it is empty, or longer than what is read here")
+        for line in text.decode().removesuffix("\n").split("\n"):
+            yield json.loads(line, parse_constant=int, object_pairs_hook=each_once)
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        raise Unreadable(f"This is not a certificate: {str(error)[:200]}") from error
+
+
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("an object has a key twice")
+    return dict(pairs)
+
+
+def fields(data: Any, names: str) -> list[Any]:
+    need(type(data) is dict and data.keys() == set(names.split()), f"there must be exactly these keys: {names}")
+    return [data[name] for name in names.split()]
+
+
+def whole(value: Any, low: int, high: int) -> int:
+    need(
+        type(value) is int and low <= value < high, f"{str(value)[:40]} is not a whole number from {low} to {high - 1}"
+    )
+    return int(value)
+
+
+def places(values: Any, within: Places) -> Places:
+    need(type(values) is list and all(type(v) is int for v in values), "there must be a list of positions")
+    need(values == sorted(set(values)) and within >= set(values), "positions are allowed ones, sorted, each once")
+    return frozenset(values)
+
+
+def number(value: Any, least: int = -HUGE) -> Fraction:
+    need(type(value) in (int, float) and -math.inf < value < math.inf, "a number is not a number")
+    exact = Fraction(value)
+    need(least <= exact <= HUGE and exact == Fraction(float(value)), "a number is out of range")
+    return exact
+
+
+def array(data: Any, count: int) -> list[Fraction]:
+    need(type(data) is dict and len(data) == 1, "an array has one key")
+    ((kind, text),) = data.items()
+    need(kind in ("f4", "f8") and type(text) is str, "an array is f4 or f8")
+    try:
+        raw = base64.b64decode(text, validate=True)
+        values = struct.unpack(f"<{count}{'f' if kind == 'f4' else 'd'}", raw)
+    except (ValueError, struct.error) as error:
+        raise Reject(f"an array must hold {count} numbers: {error}") from error
+    need(all(math.isfinite(value) for value in values), "an array holds a number that is not finite")
+    return [Fraction(value) for value in values]
+
+
+# --- what words may become ---
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Of each position its own vector and either points (choices or corners), a box, or a ball."""
+
+    kind: str
+    own: list[Vector]
+    points: list[list[Vector]] | None
+    box: list[tuple[Vector, Vector]]
+    radius: Fraction
+    norm: Any
+    at_most: int | None
+
+    @property
+    def choosable(self) -> bool:
+        return self.kind in ("word-swap", "deletion", "mask", "removal-or-swap")
+
+    def holds(self, place: int, vector: Vector) -> bool:
+        if self.points is not None:
+            return vector in self.points[place]
+        gaps = [abs(a - b) for a, b in zip(vector, self.own[place], strict=True)]
+        if self.kind != "epsilon-ball":
+            low, high = self.box[place]
+            return all(a <= v <= b for a, v, b in zip(low, vector, high, strict=True))
+        if self.norm == 2:
+            return sum(gap * gap for gap in gaps) <= self.radius**2
+        return (max(gaps) if self.norm == "inf" else sum(gaps)) <= self.radius
+
+    def gain(self, place: int, row: Row, left: Places) -> Fraction:
+        """The least value of row·v over what is left to a word, less row·own."""
+        own = self.own[place]
+        if self.points is not None:
+            value = inner(row, own)
+            return min(inner(row, self.points[place][choice]) for choice in left) - value
+        if self.kind == "epsilon-ball":
+            sizes = [abs(factor) for factor in row.values()]
+            if self.norm == 2:
+                return -root_above(self.radius**2 * sum(size * size for size in sizes))
+            return -self.radius * (max(sizes, default=ZERO) if self.norm == 1 else sum(sizes, ZERO))
+        low, high = self.box[place]
+        return sum((min(f * (low[j] - own[j]), f * (high[j] - own[j])) for j, f in row.items()), ZERO)
+
+
+def exact(vector: Sequence[float]) -> Vector:
+    return tuple(map(Fraction, vector))
+
+
+def read_sets(data: Any, model: Model, tokens: list[str], features: Places) -> Sets:
+    need(type(data) is dict, "the set must be an object")
+    data = dict(data)
+    at_most = whole(data.pop("at_most"), 1, WHOLE) if "at_most" in data else None
+    kind, lookup = data.get("kind"), model.lookup
+    mine = [lookup.get(token, lookup[model.unknown]) for token in tokens]
+    own = [exact(model.table[i]) for i in mine]
+    size, radius, norm = len(own[0]), ZERO, None
+    points: list[list[Vector]] | None = None
+    if kind == "epsilon-ball":
+        _, eps, norm = fields(data, "kind eps p")
+        need(type(norm) in (int, float, str) and norm in (1, 2, "inf"), "p must be 1, 2 or inf")
+        radius = number(eps, 0)
+        box = [(tuple(v - radius for v in x), tuple(v + radius for v in x)) for x in own]
+    elif kind == "boxes":
+        _, lower, upper = fields(data, "kind lower upper")
+        for side in (lower, upper):
+            right = type(side) is list and len(side) == len(own) and all(type(row) is list for row in side)
+            need(right and all(len(row) == size for row in side), "boxes must have one row per position")
+        box = [(tuple(map(number, a)), tuple(map(number, b))) for a, b in zip(lower, upper, strict=True)]
+        inside = (
+            a <= v <= b for x, (low, high) in zip(own, box, strict=True) for a, v, b in zip(low, x, high, strict=True)
+        )
+        need(all(inside), "a box misses the word's own vector")
+    else:
+        listed = (
+            neighbours(kind, data, model, mine, features) if str(kind)[:3] == "knn" else choices(data, model, tokens)
+        )
+        most = max(map(len, listed))
+        points = [[exact(model.table[i]) for i in row + row[:1] * (most - len(row))] for row in listed]
+        box = [(tuple(map(min, zip(*row, strict=True))), tuple(map(max, zip(*row, strict=True)))) for row in points]
+    box = [sides if i in features else (own[i], own[i]) for i, sides in enumerate(box)]
+    return Sets(str(kind), own, None if kind == "knn-box" else points, box, radius, norm, at_most)
+
+
+def neighbours(kind: Any, data: Any, model: Model, mine: list[int], features: Places) -> list[list[int]]:
+    """Each word and its k nearest. The format defines these by doubles: a float is one in Python."""
+    need(kind in ("knn-box", "knn-hull") and not model.once, "the format knows no such set here")
+    k = whole(fields(data, "kind k")[1], 0, len(model.words) - 2)
+    special = {model.lookup[model.pad], model.lookup[model.unknown]}
+
+    def nearest(place: int) -> list[int]:
+        home, ranked = model.table[place], list[tuple[float, int]]()
+        for other, vector in enumerate(model.table):
+            if other != place and other not in special:
+                distance = 0.0
+                for a, b in zip(vector, home, strict=True):
+                    distance += (a - b) * (a - b)
+                ranked.append((distance, other))
+        return [other for _, other in sorted(ranked)[:k]]
+
+    near = {place: nearest(place) for place in {mine[i] for i in features}}
+    return [[place, *near[place]] if i in features else [place] for i, place in enumerate(mine)]
+
+
+def choices(data: Any, model: Model, tokens: list[str]) -> list[list[int]]:
+    """Each word, then what may stand in its place."""
+    kind, lookup = data.get("kind"), model.lookup
+    need(kind in ("word-swap", "deletion", "mask", "removal-or-swap"), "the format knows no such set")
+    anywhere = [model.pad] if kind in ("deletion", "removal-or-swap") else []
+    swaps: Any = {}
+    if kind == "deletion":
+        fields(data, "kind")
+    elif kind == "mask":
+        token = fields(data, "kind token")[1]
+        need(token is None or type(token) is str, "the mask must be a word or null")
+        anywhere = [token or model.unknown]
+    else:
+        swaps = fields(data, "kind swaps")[1]
+        right = type(swaps) is dict and all(type(v) is list and all(type(w) is str for w in v) for v in swaps.values())
+        need(right, "swaps must be lists of words")
+    rows = []
+    for token in tokens:
+        words = dict.fromkeys([*anywhere, *swaps.get(token, swaps.get(token.lower(), []))])
+        own = lookup.get(token, lookup[model.unknown])
+        rows.append([own, *(substitute(model, lookup, word) for word in words if word != token)])
+    if model.once:
+        seen: dict[int, int] = {}
+        for position, row in enumerate(rows):
+            for place in set(row) - {lookup[model.pad], lookup[model.unknown]}:
+                need(seen.setdefault(place, position) == position, "a word that counts once could stand twice")
+    return rows
+
+
+def substitute(model: Model, lookup: dict[str, int], word: str) -> int:
+    unknown = lookup[model.unknown]
+    if word in lookup:
+        return lookup[word]
+    if not (isinstance(model.tokenizer, dict) and model.tokenizer.get("kind") == "pattern"):
+        return lookup.get(word.lower(), unknown)
+    made = pieces(model, word) or []
+    need(len(made) <= 1, "a substitute is read as several words")
+    return lookup.get(made[0], unknown) if made else unknown
+
+
+# --- input sets ---
+
+
+@dataclass(frozen=True, eq=False)
+class Ranging:
+    """What is left to each word (None: it is fixed), which words are open, the budget and the count."""
+
+    left: tuple[Places | None, ...]
+    opened: Places
+    budget: int
+    count: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Restoring:
+    """The text as it is now, the words that may still be put back, and the budget."""
+
+    vectors: tuple[Vector, ...]
+    opened: Places
+    budget: int
+
+
+class Varied:
+    def __init__(self, sets: Sets, costs: Sequence[int] | None) -> None:
+        self.sets, self.costs = sets, costs
+
+    def begin(self, free: Places, budget: int = 0, count: int | None = None) -> Ranging:
+        points = self.sets.points
+        everything = frozenset(range(len(points[0]) if points is not None else 1))
+        left = tuple(everything if i in free else None for i in range(len(self.sets.own)))
+        return Ranging(left, free if self.costs is not None else frozenset(), budget, count)
+
+    def pick(self, line: Any, state: Any) -> tuple[Any, Any]:
+        if "chosen" in line:
+            place, chosen = fields(line, "pick chosen")
+            place = whole(place, 0, len(state.left))
+            mine = state.left[place]
+            need(
+                self.sets.choosable and mine is not None and place not in state.opened,
+                "there is nothing to choose from",
+            )
+            need(type(chosen) is list, "chosen must be a list")
+            points = self.sets.points or [[]]
+            listed = {whole(choice, 0, len(points[0])) for choice in chosen}
+            need(mine & listed and mine - listed, "a pick must leave choices on both sides")
+            return put(state, place, mine & listed), put(state, place, mine - listed)
+        place = whole(fields(line, "pick")[0], 0, len(state.left))
+        need(self.costs is not None and place in state.opened, "only an open word can be paid for")
+        rest = state.budget - (self.costs or ())[place]
+        count = None if state.count is None else state.count - 1
+        need(rest >= 0 and (count is None or count >= 0), "nothing is left to pay for this word")
+        opened = state.opened - {place}
+        return replace(state, opened=opened, budget=rest, count=count), replace(put(state, place, None), opened=opened)
+
+    def least(self, row: Row, state: Any) -> Fraction:
+        parts = by_word(row, len(self.sets.own[0]))
+        total = sum((inner(part, self.sets.own[place]) for place, part in parts.items()), ZERO)
+        gains = {i: self.sets.gain(i, part, state.left[i]) for i, part in parts.items() if state.left[i] is not None}
+        total += sum((gain for place, gain in gains.items() if place not in state.opened), ZERO)
+        if self.costs is None:
+            return total
+        costs = self.costs
+        bought = {i: gain for i, gain in gains.items() if i in state.opened and gain < 0 and costs[i] <= state.budget}
+        paid = knapsack(bought, costs, state.budget)
+        if state.count is not None:
+            paid = max(paid, knapsack(bought, [1] * len(costs), state.count))
+        return total + paid
+
+
+def put(state: Ranging, place: int, left: Places | None) -> Ranging:
+    return replace(state, left=(*state.left[:place], left, *state.left[place + 1 :]))
+
+
+class Restored:
+    def __init__(self, sets: Sets, costs: Sequence[int]) -> None:
+        self.sets, self.unit = sets, math.gcd(*costs)
+        self.costs = [cost // self.unit for cost in costs]
+
+    def pick(self, line: Any, state: Any) -> tuple[Any, Any]:
+        place = whole(fields(line, "pick")[0], 0, len(self.costs))
+        rest = state.budget - self.costs[place]
+        need(place in state.opened and rest >= 0, "only an open word that can be paid for can be picked")
+        back = tuple(self.sets.own[i] if i == place else vector for i, vector in enumerate(state.vectors))
+        opened = state.opened - {place}
+        return Restoring(back, opened, rest), replace(state, opened=opened)
+
+    def least(self, row: Row, state: Any) -> Fraction:
+        parts = by_word(row, len(self.sets.own[0]))
+        now = {place: inner(part, state.vectors[place]) for place, part in parts.items()}
+        gains = {i: inner(parts[i], self.sets.own[i]) - now[i] for i in parts if i in state.opened}
+        bought = {i: gain for i, gain in gains.items() if gain < 0 and self.costs[i] <= state.budget}
+        return sum(now.values(), ZERO) + knapsack(bought, self.costs, state.budget)
+
+
+def by_word(row: Row, size: int) -> dict[int, Row]:
+    parts: dict[int, Row] = {}
+    for place, factor in row.items():
+        parts.setdefault(place // size, {})[place % size] = factor
+    return parts
+
+
+def knapsack(gains: Mapping[int, Fraction], costs: Sequence[int], budget: int) -> Fraction:
+    """Words in order of gain per cost, the last one in part."""
+    total = ZERO
+    for place in sorted(gains, key=lambda i: gains[i] / costs[i]):
+        share = min(ONE, Fraction(budget, costs[place]))
+        total += gains[place] * share
+        budget -= min(budget, costs[place])
+    return total
+
+
+# --- bounds ---
+
+
+@dataclass(frozen=True)
+class Line:
+    """below·z <= f(z) <= above·z + shift."""
+
+    below: Fraction
+    above: Fraction
+    shift: Fraction
+
+
+class Network:
+    """Bounds of the network around one text."""
+
+    def __init__(self, model: Model, sets: Sets) -> None:
+        self.steps = model.steps
+        self.starts = [0]
+        for step in self.steps[:-1]:
+            self.starts.append(self.starts[-1] + len(step.bias))
+        self.units = self.starts.pop() if len(self.starts) == len(self.steps) else 0
+        low, high = ([v for sides in sets.box for v in sides[side]] for side in (0, 1))
+        self.reach = []
+        for step in self.steps[:-1]:
+            least = [
+                sum((min(f * low[j], f * high[j]) for j, f in row.items()), b)
+                for row, b in zip(step.rows, step.bias, strict=True)
+            ]
+            most = [
+                sum((max(f * low[j], f * high[j]) for j, f in row.items()), b)
+                for row, b in zip(step.rows, step.bias, strict=True)
+            ]
+            self.reach.append((least, most))
+            low, high = ([max(v, ZERO) if u in step.relu else v for u, v in enumerate(side)] for side in (least, most))
+        self.first: dict[int, tuple[Any, list[tuple[Fraction, Fraction]]]] = {}
+
+    def is_relu(self, unit: int) -> bool:
+        k = max(k for k, start in enumerate(self.starts) if start <= unit)
+        return unit - self.starts[k] in self.steps[k].relu
+
+    def back(
+        self,
+        k: int,
+        row: Row,
+        total: Fraction,
+        lines: list[list[Line]],
+        push: Row,
+        inputs: Varied | Restored,
+        state: Any,
+    ) -> Fraction:
+        """A lower bound of row·h + total, h being what step k receives."""
+        for place in reversed(range(k)):
+            step, start, before = self.steps[place], self.starts[place], dict[int, Fraction]()
+            extra = {u - start: b for u, b in push.items() if start <= u < start + len(step.bias)}
+            for unit in {*row, *extra}:
+                factor, line = row.get(unit, ZERO), lines[place][unit]
+                total += line.shift * factor if factor < 0 else ZERO
+                factor = factor * (line.above if factor < 0 else line.below) - extra.get(unit, ZERO)
+                total += factor * step.bias[unit]
+                for column, weight in step.rows[unit].items():
+                    before[column] = before.get(column, ZERO) + factor * weight
+            row = {column: factor for column, factor in before.items() if factor}
+        return total + inputs.least(row, state)
+
+    def bounds(
+        self, k: int, lines: list[list[Line]], inputs: Varied | Restored, state: Any
+    ) -> list[tuple[Fraction, Fraction]]:
+        """Of each unit of a step; those of the first step depend on the state alone and are remembered."""
+        if k == 0 and id(state) in self.first:
+            return self.first[id(state)][1]
+        found = []
+        for unit, (least, most) in enumerate(zip(*self.reach[k], strict=True)):
+            if unit in self.steps[k].relu and least < 0 < most:
+                row, bias = self.steps[k].rows[unit], self.steps[k].bias[unit]
+                least = max(least, down(self.back(k, row, bias, lines, {}, inputs, state)))
+                minus = {column: -factor for column, factor in row.items()}
+                most = min(most, -down(self.back(k, minus, -bias, lines, {}, inputs, state)))
+            found.append((least, most))
+        if k == 0:
+            self.first[id(state)] = state, found  # the state is kept, so that its id stays its own
+        return found
+
+    def holds(self, label: int, rival: int, sign: int, leaf: Leaf, inputs: Varied | Restored) -> bool:
+        """Whether the splits contradict the bounds, or sign·margin is above zero."""
+        lines: list[list[Line]] = []
+        slopes: list[list[Line]] = []
+        for k in range(len(self.steps) - 1):
+            lines.append([])
+            slopes.append([])
+            for unit, (least, most) in enumerate(self.bounds(k, lines, inputs, leaf.state)):
+                place = self.starts[k] + unit
+                least = max(least, ZERO) if leaf.signs.get(place) == 1 else least
+                most = min(most, ZERO) if leaf.signs.get(place) == -1 else most
+                relu = unit in self.steps[k].relu
+                if relu and least > most:
+                    return True
+                line = around(least, most) if relu else Line(ONE, ONE, ZERO)
+                lines[k].append(line)
+                given = relu and least < 0 < most and leaf.alpha is not None
+                slope = min(max(leaf.alpha[place], ZERO), ONE) if given and leaf.alpha is not None else line.below
+                slopes[k].append(replace(line, below=slope))
+        last = self.steps[-1]
+        row = {
+            j: sign * (last.rows[label].get(j, ZERO) - last.rows[rival].get(j, ZERO))
+            for j in {*last.rows[label], *last.rows[rival]}
+        }
+        constant = sign * (last.bias[label] - last.bias[rival])
+        return self.back(len(self.steps) - 1, row, constant, slopes, leaf.push, inputs, leaf.state) > 0
+
+    def scores(self, vectors: Iterable[Vector]) -> list[Fraction]:
+        values = [v for vector in vectors for v in vector]
+        for step in self.steps:
+            sums = [inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)]
+            values = [max(z, ZERO) if unit in step.relu else z for unit, z in enumerate(sums)]
+        return values
+
+
+def around(least: Fraction, most: Fraction) -> Line:
+    """Lines below and above a relu on [least, most]; the one above holds at both ends, and a relu is convex."""
+    if least >= 0:
+        return Line(ONE, ONE, ZERO)
+    if most <= 0:
+        return Line(ZERO, ZERO, ZERO)
+    slope = up(most / (most - least))
+    return Line(ONE if most > -least else ZERO, slope, max(-slope * least, most * (1 - slope)))
+
+
+# --- the evidence ---
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    signs: dict[int, int]
+    alpha: list[Fraction] | None
+    push: Row
+    state: Any
+
+
+class Check:
+    """One certificate against one model."""
+
+    def __init__(self, lines: Iterator[Any], model: Model) -> None:
+        self.lines, self.model, self.number = lines, model, 0
+
+    def run(self) -> dict[str, Any]:
+        """The header, once everything after it proves its claim."""
+        self.number, head = 1, next(self.lines, None)
+        if type(head) is not dict or type(head.get("certificate")) is not int or head["certificate"] != 2:
+            raise Unreadable("Line 1 is not the header of a certificate of format 2.")
+        _, digest, tokens, data, features, label, claim = fields(
+            head, "certificate model text perturbation features label claim"
+        )
+        model = self.model
+        need(digest == model.digest, "it is about another model")
+        right = type(tokens) is list and len(tokens) == model.length and all(type(token) is str for token in tokens)
+        need(right and self.as_read(tokens), "the text is not one that the model reads so")
+        self.features = places(features, frozenset(range(len(tokens))))
+        need(type(label) is str and label in model.labels, "there is no such label")
+        self.label = model.labels.index(label)
+        self.rivals = {name: j for j, name in enumerate(model.labels) if name != label}
+        need(type(claim) is dict and type(claim.get("kind")) is str, "there must be a claim")
+        self.sets = read_sets(data, model, tokens, self.features)
+        self.network = Network(model, self.sets)
+        claims: dict[str, Callable[[Any], None]] = {
+            "sufficient": lambda c: self.sufficient(
+                self.features - places(fields(c, "kind positions")[1], self.features)
+            ),
+            "independent": lambda c: self.sufficient(places(fields(c, "kind of")[1], self.features)),
+            "infeasible": lambda c: self.refuted(places(fields(c, "kind exclude")[1], self.features)),
+            "refuted": lambda c: self.refuted(self.features - places(fields(c, "kind positions")[1], self.features)),
+            "cheapest": self.cheapest,
+            "all": self.all_sets,
+            "flip": self.flip,
+        }
+        need(claim["kind"] in claims, "the format knows no such claim")
+        claims[claim["kind"]](claim)
+        self.number += 1
+        need(next(self.lines, self) is self, "nothing may follow the evidence")
+        return head
+
+    def as_read(self, tokens: list[str]) -> bool:
+        plain, lookup = {self.model.pad, self.model.unknown}, self.model.lookup
+        for token in {*tokens} - plain:
+            made = pieces(self.model, token)
+            if made is not None and made != [token] and (len(made) == 1 or token not in lookup):
+                return False
+        counted = [token for token in tokens if token not in plain]
+        return not self.model.once or len(counted) == len({*counted})
+
+    def take(self) -> Any:
+        self.number += 1
+        line = next(self.lines, None)
+        need(type(line) is dict, "here must be an object")
+        return line
+
+    # claims
+
+    def sufficient(self, free: Places) -> None:
+        limit = self.sets.at_most
+        limit = None if limit is None or limit >= len(free) else limit  # no fewer than the free words: no limit
+        inputs = Varied(self.sets, None if limit is None else [1] * len(self.sets.own))
+        state = inputs.begin(free, limit or 0)
+        for name, rival in self.rivals.items():
+            need(self.take() == {"prove": "sufficient", "rival": name}, f"no proof against {name!r} starts here")
+            self.tree(rival, 1, inputs, state)
+
+    def refuted(self, allowed: Places) -> None:
+        self.has_label()
+        self.counterexample(fields(self.take(), "point")[0], allowed)
+
+    def cheapest(self, claim: Any) -> None:
+        names = "kind positions costs unit include exclude cost lower"
+        _, held, costs, unit, include, exclude, cost, lower = fields(claim, names)
+        costs = self.costs(costs, unit)
+        held, include, exclude = (places(part, self.features) for part in (held, include, exclude))
+        need(whole(lower, 0, WHOLE) <= whole(cost, 0, WHOLE) == sum(costs[i] for i in held), "the costs are wrong")
+        need(include <= held and not exclude & held, "the set does not fit")
+        self.sufficient(self.features - held)
+        need(self.take() == {"prove": "cheapest"}, "the word tree must start here")
+        self.words(include, exclude, costs, lower, [])
+
+    def all_sets(self, claim: Any) -> None:
+        _, sets, costs, unit, include, exclude, cost = fields(claim, "kind sets costs unit include exclude cost")
+        costs = self.costs(costs, unit)
+        need(type(sets) is list and sets, "there must be sets")
+        listed = [places(part, self.features) for part in sets]
+        include, exclude = (places(part, self.features) for part in (include, exclude))
+        need(len(set(listed)) == len(listed), "a set is listed twice")
+        for held in listed:
+            need(whole(cost, 0, WHOLE) == sum(costs[i] for i in held), "the costs are wrong")
+            need(include <= held and not exclude & held, "a set does not fit")
+        for held in listed:
+            self.sufficient(self.features - held)
+        need(self.take() == {"prove": "all"}, "the word tree must start here")
+        self.words(include, exclude, costs, cost + 1, listed)
+
+    def flip(self, claim: Any) -> None:
+        _, changed, towards, costs, unit, cost, lower = fields(claim, "kind positions towards costs unit cost lower")
+        costs = self.costs(costs, unit)
+        need(towards is None or (type(towards) is str and towards in self.rivals), "`towards` is no rival")
+        aims, lower = list(self.rivals) if towards is None else [towards], whole(lower, 0, WHOLE)
+        self.has_label()
+        if changed is None:
+            need(cost is None, "without positions there is no cost")
+        else:
+            where = places(changed, self.features)
+            need(lower <= whole(cost, 0, WHOLE) == sum(costs[i] for i in where), "the costs are wrong")
+            point = fields(self.take(), "point")[0]
+            self.counterexample(point, where)
+            need(point["changed"] == changed and point["rival"] in aims, "the flip is not the one that is claimed")
+        if lower:
+            common = math.gcd(*costs)
+            inputs = Varied(self.sets, [count // common for count in costs])
+            state = inputs.begin(self.features, (lower - 1) // common, self.sets.at_most)
+            for name in aims:
+                need(self.take() == {"prove": "flip", "rival": name}, f"no proof against {name!r} starts here")
+                self.tree(self.rivals[name], 1, inputs, state)
+
+    def costs(self, costs: Any, unit: Any) -> list[int]:
+        need(type(costs) is list and len(costs) == self.model.length, "there must be one cost per position")
+        counts = [whole(cost, 1, WHOLE) for cost in costs]
+        need(sum(counts) < WHOLE, "the costs are too large")
+        pattern = r"[0-9]{1,200}(/[0-9]{1,200})?"
+        need(type(unit) is str and re.fullmatch(pattern, unit, re.ASCII), "the unit must be a fraction")
+        need(all(int(part) for part in unit.split("/")), "the unit must be above zero")
+        return counts
+
+    # points
+
+    def has_label(self) -> None:
+        scores = self.network.scores(self.sets.own)
+        need(scores[self.label] == max(scores), "the text's label differs")
+
+    def counterexample(self, data: Any, allowed: Places) -> None:
+        mixed = type(data) is dict and "shares" in data
+        changed, given, rival = fields(data, f"changed {'shares' if mixed else 'vectors'} rival")
+        vectors = self.point(changed, given, allowed, mixed)
+        need(type(rival) is str and rival in self.rivals, "there is no such rival")
+        scores = self.network.scores(vectors)
+        need(scores[self.label] <= scores[self.rivals[rival]], "the label keeps its lead at this point")
+
+    def point(self, changed: Any, given: Any, allowed: Places, mixed: bool) -> tuple[Vector, ...]:
+        where, vectors, size = sorted(places(changed, allowed)), list(self.sets.own), len(self.sets.own[0])
+        need(self.sets.at_most is None or len(where) <= self.sets.at_most, "too many words are changed")
+        if not mixed:
+            values = array(given, len(where) * size)
+            for n, place in enumerate(where):
+                vectors[place] = tuple(values[n * size : (n + 1) * size])
+                need(self.sets.holds(place, vectors[place]), "a vector is not in its word's set")
+            return tuple(vectors)
+        need(self.sets.kind == "knn-hull" and self.sets.points is not None, "only hulls have shares")
+        need(type(given) is list and len(given) == len(where), "there must be one row of shares per changed word")
+        for place, row in zip(where, given, strict=True):
+            corners = (self.sets.points or [])[place]
+            need(type(row) is list and len(row) == len(corners), "there must be one share per corner")
+            shares = [number(share, 0) for share in row]
+            need(sum(shares) > 0, "shares must not all be zero")
+            means = (sum((s * c[j] for s, c in zip(shares, corners, strict=True)), ZERO) for j in range(size))
+            vectors[place] = tuple(mean / sum(shares) for mean in means)
+        return tuple(vectors)
+
+    # trees
+
+    def tree(self, rival: int, sign: int, inputs: Varied | Restored, state: Any) -> None:
+        """A proof tree in preorder: both sides of a node follow it."""
+        waiting: list[tuple[dict[int, int], Any]] = [({}, state)]
+        while waiting:
+            signs, state = waiting.pop()
+            line = self.take()
+            if "split" in line:
+                unit = whole(fields(line, "split")[0], 0, self.network.units)
+                need(self.network.is_relu(unit) and unit not in signs, "this unit cannot be split here")
+                waiting += [({**signs, unit: 1}, state), ({**signs, unit: -1}, state)]
+            elif "pick" in line:
+                first, second = inputs.pick(line, state)
+                waiting += [(signs, second), (signs, first)]
+            else:
+                leaf = self.leaf(line, signs, state)
+                holds = self.network.holds(self.label, rival, sign, leaf, inputs)
+                need(holds, "the bound of this leaf is not above zero")
+
+    def leaf(self, line: Any, signs: dict[int, int], state: Any) -> Leaf:
+        alpha, beta = fields(fields(line, "leaf")[0], "alpha beta")
+        need(type(beta) is dict and all(re.fullmatch(r"0|[1-9][0-9]*", u, re.ASCII) for u in beta), "beta names units")
+        push = {whole(int(unit), 0, self.network.units): number(value, 0) for unit, value in beta.items()}
+        slopes = None if alpha is None else array(alpha, self.network.units)
+        return Leaf(signs, slopes, {unit: b * signs[unit] for unit, b in push.items() if unit in signs}, state)
+
+    def words(self, include: Places, exclude: Places, costs: list[int], below: int, listed: list[Places]) -> None:
+        """The word tree: no set that costs less than `below` is sufficient, but those listed."""
+        restored, waiting = Restored(self.sets, costs), [(include, exclude)]
+        while waiting:
+            held, out = waiting.pop()
+            line, opened = self.take(), self.features - held - out
+            need(len(line) == 1, "a line of the word tree has one key")
+            ((name, value),) = line.items()
+            spent = sum(costs[i] for i in held)
+            if name == "word":
+                need(type(value) is int and value in opened, "only an open word can be held or out")
+                waiting += [(held, out | {value}), (held | {value}, out)]
+            elif name == "cost":
+                need(value is True and spent >= below, "the held words do not cost enough")
+            elif name == "set":
+                need(held == listed[whole(value, 0, len(listed))], "the held words are not those of this set")
+            elif name == "attack":
+                self.counterexample(value, out)
+            else:
+                start, rival, budget = fields(fields(line, "restoration")[0], "start rival budget")
+                changed, given = fields(start, "changed vectors")
+                vectors = self.point(changed, given, self.features - held, False)
+                need(whole(budget, 0, WHOLE) >= below - 1 - spent, "the budget is too low")
+                need(type(rival) is str and rival in self.rivals, "there is no such rival")
+                state = Restoring(vectors, opened, budget // restored.unit)
+                self.tree(self.rivals[rival], -1, restored, state)
+
+
+def check(certificate: str | Path | bytes | Iterable[Any], model: Model) -> dict[str, Any]:
+    """The header of a certificate (a path, its bytes or its lines) that proves its claim; or Reject says why not."""
+    if isinstance(certificate, str | Path):
+        try:
+            certificate = Path(certificate).read_bytes()
+        except OSError as error:
+            raise Unreadable(str(error)) from error
+    lines = read_lines(certificate) if isinstance(certificate, bytes) else iter(certificate)
+    one = Check(lines, model)
+    try:
+        return one.run()
+    except Reject as error:
+        raise Reject(f"line {one.number}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise Reject(f"line {one.number}: malformed ({type(error).__name__}: {str(error)[:200]})") from error
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 2:
+        print(__doc__)
+        return 2
+    try:
+        head = check(arguments[0], load(arguments[1]))
+    except Reject as error:
+        print(f"Rejected: {error}")
+        return 1
+    except Unreadable as error:
+        print(error)
+        return 2
+    except NotForThis as error:
+        print(error)
+        return 3
+    print(f"Proved, in rational numbers, for the model {head['model'][:16]}:")
+    for name in ("text", "label", "perturbation", "features", "claim"):
+        print(f"  {name}: {json.dumps(head[name], ensure_ascii=False)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

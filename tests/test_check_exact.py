@@ -1,0 +1,262 @@
+"""The second checker: rational numbers, one file, written from the document; it agrees with the first on everything."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import test_check as written
+import test_claims as claims
+from test_smooth import smooth, text_of
+
+import suffice as sf
+from suffice.model.classifier import Classifier
+from suffice.model.network import Network
+from suffice.proof import check_exact as exact
+from suffice.proof.check import check
+
+MUTANTS = 1500
+FILE = Path(exact.__file__)
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A classifier as the second checker reads it from its folder."""
+    known: dict[str, exact.Model] = {}
+
+    def model(classifier: Classifier) -> exact.Model:
+        if classifier.digest not in known:
+            folder = tmp_path_factory.mktemp("model")
+            classifier.save(folder)
+            known[classifier.digest] = exact.load(folder)
+        return known[classifier.digest]
+
+    return model
+
+
+def first(lines: Lines, classifier: Classifier) -> bool:
+    try:
+        check(written.pack(lines), classifier)
+    except (sf.Rejected, sf.NotACertificate):
+        return False
+    return True
+
+
+def second(lines: Lines, model: exact.Model) -> bool:
+    try:
+        exact.check(written.pack(lines), model)
+    except (exact.Reject, exact.Unreadable):
+        return False
+    return True
+
+
+def differences(given: Iterator[tuple[str, Classifier, Lines]], models: Any, seen: Counter[bool]) -> Iterator[str]:
+    for name, classifier, lines in given:
+        answer = first(lines, classifier)
+        seen[answer] += 1
+        if answer != second(lines, models(classifier)):
+            yield name
+
+
+def by_claim(seeds: int) -> Iterator[tuple[str, Classifier, Lines]]:
+    """Flips, all sets and cheapest sets with and without at_most, and the same with claims that are false."""
+    for case in claims.cases(seeds):
+        everything, found = set(range(case.length)), claims.explanations(case)
+        for held in found[:1]:
+            made = {
+                "cheapest": claims.cheapest_lines(case, held, case.cost(held)),
+                "cheapest, too much": claims.cheapest_lines(case, sorted(everything), case.cost(held) + 1),
+                "all": claims.all_lines(case, found),
+                "all but one": claims.all_lines(case, found[1:] or [sorted(everything)]),
+            }
+            yield from ((f"{name} {case.data}", case.classifier, lines) for name, lines in made.items())
+        flips = sorted(case.flips(everything), key=lambda flip, case=case: case.cost(case.changed(flip[0])))
+        best = case.cost(case.changed(flips[0][0])) if flips else case.cost(everything) + 1
+        yield f"flip {case.data}", case.classifier, claims.flip_lines(case, flips[0] if flips else None, best)
+        yield f"flip, too much {case.data}", case.classifier, claims.flip_lines(case, None, best + 1)
+
+
+def test_both_accept_every_certificate_of_the_prover(models):
+    for source in written.sources(12):
+        assert first(source.lines, source.classifier)
+        assert second(source.lines, models(source.classifier)), source.name
+
+
+def test_both_say_the_same_of_mutants(models):
+    seen: Counter[bool] = Counter()
+    assert list(differences(written.mutants(5, MUTANTS, written.sources(12)), models, seen)) == []
+    assert min(seen.values()) > 300
+
+
+def test_both_say_the_same_of_every_kind_of_claim(models):
+    seen: Counter[bool] = Counter()
+    assert list(differences(by_claim(4), models, seen)) == []
+    assert min(seen.values()) > 50
+
+
+def test_both_say_the_same_of_certificates_written_by_hand(models):
+    """One value at a time becomes absurd."""
+    seen: Counter[bool] = Counter()
+
+    def changed() -> Iterator[tuple[str, Classifier, Lines]]:
+        for lines, classifier in written.hand_written():
+            paths = list(written.places(lines))
+            for path, value in itertools.product(paths, written.HOSTILE_VALUES):
+                if (path[-1], value) != ("eps", 2**70):  # true, but beside such numbers doubles prove nothing
+                    yield f"{path} {value!r}", classifier, written.put(lines, path, value)
+
+    assert list(differences(changed(), models, seen)) == []
+    assert seen[False] > 1000
+
+
+def test_what_is_no_certificate_for_one_is_none_for_the_other(models):
+    model = models(written.hat(0.1))
+    for name, data in written.NO_CERTIFICATES.items():
+        if not name.startswith("e"):  # endless ones: bombs, which this one does not unpack far
+            with pytest.raises((exact.Unreadable, exact.Reject)):
+                exact.check(data, model)
+
+
+# --- bugs in either would show ---
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "bug"),
+    [
+        (exact, "down", lambda value: value + 1),
+        (exact, "knapsack", lambda gains, costs, budget: Fraction(0)),
+        (exact.Network, "holds", lambda *_: True),
+        (exact.Sets, "holds", lambda *_: True),
+        (exact, "around", lambda least, most: exact.Line(Fraction(1), Fraction(1), Fraction(0))),
+        (exact.Check, "counterexample", lambda *_: None),
+    ],
+)
+def test_a_bug_in_the_second_checker_is_a_difference(place, name, bug, models, monkeypatch):
+    monkeypatch.setattr(place, name, bug)
+    given = itertools.chain(written.mutants(5, MUTANTS, written.sources(12)), by_claim(6))
+    assert next(differences(given, models, Counter()), None) is not None
+
+
+# --- one file that stands alone ---
+
+
+def test_it_uses_the_standard_library_only_and_no_floats_but_for_reading():
+    tree = ast.parse(FILE.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+    floats = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
+    assert {n.value for n in floats} == {0.0}  # of a matrix, and where a distance starts
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Any:
+    """The file copied out, run by a Python that sees nothing else."""
+    shutil.copy(FILE, tmp_path / "check_exact.py")
+
+    def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-S", "check_exact.py", *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    return run
+
+
+def test_copied_out_it_accepts_rejects_refuses_and_says_what_it_does_not_check(alone, tmp_path):
+    source = next(s for s in written.sources(12) if s.lines[0]["claim"]["kind"] == "cheapest")
+    source.classifier.save(tmp_path / "model")
+    (tmp_path / "good.cert").write_bytes(written.pack(source.lines))
+    (tmp_path / "bad.cert").write_bytes(written.pack(source.lines[:-1]))
+    (tmp_path / "none.cert").write_bytes(b"nothing")
+    accepted = alone("good.cert", "model")
+    assert accepted.returncode == 0, accepted.stdout + accepted.stderr
+    assert '"kind": "cheapest"' in accepted.stdout
+    assert alone("bad.cert", "model").returncode == 1
+    assert alone("none.cert", "model").returncode == 2
+    assert alone("good.cert", "nowhere").returncode == 2
+    smooth("tanh", 0).save(tmp_path / "smooth")
+    curved = alone("good.cert", "smooth")
+    assert (curved.returncode, "not checked by this one" in curved.stdout) == (3, True)
+
+
+def test_a_folder_whose_files_were_changed_is_refused(tmp_path):
+    classifier = written.both()
+    classifier.save(tmp_path)
+    assert exact.load(tmp_path).digest == classifier.digest
+    words = (tmp_path / "vocabulary.txt").read_text(encoding="utf-8")
+    (tmp_path / "vocabulary.txt").write_text(words.replace("a\n", "c\n"), encoding="utf-8")
+    with pytest.raises(exact.Unreadable, match="digest"):
+        exact.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["sst-fc25", "trec-fc15", "sst-cnn25"])
+def test_it_reads_the_bundled_models(name):
+    classifier = sf.load(name)
+    folder = Path(sf.__file__).parent / "models" / name
+    model = exact.load(folder)
+    assert model.digest == classifier.digest
+    text = classifier.read("a gorgeous movie .")
+    scores = exact.Network.scores(
+        exact.Network(model, exact.read_sets({"kind": "deletion"}, model, list(text.tokens), frozenset())),
+        [exact.exact(row) for row in classifier.embed(text).tolist()],
+    )
+    assert np.allclose([float(score) for score in scores], classifier.predict(text).scores)
+
+
+def test_sparse_weights_have_the_same_digest_in_both(tmp_path):
+    """Large and mostly zero, so that they are kept and summed up as rows of entries."""
+    rng = np.random.default_rng(0)
+    wide = np.where(rng.random((520, 500)) < 0.02, rng.normal(size=(520, 500)), 0.0)
+    network = Network.dense([(wide, rng.normal(size=520)), (rng.normal(size=(2, 520)), np.zeros(2))])
+    table = rng.normal(size=(4, 5))
+    classifier = Classifier(network, table, ["<PAD>", "<UNK>", "a", "b"], ["yes", "no"], 100)
+    classifier.save(tmp_path)
+    assert not isinstance(classifier.network.steps[0].weight, np.ndarray)
+    assert exact.load(tmp_path).digest == classifier.digest
+
+
+def test_a_certificate_of_a_bundled_model_is_accepted_by_both():
+    classifier = sf.load("trec-fc15")
+    result = sf.explain(classifier, "who wrote this ?", perturbation=sf.Deletion(), seconds=20)
+    assert result.status == "optimal"
+    model = exact.load(Path(sf.__file__).parent / "models" / "trec-fc15")
+    assert exact.check(result.certificate.data, model)["claim"]["positions"] == list(result.positions)
+
+
+def test_words_are_read_as_by_the_classifier(models):
+    """Capitals, several pieces, accents: whatever one refuses the other does."""
+    classifier = written.both()
+    for word in ("a", "A", "b c", "é", "É", "x-y", "...", "", "<UNK>", "7", "nowhere", "İ"):
+        lines = written.both_lines(classifier)
+        lines[0] = {**lines[0], "text": [word, "b"]}
+        assert first(lines, classifier) == second(lines, models(classifier)), word
+
+
+def test_rounding_is_to_the_safe_side():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        value = Fraction(int(rng.integers(-(10**9), 10**9)), int(rng.integers(1, 10**9))) ** 7
+        assert exact.down(value) <= value <= exact.up(value)
+        assert abs(exact.down(value) - value) <= abs(value) / 2**150
+        assert exact.root_above(abs(value)) ** 2 >= abs(value)
+    assert exact.down(Fraction(0)) == exact.up(Fraction(0)) == exact.root_above(Fraction(0)) == 0
+
+
+def test_smooth_networks_are_left_to_the_other(tmp_path):
+    smooth("gelu", 1).save(tmp_path)
+    assert sf.is_robust(smooth("gelu", 1), text_of(1, 5), [0], perturbation=sf.Deletion()) is not None
+    with pytest.raises(exact.NotForThis):
+        exact.load(tmp_path)
+    assert json.loads((tmp_path / "classifier.json").read_text(encoding="utf-8"))["curves"]

@@ -1,0 +1,113 @@
+"""Limits of time and memory: work in pieces gives the same numbers, and time may run out anywhere."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from cases import NETWORKS, PERTURBATIONS, complaint, flip_among, make_case, samples
+from helpers import make_classifier, make_text
+
+import suffice as sf
+from suffice.model.network import Network
+from suffice.prove import bounds, inputs
+from suffice.prove.bounds import Form, hidden
+from suffice.prove.branch import sets_of_free
+from suffice.prove.inputs import Restored
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget, Problem, Unknown
+from suffice.search.restoration import stamina
+
+
+def sparse(problem: Problem) -> Problem:
+    """The same problem with its weights stored as large, empty ones are."""
+    from scipy.sparse import csr_array
+
+    steps = tuple(replace(step, weight=csr_array(step.weight)) for step in problem.network.steps)
+    return replace(problem, network=Network(steps))
+
+
+@pytest.mark.parametrize("most", [None, 1])
+@pytest.mark.parametrize(("network", "perturbation"), list(itertools.product(NETWORKS, PERTURBATIONS)))
+def test_bounds_worked_out_in_pieces_are_the_same(
+    network: str, perturbation: str, most: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = make_case(network, perturbation, seed=21)
+    problem = replace(case.problem, at_most=most)
+
+    def found(problem: Problem) -> list[np.ndarray]:
+        form = Form.of(problem)
+        sets = sets_of_free(form, case.free, choosable=True)
+        start = problem.region.minimiser(np.random.default_rng(0).standard_normal((4, *problem.center.shape)))
+        back = Restored(problem.center, start, case.free, np.ones(len(problem.features)), np.arange(4.0))
+        return [side for one in (sets, back) for side in (hidden(form, one).lower, hidden(form, one).upper)]
+
+    whole = found(problem)
+    monkeypatch.setattr(inputs, "PIECE", 5)
+    monkeypatch.setattr(bounds, "PIECE", 5)
+    for first, second in zip(whole, found(sparse(problem)), strict=True):
+        np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-9)
+
+
+def test_restoring_words_of_a_sparse_network_is_the_same() -> None:
+    for seed in range(20):
+        problem = make_case("conv1d-maxpool", "boxes", seed).problem
+        start = problem.region.minimiser(np.random.default_rng(seed).standard_normal((3, *problem.center.shape)))
+        opened, rivals = np.ones((3, len(problem.features)), dtype=bool), np.zeros(3, dtype=int)
+        cost = np.ones(len(problem.features))
+        first, second = (stamina(one, start, rivals, opened, cost) for one in (problem, sparse(problem)))
+        assert first.order == second.order
+
+
+class Clock(Budget):
+    """A budget that is spent after so many looks at it."""
+
+    looks = 0
+
+    @property
+    def left(self) -> float:
+        type(self).looks -= 1
+        return float(type(self).looks)
+
+
+@pytest.mark.parametrize("perturbation", ["boxes", "knn-hull", "deletion", "ball-2"])
+def test_time_that_runs_out_anywhere_in_an_oracle_proves_nothing_false(perturbation: str) -> None:
+    late = 0
+    for network, looks in itertools.product(("dense-2", "conv1d-maxpool"), range(0, 40, 3)):
+        case = make_case(network, perturbation, seed=5)
+        Clock.looks = looks
+        verdicts = BoundsOracle(case.problem).ask(case.free, Clock())
+        for free, verdict in zip(case.free, verdicts, strict=True):
+            known = flip_among(case.problem, samples(case.problem.region, free, np.random.default_rng(0)))
+            assert complaint(case, free, verdict, known) is None
+        late += any(isinstance(verdict, Unknown) for verdict in verdicts)
+    assert late
+
+
+@pytest.mark.parametrize("method", ["search", "hs", "msa"])
+def test_time_that_runs_out_anywhere_in_a_search_leaves_true_bounds(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier, text = make_classifier(3, length=5, dimension=2, hidden=(6, 4)), make_text(12, length=5)
+    perturbation, seen = sf.KNNBox(4), set()
+    best = sf.explain(classifier, text, perturbation=perturbation).cost
+    monkeypatch.setattr(Budget, "left", Clock.left)
+    for looks in range(0, 120, 2):
+        Clock.looks = looks
+        monkeypatch.setattr(Budget, "looks", looks, raising=False)
+        result = sf.explain(classifier, text, perturbation=perturbation, method=method, self_check=False)
+        seen.add(result.status)
+        assert result.lower_bound <= best <= result.cost
+    assert "unknown" in seen
+
+
+def test_subproblems_that_would_not_fit_end_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.prove.branch.MEMORY", 10_000)
+    reasons = []
+    for seed in range(30):
+        case = make_case("dense-2", "boxes", seed)
+        verdicts = BoundsOracle(case.problem).ask(case.free, Budget())
+        reasons += [verdict.reason for verdict in verdicts if isinstance(verdict, Unknown)]
+    assert any("would not fit into memory" in reason for reason in reasons)
