@@ -261,11 +261,21 @@ def test_what_the_checker_accepted_is_part_of_the_answer(sst):
     assert str(sf.Explanation.from_json(result.to_json())) == str(result)
 
 
-def test_a_contrast_without_a_certificate_is_not_called_proved(sst):
+def test_a_contrast_is_proved_by_a_certificate_that_the_checker_accepts(sst):
     found = sf.contrast(sst, TEXT, perturbation=sf.Deletion())
     assert found.status == "optimal"
-    if not found.meta.get("checked"):
-        assert not re.search(r"\bproved\b", str(found) + found._repr_html_())
+    assert sf.check(found.certificate, sst).kind == "flip"
+    assert "no cheaper set does (proved)" in str(found)
+
+
+def test_a_contrast_whose_certificate_is_rejected_is_not_called_proved(sst, monkeypatch):
+    def reject(*given, **more):
+        raise sf.Rejected(1, "no")
+
+    monkeypatch.setattr("suffice.verbs.contrast.check", reject)
+    found = sf.contrast(sst, TEXT, perturbation=sf.Deletion())
+    assert (found.status, found.certificate, found.lower_bound) == ("found", None, 0)
+    assert not re.search(r"\bproved\b", str(found) + found._repr_html_())
 
 
 # --- asking exactly the same again ---

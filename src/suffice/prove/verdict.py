@@ -125,6 +125,9 @@ class Proved:
     def __bool__(self) -> bool:
         return True
 
+    def __repr__(self) -> str:
+        return f"<Proved by {self.by}{'' if self.certificate is None else ', with a certificate'}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Refuted:
@@ -136,6 +139,9 @@ class Refuted:
 
     def __bool__(self) -> bool:
         return False
+
+    def __repr__(self) -> str:
+        return f"<Refuted by {self.by}: {self.witness!r}>"
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,17 @@ BADGES = {
 def bias(result: Bias) -> str:
     """The protected words marked, what they became in the witness, and the verdict."""
     badge = BADGES["trivial"] if result.trivial else _unless_unchecked(result.status, result.meta, "enough")
-    return _cell(_text(result.text, result.positions, _new(result.witness)), pill(*badge), _line(result))
+    return _cell(_text(result.text, result.positions, _new(result.witness)), _badge(badge), _line(result))
 
 
 def contrast(result: Contrast) -> str:
     """The words that change, and what they become."""
     badge = _unless_unchecked(result.status, result.meta, "flip")
-    return _cell(_text(result.text, result.positions, _new(result.flip)), pill(*badge), _line(result))
+    return _cell(_text(result.text, result.positions, _new(result.flip)), _badge(badge), _line(result))
+
+
+def _badge(badge: tuple[str, str, str]) -> str:
+    return f"<p>{pill(*badge)}</p>"
 
 
 def _new(witness: Witness | None) -> dict[int, str]:

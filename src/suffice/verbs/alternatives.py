@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from suffice.prove.verdict import Budget
-from suffice.search.words import Outcome, Search, optimal_sets
+from suffice.search.words import Outcome, optimal_sets
 from suffice.search.writing import positions
 from suffice.verbs.explanation import Alternatives
 from suffice.verbs.question import Question
@@ -26,11 +26,7 @@ def alternatives(question: Question, outcome: Outcome) -> Alternatives:
         found = {tuple(positions(outcome.held))}
         sets = (tuple(positions(held)) for held, _ in optimal_sets(search, outcome.upper))
         found |= set(islice(sets, LIMIT))
-        return _told(question, found, complete=len(found) < LIMIT and _done(search))
-
-
-def _done(search: Search) -> bool:
-    return not (search.heap or search.stuck)
+        return _told(question, found, complete=len(found) < LIMIT and search.frontier.done)
 
 
 def _told(question: Question, found: set[tuple[int, ...]], complete: bool) -> Alternatives:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from suffice.errors import NotACertificate, Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
+from suffice.proof.certificate import Certificate
+from suffice.proof.check import check
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Witness
+from suffice.search import writing
 from suffice.search.cost import Cost
 from suffice.search.flip import Flip, FlipStatus, cheapest_flip
 from suffice.sets.perturbations import Perturbation
@@ -65,7 +69,7 @@ def contrasted(question: Question, on_progress: OnProgress | None = None) -> Con
             reporter(question, on_progress),
             None if towards is None else [question.rival(towards)],
         )
-        return contrast_of(question, flip, time.monotonic() - started)
+        return contrast_of(question, flip, time.monotonic() - started, towards)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +89,7 @@ class Contrast:
     label: str
     text: Text
     flip: Witness | None
+    certificate: Certificate | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
 
@@ -150,6 +155,7 @@ class Contrast:
             "text": self.text.source,
             "flipped_text": self.flipped_text,
             "flip": None if self.flip is None else self.flip.to_dict(),
+            "certificate": None if self.certificate is None else self.certificate.summary(),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
@@ -159,8 +165,14 @@ def _own(text: Text, position: int) -> str:
     return text.words[position].text if position < len(text.words) else "padding"
 
 
-def contrast_of(question: Question, flip: Flip, seconds: float) -> Contrast:
-    price = question.costs.price
+def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | None) -> Contrast:
+    """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
+    price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), ""
+    try:
+        checked = certificate is not None and check(certificate, question.classifier).kind == "flip"
+    except (Rejected, NotACertificate) as error:
+        certificate, checked, rejected = None, False, str(error)
+        flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
     witness = question.witness(flip.witness)
     positions = () if witness is None else witness.positions
     mask = np.zeros(len(question.text), dtype=bool)
@@ -174,6 +186,22 @@ def contrast_of(question: Question, flip: Flip, seconds: float) -> Contrast:
         label=question.label,
         text=question.text,
         flip=witness,
+        certificate=certificate,
         stats={"seconds": seconds, **flip.stats},
-        meta=question.meta(),
+        meta={
+            **question.meta(),
+            "checked": checked,
+            **({"proved": "flip"} if checked else {}),
+            **({"rejected": rejected} if rejected else {}),
+        },
     )
+
+
+def _certificate(question: Question, flip: Flip, towards: str | None) -> Certificate | None:
+    if flip.proof is None or flip.proof.evidence is None:
+        return None
+    labels, problem = question.classifier.labels, question.problem
+    rivals = problem.rivals if towards is None else (question.rival(towards),)
+    claim = writing.flip_claim(flip.witness, question.costs, flip.lower, towards)
+    evidence = writing.flip(labels, problem, rivals, flip.witness, flip.proof)
+    return writing.assemble(question.header(claim), evidence)

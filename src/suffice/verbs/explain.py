@@ -127,7 +127,8 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
 def _put_right(question: Question, expected: int, budget: Budget) -> Contrast:
     problem, started = question.problem, budget.elapsed
     flip = cheapest_flip(problem, question.costs, BoundsOracle(problem), budget, question.seed, rivals=[expected])
-    return contrast_of(question, flip, budget.elapsed - started)
+    towards = question.classifier.labels[expected]
+    return contrast_of(question, flip, budget.elapsed - started, towards)
 
 
 def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:

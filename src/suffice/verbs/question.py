@@ -153,7 +153,9 @@ class Question:
         names = (self._word(found.point[i], i) for i in found.positions)
         words = tuple("" if name == self.classifier.pad else name for name in names)
         real = isinstance(self.problem.region, Choice)
-        shown = replace(found, label=self.classifier.labels[found.rival], words=words, real=real)
+        winner = self.classifier.predict_input(found.point).label  # a third label may beat both; a tie has no other
+        label = self.classifier.labels[found.rival] if winner == self.label else winner
+        shown = replace(found, label=label, words=words, real=real)
         return replace(shown, text=tried(self.classifier, self.text, self.label, shown))
 
     def _word(self, vector: Floats, position: int) -> str:
