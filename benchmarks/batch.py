@@ -20,23 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import suffice as sf
-from suffice.corpus import batch as batching
+from suffice.corpus.batch import explained_rows
 from suffice.corpus.rows import Row, read_rows
+from suffice.corpus.running import Run
 
 
 def run(classifier: sf.Classifier, rows: list[Row], k: int, workers: int, seconds: float) -> dict[str, Any]:
     """One run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         started, before = time.perf_counter(), cpu()
-        lines = batching.batch(
-            classifier,
-            rows,
-            Path(folder) / "results.jsonl",
-            perturbation=sf.KNNBox(k),
-            certificates=Path(folder) / "certificates",
-            workers=workers,
-            seconds=seconds,
-        )
+        how = Run(Path(folder) / "results.jsonl", Path(folder) / "certificates", workers)
+        done = explained_rows(classifier, rows, how, sf.KNNBox(k), seconds=seconds)
+        lines = sorted((row.line for row in done), key=lambda line: line["row"])
         elapsed = time.perf_counter() - started
         size = sum(path.stat().st_size for path in (Path(folder) / "certificates").iterdir())
     return {"workers": workers, "seconds": elapsed, "cpu": cpu() - before, "bytes": size, "lines": lines}
@@ -82,7 +77,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit per text")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     args = parser.parse_args()
-    rows, classifier = read_rows(args.texts)[: args.limit], sf.load(args.model)
+    rows, classifier = list(read_rows(args.texts))[: args.limit], sf.load(args.model)
     runs = [run(classifier, rows, args.k, workers, args.seconds) for workers in args.workers]
     report = [facts(found) for found in runs]
     for one in report:

@@ -65,8 +65,8 @@ class Studio:
             page.select_option("#model", model)
             page.select_option("#kind", kind)
             page.fill("#text", text)
-            if kind != "deletion":
-                page.fill("#size", size)
+            if page.locator("#fields input").count():
+                page.fill("#fields input", size)
             page.click("#go")
             yield page
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from helpers import make_classifier
 from hypothesis import HealthCheck, settings
 
 from suffice.model.classifier import Classifier
+
+# Started with SIGINT ignored (in the background of a script, say), tests still interrupt what they start: children
+# inherit that a signal is ignored, but not a handler.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("KERAS_BACKEND", "torch")  # before any test imports Keras
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from suffice.corpus.batch import explained_rows
+from suffice.corpus.running import Run
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 
@@ -40,3 +42,11 @@ def make_text(seed: int, length: int = 4, words: int = 8, unknown: float = 0.1) 
     rng = np.random.default_rng(seed)
     picked = rng.integers(words, size=rng.integers(1, length + 1))
     return ["nowhere" if rng.random() < unknown else f"word{i}" for i in picked]
+
+
+def explain_rows(classifier, texts, out=None, perturbation=None, certificates=None, **more) -> list[dict]:
+    """The lines of a batch, by row."""
+    names = ("workers", "engine", "fresh", "on_row")
+    run = Run(out, certificates, **{name: more.pop(name) for name in names if name in more})
+    done = explained_rows(classifier, texts, run, perturbation, **more)
+    return sorted((row.line for row in done), key=lambda line: line["row"])

@@ -84,3 +84,24 @@ def opened(chromium: Any, **settings: Any) -> Iterator[Any]:
     yield page
     page.close()
     assert complaints == [], complaints
+
+
+# Two font sets of Debian's, and one that is wider than any: pages must fit whatever is installed.
+FONTS = {
+    "as installed": "",
+    "DejaVu": ".suffice { --sans: 'DejaVu Sans'; --serif: 'DejaVu Serif'; --mono: 'DejaVu Sans Mono' }",
+    "Liberation": ".suffice { --sans: 'Liberation Sans'; --serif: 'Liberation Serif'; --mono: 'Liberation Mono' }",
+    "wide": ".suffice * { letter-spacing: .12em !important }",
+}
+SHEET = "css => { const made = new CSSStyleSheet(); made.replaceSync(css); document.adoptedStyleSheets = [made]; }"
+
+
+def fits(page: Any, width: int) -> bool:
+    """Whether nothing is wider than the page, with each font set."""
+    wide = {}
+    for name, css in FONTS.items():
+        page.evaluate(SHEET, css)
+        wide[name] = page.evaluate("document.documentElement.scrollWidth")
+    page.evaluate(SHEET, "")
+    assert max(wide.values()) <= width, wide
+    return True

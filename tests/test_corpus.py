@@ -6,6 +6,7 @@ import csv
 import gzip
 import html.parser
 import io
+import itertools
 import json
 import os
 import re
@@ -16,9 +17,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from deadly import Deadly
-from helpers import make_classifier, make_text
+from helpers import explain_rows, make_classifier, make_text
 from rich.console import Console
 from threadpoolctl import threadpool_info
 
@@ -59,8 +61,9 @@ def lines_of(path: Path) -> list[dict]:
 
 
 def timeless(line: dict) -> dict:
-    """A line without how long it took."""
+    """A line without how long it took, and without its checksum, which covers that."""
     plain = json.loads(json.dumps(line))
+    plain.pop("checksum", None)
     plain.get("explanation", {}).pop("stats", None)
     return plain
 
@@ -75,7 +78,7 @@ def by_row(lines: list[dict]) -> list[dict]:
 def read(tmp_path: Path, name: str, data: str | bytes) -> list[Row]:
     path = tmp_path / name
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return rows.read_rows(path)
+    return list(rows.read_rows(path))
 
 
 def test_csv_rows_are_numbered_from_1_and_may_have_labels_and_names(tmp_path):
@@ -112,12 +115,143 @@ def test_a_file_that_cannot_be_read_at_all_is_refused(tmp_path, name, data):
         read(tmp_path, name, data)
 
 
+def lines_and_errors(found: list[Row]) -> list[str]:
+    return [f"{row.number} {'ERROR' if row.error else row.text}" for row in found]
+
+
+STRAY = {
+    "before the end of the file": '"great film,positive\n' + "plain film,negative\n" * 300,
+    "before another quoted field": '"great film,positive\n' + "plain film,negative\n" * 300 + '"a, b",positive\n',
+    "before a quote inside a field": '"great film,positive\n' + "plain film,negative\n" * 300 + 'a 5" film,positive\n',
+    "before a quote that ends a field": '"great film,positive\n' + "plain film,negative\n" * 300 + 'a film",positive\n',
+    "before text after the closing quote": '"great" film,positive\n' + "plain film,negative\n" * 300,
+}
+
+
+@pytest.mark.parametrize("data", STRAY.values(), ids=STRAY.keys())
+def test_a_stray_quote_costs_one_row_which_is_named_and_the_rest_goes_on(tmp_path, data):
+    found = read(tmp_path, "a.csv", "text,label\nfirst,positive\n" + data)
+    assert [row.number for row in found if row.error] == [2]
+    assert "line 3" in found[1].error
+    assert [row.text for row in found].count("plain film") == 300
+    assert len(found) == 1 + data.count("\n")
+
+
+def test_every_line_with_a_stray_quote_is_one_error_and_reading_takes_no_longer(tmp_path):
+    found = read(tmp_path, "a.csv", "text,label\n" + '"never closed,positive\n' * 20_000)
+    assert len(found) == 20_000
+    assert all(row.error for row in found)
+
+
+def test_texts_of_many_lines_with_quotes_and_commas_stay_whole(tmp_path):
+    texts = [
+        "one, two\nthree, four\nfive",
+        'she said "no"\n\nand, well, left',
+        "a\r\nb",
+        "\n".join("abcdefgh"),
+        '"',
+        "x",
+    ]
+    with open(tmp_path / "a.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["text", "label"], *([text, "positive"] for text in texts)])
+    assert [row.text for row in rows.read_rows(tmp_path / "a.csv")] == texts
+
+
+# --- texts from anywhere ---
+
+
+def test_lists_columns_arrays_and_iterables_are_texts():
+    pandas = pytest.importorskip("pandas")
+    plain = ["a b", "c"]
+    for given in (
+        plain,
+        tuple(plain),
+        iter(plain),
+        pandas.Series(plain),
+        np.array(plain),
+        ({"text": t} for t in plain),
+    ):
+        found = list(rows.texts_of(given).rows())
+        assert found == [Row(1, "a b"), Row(2, "c")]
+        assert {type(row.text) for row in found} == {str}
+
+
+def test_what_is_no_text_among_others_is_an_error_of_its_row():
+    found = list(rows.texts_of(["a", None, float("nan"), 3, b"x", ["a", "b"], [1]]).rows())
+    assert lines_and_errors(found) == ["1 a", "2 ERROR", "3 ERROR", "4 ERROR", "5 ERROR", "6 ('a', 'b')", "7 ERROR"]
+
+
+def test_what_holds_no_texts_is_refused(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for given in (5, None, b"text", {"text": ["a"]}, pandas.DataFrame({"text": ["a"]}), "a fine film", tmp_path):
+        with pytest.raises(sf.InputError):
+            rows.texts_of(given)
+
+
+# --- batch in Python ---
+
+
+def test_batch_gives_the_explanations_of_explain_with_their_rows_and_certificates(small):
+    texts = [" ".join(make_text(seed)) for seed in range(6)]
+    found = {result.meta["row"]: result for result in sf.batch(small, texts, perturbation=sf.KNNBox(3), workers=2)}
+    for number, text in enumerate(texts, 1):
+        alone = sf.explain(small, text, perturbation=sf.KNNBox(3))
+        assert (found[number].positions, found[number].status) == (alone.positions, alone.status)
+        assert found[number].certificate.data == alone.certificate.data
+
+
+def test_batch_reads_an_iterable_only_as_far_as_it_is_listened_to(small):
+    taken = []
+
+    def texts():
+        for number in itertools.count():
+            taken.append(number)
+            yield f"word{number % 8}"
+
+    found = sf.batch(small, texts(), perturbation=sf.KNNBox(3))
+    assert [next(found).meta["row"] for _ in range(3)] == [1, 2, 3]
+    found.close()
+    assert len(taken) == 3
+
+
+def test_batch_resumes_and_gives_what_was_done_before_too(small, tmp_path, monkeypatch):
+    texts = [f"word{i}" for i in range(5)]
+    first = sf.batch(small, texts, tmp_path / "o", perturbation=sf.KNNBox(3))
+    before = [next(first), next(first)]
+    first.close()
+    asked = []
+    explain = batching.explain
+    monkeypatch.setattr(batching, "explain", lambda clf, text, **kw: asked.append(text) or explain(clf, text, **kw))
+    again = list(sf.batch(small, iter(texts), tmp_path / "o", perturbation=sf.KNNBox(3)))
+    assert asked == texts[2:]
+    assert [result.meta["row"] for result in again] == [1, 2, 3, 4, 5]
+    assert [result.positions for result in again[:2]] == [result.positions for result in before]
+
+
+def test_texts_that_fail_are_counted_and_warned_about(small):
+    found = sf.batch(small, ["word1", "", None, "word2"], perturbation=sf.KNNBox(3))
+    with pytest.warns(UserWarning, match=r"2 of 4 texts failed \(rows 2, 3\)"):
+        assert [result.meta["row"] for result in found] == [1, 4]
+    assert set(found.failed) == {2, 3}
+    assert list(found) == []
+
+
+def test_what_is_wrong_for_every_text_is_refused_at_once(small):
+    for wrong in ({"workers": 0}, {"engine": "abacus"}):
+        with pytest.raises(sf.InputError):
+            sf.batch(small, ["word1"], **wrong)
+    with pytest.raises(sf.InputError, match="loads one"):
+        sf.batch("sst-fc25", ["word1"])
+    with pytest.raises(TypeError, match="colour"):
+        sf.batch(small, ["word1"], colour="red")
+
+
 # --- batch ---
 
 
 def test_every_line_holds_what_explain_says_and_a_certificate_that_is_accepted(small, tmp_path):
     texts = write_texts(tmp_path / "t.csv", 8)
-    found = batching.batch(
+    found = explain_rows(
         small, tmp_path / "t.csv", tmp_path / "o.jsonl", perturbation=sf.KNNBox(3), certificates=tmp_path / "c"
     )
     assert [line["row"] for line in found] == list(range(1, 9))
@@ -131,14 +265,14 @@ def test_every_line_holds_what_explain_says_and_a_certificate_that_is_accepted(s
 def test_bad_rows_become_error_rows_and_the_rest_goes_on(small, tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text('{"text": ""}\nnonsense\n{"text": "word1"}\n{"text": "word1", "label": "who"}\n{"text": "word2"}\n')
-    found = batching.batch(small, path, tmp_path / "o.jsonl", perturbation=sf.KNNBox(3))
+    found = explain_rows(small, path, tmp_path / "o.jsonl", perturbation=sf.KNNBox(3))
     assert ["error" in line for line in found] == [True, True, False, True, False]
     assert "label0, label1" in found[3]["error"]
 
 
 @pytest.mark.parametrize(("given", "expected"), [("label1", "label1"), ("0", "label0"), ("1", "label1")])
 def test_labels_are_names_or_numbers(small, tmp_path, given, expected):
-    line = batching.batch(small, [Row(1, "word1", given)], tmp_path / "o", perturbation=sf.KNNBox(3))[0]
+    line = explain_rows(small, [Row(1, "word1", given)], tmp_path / "o", perturbation=sf.KNNBox(3))[0]
     assert (line["expected"], line["correct"]) == (expected, line["explanation"]["label"] == expected)
 
 
@@ -148,16 +282,16 @@ def test_an_unforeseen_failure_is_one_error_row(small, tmp_path, monkeypatch):
             raise ZeroDivisionError("a bug")
         return sf.explain(classifier, text, **options)
 
-    monkeypatch.setattr(corpus, "explain", explain)
-    found = batching.batch(small, [Row(1, "word1"), Row(2, "word2")], tmp_path / "o", perturbation=sf.KNNBox(3))
+    monkeypatch.setattr(batching, "explain", explain)
+    found = explain_rows(small, [Row(1, "word1"), Row(2, "word2")], tmp_path / "o", perturbation=sf.KNNBox(3))
     assert found[0]["error"] == "ZeroDivisionError: a bug"
     assert "explanation" in found[1]
 
 
 def test_two_workers_give_the_same_lines_as_one(small, tmp_path):
     write_texts(tmp_path / "t.csv", 24)
-    one = batching.batch(small, tmp_path / "t.csv", tmp_path / "1", perturbation=sf.KNNBox(3))
-    two = batching.batch(small, tmp_path / "t.csv", tmp_path / "2", perturbation=sf.KNNBox(3), workers=2)
+    one = explain_rows(small, tmp_path / "t.csv", tmp_path / "1", perturbation=sf.KNNBox(3))
+    two = explain_rows(small, tmp_path / "t.csv", tmp_path / "2", perturbation=sf.KNNBox(3), workers=2)
     assert by_row(two) == by_row(one)
 
 
@@ -173,23 +307,23 @@ def test_a_worker_has_one_blas_thread():
 
 def test_a_worker_that_dies_is_replaced_and_its_row_done(small, tmp_path):
     texts = [Row(i, f"word{i % 8}") for i in range(1, 9)]
-    calm = batching.batch(small, texts, tmp_path / "calm", perturbation=sf.KNNBox(3))
+    calm = explain_rows(small, texts, tmp_path / "calm", perturbation=sf.KNNBox(3))
     once = Deadly(3, "word3", str(tmp_path / "died"))
-    found = batching.batch(small, texts, tmp_path / "o", perturbation=once, workers=2)
+    found = explain_rows(small, texts, tmp_path / "o", perturbation=once, workers=2)
     assert (tmp_path / "died").exists()
     assert by_row(found) == by_row(calm)
 
 
 def test_a_row_that_kills_every_worker_becomes_an_error_row(small, tmp_path):
     texts = [Row(i, f"word{i % 8}") for i in range(1, 9)]
-    found = batching.batch(small, texts, tmp_path / "o", perturbation=Deadly(3, "word3"), workers=2)
+    found = explain_rows(small, texts, tmp_path / "o", perturbation=Deadly(3, "word3"), workers=2)
     assert [line["row"] for line in found if "error" in line] == [3]
     assert found[2]["error"] == "The worker died 2 times on this text."
 
 
 def test_functions_that_workers_cannot_import_are_refused(small, tmp_path):
     with pytest.raises(sf.InputError, match="importable by name"):
-        batching.batch(
+        explain_rows(
             small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), cost=lambda word: 1.0, workers=2
         )
 
@@ -197,7 +331,7 @@ def test_functions_that_workers_cannot_import_are_refused(small, tmp_path):
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"workers": True}, {"engine": "abacus"}])
 def test_engines_and_workers_that_do_not_exist_are_refused(small, tmp_path, wrong):
     with pytest.raises(sf.InputError):
-        batching.batch(small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), **wrong)
+        explain_rows(small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), **wrong)
 
 
 # --- resuming ---
@@ -256,7 +390,7 @@ def test_killed_with_kill_9_twice_it_loses_nothing_and_repeats_nothing(folder, s
     assert last.returncode == 0, said
     assert out.read_bytes().startswith(before)
     assert Counter(line["row"] for line in lines_of(out)) == Counter(range(1, 1201))
-    plain = batching.batch(
+    plain = explain_rows(
         small, texts, tmp_path / "plain", perturbation=sf.KNNBox(3), cost=None, padding="fixed", seconds=60.0, seed=0
     )
     assert by_row(lines_of(out)) == by_row(plain)
@@ -276,27 +410,101 @@ def test_ctrl_c_stops_it_with_one_line_and_it_can_go_on(folder, tmp_path):
 @pytest.mark.parametrize("torn", [b"{", b'{"row": 3, "ru', b"\xff\xfe"])
 def test_a_torn_last_line_is_dropped_and_done_again(small, tmp_path, torn):
     out, texts = tmp_path / "o", [Row(i, f"word{i}") for i in range(1, 4)]
-    batching.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
     whole = lines_of(out)
     kept = b"\n".join(out.read_bytes().split(b"\n")[:2]) + b"\n"
     out.write_bytes(kept + torn)
-    again = batching.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    again = explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
     assert by_row(again) == by_row(whole) == by_row(lines_of(out))
     assert out.read_bytes().startswith(kept)
 
 
+def edited(out: Path, old: bytes, new: bytes) -> None:
+    data = out.read_bytes()
+    assert data.count(old) >= 1
+    out.write_bytes(data.replace(old, new, 1))
+
+
+EDITS = {
+    "another answer": (b'"status":"optimal"', b'"status":"unknown"'),
+    "another text": (b'"text":"word1"', b'"text":"word4"'),
+    "another row": (b'"row":1,', b'"row":7,'),
+    "a flipped bit": (b'"positions":', b'"posituons":'),
+    "a space": (b'"label":', b'"label": '),
+    "another checksum": (b'{"checksum":"', b'{"checksum":"0'),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), EDITS.values(), ids=EDITS.keys())
+def test_a_journal_that_was_edited_is_noticed_and_left_as_it_is(small, tmp_path, old, new):
+    out, texts = tmp_path / "o", [Row(i, f"word{i}") for i in range(1, 4)]
+    explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
+    edited(out, old, new)
+    before = out.read_bytes()
+    with pytest.raises(sf.InputError, match=r"line 1 of .*--fresh"):
+        explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
+    assert out.read_bytes() == before
+
+
+def test_a_line_that_is_there_twice_or_for_a_text_that_is_not_is_noticed(small, tmp_path):
+    out, texts = tmp_path / "o", [Row(i, f"word{i}") for i in range(1, 4)]
+    explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
+    with pytest.raises(sf.InputError, match="another run"):
+        explain_rows(small, texts[:2], out, perturbation=sf.KNNBox(3))
+    out.write_bytes(out.read_bytes() + out.read_bytes().split(b"\n")[0] + b"\n")
+    with pytest.raises(sf.InputError, match="row 1 twice"):
+        explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
+
+
+def test_a_row_whose_damaged_line_was_deleted_is_asked_again(small, tmp_path):
+    out, texts = tmp_path / "o", [Row(i, f"word{i}") for i in range(1, 4)]
+    whole = explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
+    out.write_bytes(b"".join(out.read_bytes().splitlines(keepends=True)[1:]))
+    assert by_row(explain_rows(small, texts, out, perturbation=sf.KNNBox(3))) == by_row(whole)
+
+
+RESUME = """
+import resource, sys
+import suffice as sf
+from suffice.corpus import batch as batching
+from suffice.corpus.running import Run
+classifier = sf.load(sys.argv[1])
+for row in batching.explained_rows(classifier, sys.argv[2], Run(sys.argv[3]), sf.KNNBox(3)): pass
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kilobytes")
+def test_resuming_keeps_places_in_memory_and_not_lines(small, folder, tmp_path):
+    """100 MB of lines (a hundred thousand rows, at full length) resume in less than that beyond what suffice takes."""
+    verb, filler = batching.Explaining(small, sf.KNNBox(3)), "x" * 10_000
+    used = {}
+    for count in (10, 10_000):
+        out, texts = tmp_path / f"{count}.jsonl", tmp_path / f"{count}.csv"
+        with open(out, "wb") as file:
+            for i in range(1, count + 1):
+                line = {"row": i, "run": verb.run, "text": f"word{i % 8}", "explanation": {"filler": filler}}
+                file.write(journal.sealed(line))
+        texts.write_text("text\n" + "".join(f"word{i % 8}\n" for i in range(1, count + 1)))
+        done = subprocess.run(
+            [sys.executable, "-c", RESUME, folder, texts, out], capture_output=True, text=True, check=True
+        )
+        used[count] = int(done.stdout) / 1000
+    assert used[10_000] - used[10] < 50
+
+
 def test_a_finished_run_does_nothing_when_started_again(small, tmp_path):
     out, texts = tmp_path / "o", [Row(1, "word1"), Row(2, "")]
-    batching.batch(small, texts, out, perturbation=sf.KNNBox(3))
+    explain_rows(small, texts, out, perturbation=sf.KNNBox(3))
     before = out.read_bytes()
-    batching.batch(small, texts, out, perturbation=sf.KNNBox(3), workers=2)
+    explain_rows(small, texts, out, perturbation=sf.KNNBox(3), workers=2)
     assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize("change", ["model", "set", "texts", "file"])
 def test_results_of_another_run_are_not_mixed_in(small, tmp_path, change):
     out, texts, classifier, box = tmp_path / "o", [Row(1, "word1")], small, sf.KNNBox(3)
-    batching.batch(classifier, texts, out, perturbation=box)
+    explain_rows(classifier, texts, out, perturbation=box)
     if change == "model":
         classifier = make_classifier(4)
     elif change == "set":
@@ -307,9 +515,9 @@ def test_results_of_another_run_are_not_mixed_in(small, tmp_path, change):
         out.write_text("something else\n")
     before = out.read_bytes()
     with pytest.raises(sf.InputError, match="--fresh"):
-        batching.batch(classifier, texts, out, perturbation=box)
+        explain_rows(classifier, texts, out, perturbation=box)
     assert out.read_bytes() == before
-    assert len(batching.batch(classifier, texts, out, perturbation=box, fresh=True)) == 1
+    assert len(explain_rows(classifier, texts, out, perturbation=box, fresh=True)) == 1
 
 
 def test_a_function_with_other_code_is_another_question(small, tmp_path):
@@ -320,16 +528,16 @@ def test_a_function_with_other_code_is_another_question(small, tmp_path):
 
 
 def test_two_runs_cannot_write_one_file(small, tmp_path):
-    first = journal.Journal(tmp_path / "o", "run", [])
+    first = journal.Journal(tmp_path / "o", "run")
     with pytest.raises(sf.InputError, match="Another run is writing"):
-        journal.Journal(tmp_path / "o", "run", [])
+        journal.Journal(tmp_path / "o", "run")
     first.close()
-    journal.Journal(tmp_path / "o", "run", []).close()
+    journal.Journal(tmp_path / "o", "run").close()
 
 
 def test_progress_counts_rows_and_errors(small, tmp_path):
     seen = []
-    batching.batch(
+    explain_rows(
         small,
         [Row(1, "word1"), Row(2, "")],
         tmp_path / "o",
@@ -339,6 +547,14 @@ def test_progress_counts_rows_and_errors(small, tmp_path):
     assert seen == [(0, 2, 0), (1, 2, 0), (2, 2, 1)]
 
 
+def test_the_batch_command_says_which_rows_failed_and_exits_with_3(folder, tmp_path, capsys):
+    (tmp_path / "t.csv").write_text('text,label\nword1,\n"word2,\nword3,\n')
+    asked = ["batch", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o"), "--model", folder, "--knn-box", "3"]
+    for _ in range(2):  # also when there is nothing left to do
+        assert main(asked) == 3
+        assert "1 of 3 texts failed (row 2)" in capsys.readouterr().err
+
+
 def test_the_batch_command_says_what_it_did_and_draws_nothing_when_piped(folder, tmp_path, capsys):
     write_texts(tmp_path / "t.csv", 3)
     assert (
@@ -346,7 +562,7 @@ def test_the_batch_command_says_what_it_did_and_draws_nothing_when_piped(folder,
     )
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == f"3 texts, 0 errors: {tmp_path / 'o'}\n"
+    assert said.err == f"3 texts: 3 optimal. Results: {tmp_path / 'o'}\n"
     assert main(["batch", str(tmp_path / "none.csv"), "--out", str(tmp_path / "o"), "--model", folder]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -361,9 +577,8 @@ def audited(tmp_path_factory) -> tuple[sf.Classifier, list[str], findings.Audit]
     classifier, texts = make_classifier(5), [" ".join(make_text(seed)) for seed in range(40)]
     out = tmp_path_factory.mktemp("audit") / "a.jsonl"
     listed = [Row(i, text, str(i % 2)) for i, text in enumerate(texts, 1)]
-    found = auditing.audit(
-        classifier, [*listed, Row(41, "")], out, {"one": WORDS[:1], "rest": WORDS[1:]}, perturbation=sf.KNNBox(4)
-    )
+    groups = {"one": WORDS[:1], "rest": WORDS[1:]}
+    found = sf.audit(classifier, [*listed, Row(41, "")], groups, out, perturbation=sf.KNNBox(4))
     return classifier, texts, found
 
 
@@ -517,6 +732,44 @@ def test_hostile_ids_labels_and_words_stay_text():
     assert ' onclick="' not in page
 
 
+def test_recheck_accepts_what_is_proved_and_counts_what_is_not(asked, tmp_path, capsys):
+    main(asked)
+    plain = capsys.readouterr().out
+    main([*asked, "--recheck"])
+    assert capsys.readouterr().out == plain
+    first, second = sorted((tmp_path / "r.certificates").iterdir())[:2]
+    data = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    main([*asked, "--recheck"])
+    assert "2 errors" in capsys.readouterr().out
+    assert "is not the file that was written" in (tmp_path / "r.csv").read_text(encoding="utf-8")
+    first.write_bytes(data)
+    second.unlink()
+    main([*asked, "--recheck"])
+    assert "2 errors" in capsys.readouterr().out
+
+
+def test_recheck_does_not_believe_a_journal_that_was_written_anew(asked, tmp_path, capsys):
+    """Lines forged together with their checksums: the certificate is about another text, or says something else."""
+    main(asked)
+    out = tmp_path / "r.jsonl"
+    lines = [journal.unsealed(raw, "") for raw in out.read_bytes().splitlines(keepends=True)]
+    proved = next(one for one in lines if one.get("certificate"))
+    proved["status"] = {"independent": "dependent", "dependent": "independent"}[proved["status"]]
+    out.write_bytes(b"".join(map(journal.sealed, lines)))
+    capsys.readouterr()
+    main([*asked, "--recheck"])
+    assert "2 errors" in capsys.readouterr().out
+
+
+def test_audit_in_python_takes_a_list_and_writes_a_report(small, tmp_path):
+    texts = ["word1 word2", "word3"]
+    plain = sf.audit(small, texts, ["word1"], perturbation=sf.KNNBox(3))
+    saved = sf.audit(small, texts, ["word1"], report=tmp_path / "r.html", perturbation=sf.KNNBox(3))
+    assert str(saved) == str(plain)
+    assert {path.name for path in tmp_path.iterdir()} == {"r.html", "r.csv", "r.jsonl", "r.certificates"}
+
+
 def test_fail_on_gives_exit_code_1_only_when_it_happens(asked, tmp_path, capsys):
     dependent = main([*asked, "--fail-on", "dependent"])
     assert dependent == int(any(one.get("status") == "dependent" for one in lines_of(tmp_path / "r.jsonl")))
@@ -536,7 +789,7 @@ def test_compare_shows_what_a_new_model_changed(asked, tmp_path, capsys):
     assert "What changed" in (tmp_path / "r.html").read_text(encoding="utf-8")
     (tmp_path / "old.jsonl").write_text("{}\n")
     assert main([*newer, "--fresh"]) == 2
-    assert "not a file of results" in capsys.readouterr().err
+    assert "not a result that suffice wrote" in capsys.readouterr().err
 
 
 def test_an_audit_of_a_corpus_without_protected_words_says_so(folder, tmp_path, capsys):

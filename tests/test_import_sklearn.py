@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 from typing import Any
 
@@ -288,12 +289,18 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_matched_is_refused_by_name(make, message):
+def test_what_cannot_be_matched_is_asked_as_a_function_or_refused_by_name(make, message):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, about odd settings
         pipeline = make()
-    with pytest.raises(ModelError, match=message):
-        sf.from_sklearn(pipeline)
+    if make is LogisticRegression or not hasattr(pipeline, "classes_") or message == "several labels to one text":
+        with pytest.raises(ModelError, match=message):
+            sf.from_sklearn(pipeline)
+        return
+    box = sf.from_sklearn(pipeline)
+    assert isinstance(box, sf.BlackBox)
+    assert re.search(message, box.notes[0])
+    assert [box.predict(text).label for text in TEXTS] == [str(label) for label in pipeline.predict(TEXTS)]
 
 
 class Louder(CountVectorizer):
@@ -303,9 +310,11 @@ class Louder(CountVectorizer):
         return super().transform(raw_documents) * 2
 
 
-def test_a_subclass_is_refused():
-    with pytest.raises(ModelError, match="is a Louder"):
-        sf.from_sklearn(fitted(Louder(), LinearSVC()))
+def test_a_subclass_is_asked_as_a_function():
+    box = sf.from_sklearn(fitted(Louder(), LinearSVC()))
+    assert isinstance(box, sf.BlackBox)
+    assert "is a Louder" in box.notes[0]
+    assert box.meta["import"]["way"] == "asked as a function"
 
 
 # --- a wrong import ---

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +18,14 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+import uvicorn
 from serving import LASTING, LASTING_SET, TEXT, lasting_model, serving
+from starlette.applications import Starlette
 
 import suffice as sf
-from suffice.web import fields, openapi
+from suffice.sets import table
+from suffice.web import fields, guard, openapi
+from suffice.web.app import Routes
 from suffice.web.asking import Asking
 
 BOX = {"kind": "knn-box", "k": 120}
@@ -103,15 +109,20 @@ def test_a_stream_tells_the_text_the_bounds_and_the_answer(client):
         told = list(events(response))
     kinds = [kind for kind, _ in told]
     assert kinds[:2] == ["job", "text"]
-    assert kinds[-1] == "answer"
+    assert [kind for kind in kinds if kind not in ("progress", "phase", "equal")][2:] == [
+        "answer",
+        "words",
+        "report",
+        "done",
+    ]
     bounds = [(data["lower"], data["upper"]) for kind, data in told if kind == "progress"]
     assert bounds
     assert all(lower <= upper for lower, upper in bounds)
     assert [upper for _, upper in bounds] == sorted((upper for _, upper in bounds), reverse=True)
     assert [lower for lower, _ in bounds] == sorted(lower for lower, _ in bounds)
-    answer = told[-1][1]
+    answer = dict(told)["answer"]
     assert answer["result"]["status"] == "optimal"
-    assert {word["position"] for word in answer["shown"]["words"]} == set(range(12))
+    assert {word["position"] for word in dict(told)["words"]["words"]} == set(range(12))
 
 
 def test_answers_can_be_downloaded(client, tmp_path):
@@ -134,12 +145,51 @@ def test_a_stopped_search_gives_the_best_it_has(client):
         job = next(data["id"] for kind, data in told if kind == "job")
         next(data for kind, data in told if kind == "progress" and data["upper"] < 40)
         assert client.post(f"/api/jobs/{job}/stop").status_code == 202
-        kind, answer = list(told)[-1]
-    assert kind == "answer"
+        answer = dict(told)["answer"]
     assert answer["result"]["status"] == "sufficient"
     assert answer["result"]["lower_bound"] <= answer["result"]["cost"] < 40
     assert answer["result"]["meta"]["checked"]
     assert client.post(f"/api/jobs/{job}/stop").status_code == 404
+
+
+def test_the_answer_comes_before_the_details_and_stopping_these_keeps_it(client):
+    with stream(client, {"text": TEXT, "perturbation": BOX}) as response:
+        told = events(response)
+        job = next(data["id"] for kind, data in told if kind == "job")
+        answer = next(data for kind, data in told if kind == "answer")
+        client.post(f"/api/jobs/{job}/stop")
+        rest = [kind for kind, _ in told]
+    assert rest[-2:] == ["report", "done"]
+    report = client.get(f"/api/answers/{answer['id']}/report.html")
+    assert "2 of 12 words are enough" in report.text
+
+
+def test_a_search_stopped_twice_ends_without_an_answer_or_with_one_that_was_checked(client):
+    with stream(client, lasting()) as response:
+        told = events(response)
+        job = next(data["id"] for kind, data in told if kind == "job")
+        next(data for kind, data in told if kind == "progress" and data["upper"] < 40)
+        for _ in range(2):
+            client.post(f"/api/jobs/{job}/stop")
+        ends = {kind: data for kind, data in told if kind in ("answer", "refused", "failed")}
+    assert ends.keys() <= {"answer", "refused"}
+    assert "answer" not in ends or ends["answer"]["result"]["meta"]["checked"]
+
+
+def test_who_waits_does_not_wait_for_the_details_of_others(folder):
+    """With one worker, ten streams are asked for at once: each gets its answer, and each gets a report."""
+    with serving("--model", "sst-fc25", "--workers", "1") as address, ThreadPoolExecutor(10) as threads:
+
+        def one(_: int) -> list[str]:
+            with (
+                httpx.Client(base_url=address, timeout=120, trust_env=False) as client,
+                stream(client, {"text": TEXT, "perturbation": BOX}) as response,
+            ):
+                return [kind for kind, _ in events(response)]
+
+        for kinds in threads.map(one, range(10)):
+            assert "answer" in kinds
+            assert kinds[-2:] == ["report", "done"]
 
 
 def test_a_client_that_leaves_frees_its_worker(client):
@@ -171,6 +221,20 @@ def test_a_worker_that_dies_is_replaced(folder):
             kind, data = list(told)[-1]
         assert (kind, data["message"]) == ("failed", "the worker died; try again")
         assert ask(client).json()["status"] == "optimal"
+
+
+def test_workers_that_die_while_they_are_idle_cost_nobody_a_question(folder):
+    with (
+        serving("--model", "sst-fc25", "--workers", "1") as address,
+        httpx.Client(base_url=address, timeout=60, trust_env=False) as client,
+    ):
+        for _ in range(3):
+            assert ask(client).json()["status"] == "optimal"
+            with stream(client, {"text": TEXT, "perturbation": BOX}) as response:
+                list(events(response))  # to the very end, so that its worker is idle
+            kill_workers()
+        with stream(client, {"text": TEXT, "perturbation": BOX}) as response:
+            assert [kind for kind, _ in events(response)][-1] == "done"
 
 
 def kill_workers() -> None:
@@ -209,6 +273,24 @@ WRONG = {
     "a number for a text": ({"text": 5}, "text"),
     "a long text": ({"text": "word " * 2000}, "text"),
     "half a character": ({"text": "\ud83d"}, "text"),
+    "half a character in a word": ({"include": ["\ud83d"]}, "include"),
+    "half a character in a cost": ({"cost": {"\udc00": 1}}, "cost"),
+    "half a character in a set": ({"perturbation": {"kind": "word-swap", "swaps": {"a": ["\ud83d"]}}}, "perturbation"),
+    "half a character in a model": ({"model": "\ud83d"}, "model"),
+    "time beyond all bounds": ({"seconds": 10**400}, "seconds"),
+    "a seed beyond all bounds": ({"seed": 10**400}, "seed"),
+    "a position beyond all bounds": ({"include": [10**400]}, "include"),
+    "a cost beyond all bounds": ({"cost": {"film": 10**400}}, "cost"),
+    "a cost that is not finite": ({"cost": {"film": float("inf")}}, "body"),
+    "costs whose sum is no number": ({"cost": {"film": 1e308, "nerve": 1e308}}, "cost"),
+    "a size beyond all bounds": ({"perturbation": {"kind": "knn-box", "k": 10**400}}, "perturbation"),
+    "a radius beyond all bounds": ({"perturbation": {"kind": "epsilon-ball", "eps": 10**400}}, "perturbation"),
+    "a limit beyond all bounds": ({"perturbation": {"kind": "deletion", "at_most": 10**400}}, "perturbation"),
+    "a truth as size": ({"perturbation": {"kind": "knn-box", "k": True}}, "perturbation"),
+    "no changes at once": ({"perturbation": {"kind": "deletion", "at_most": 0}}, "perturbation"),
+    "an unknown key in a set": ({"perturbation": {"kind": "deletion", "k": 3}}, "perturbation"),
+    "a set without its size": ({"perturbation": {"kind": "knn-box"}}, "perturbation"),
+    "a norm that is none": ({"perturbation": {"kind": "epsilon-ball", "eps": 1, "p": 3}}, "perturbation"),
     "an unknown model": ({"model": "../../etc"}, "model"),
     "a path as model": ({"model": "/etc/passwd"}, "model"),
     "no set": ({"perturbation": "knn"}, "perturbation"),
@@ -230,9 +312,15 @@ def test_a_wrong_field_is_named(client, question, field):
         content=json.dumps({"text": TEXT, **question}).encode(),
         headers={"content-type": "application/json"},
     )
-    assert answer.status_code == 422
+    assert answer.status_code == (400 if field == "body" else 422)
     assert answer.json()["error"]["field"] == field
     assert field in answer.json()["error"]["message"]
+
+
+def test_a_field_that_is_named_by_half_a_character_is_refused(client):
+    body = json.dumps({"text": TEXT, "\ud83d": 1}).encode()
+    answer = client.post("/api/explain", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "body")
 
 
 UNFIT = [
@@ -252,7 +340,7 @@ UNFIT = [
 def test_what_does_not_fit_the_text_is_refused_in_words(client, question):
     answer = ask(client, **question)
     assert answer.status_code == 422
-    assert answer.json()["error"]["code"] == "refused"
+    assert answer.json()["error"]["code"] in ("refused", "invalid")
     assert len(answer.json()["error"]["message"]) > 20
 
 
@@ -268,6 +356,42 @@ def test_a_large_body_is_refused_before_it_is_read(client):
     assert client.post("/api/explain", content=b" " * 300_000, headers=headers).status_code == 413
     parts = (b" " * 50_000 for _ in range(6))  # no content-length: counted as it comes
     assert client.post("/api/explain", content=parts, headers=headers).status_code == 413
+
+
+POST = b"POST /api/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 99\r\n\r\n{"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /api HTTP/1.1\r\nHost: loc",
+        b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api HTTP/1.1\r\nHo",
+        POST % b"application/json",
+        POST % b"text/plain",
+    ],
+    ids=["nothing", "half a head", "one and a half", "half a body", "half a body of what is refused"],
+)
+def test_a_request_that_does_not_arrive_is_closed(hasty, sent):
+    with socket.create_connection(("127.0.0.1", hasty), timeout=30) as line:
+        line.sendall(sent)
+        while line.recv(65536):  # until the server closes
+            pass
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[int]:
+    """The port of a server with little patience, in this process."""
+    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
+        patch.setattr(guard, "PATIENCE", 0.3)
+        app = Starlette(routes=Routes({"sst-fc25": "sst-fc25"}, {"explain": {}}, fields.Limits()).routes())
+        config = uvicorn.Config(app, http=guard.Patient, log_level="error", lifespan="off", timeout_keep_alive=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        thread.join()
 
 
 def test_only_json_is_taken(client):
@@ -356,6 +480,39 @@ def test_the_document_describes_what_is_there(client):
     assert schema["properties"]["model"]["enum"] == ["sst-fc25", "lasting"]
 
 
+def test_the_sets_of_the_page_and_of_the_document_are_those_of_the_table(client):
+    told = client.get("/api").json()
+    assert [one["kind"] for one in told["sets"]] == [kind.name for kind in table.KINDS if kind.may]
+    assert told["default"] == {"kind": "bundled-substitutes"}
+    sets = client.get("/api/openapi.json").json()["components"]["schemas"]["Perturbation"]
+    assert sets["oneOf"] == json.loads(json.dumps(table.schema()["oneOf"]))
+    assert sets["default"] == told["default"]
+
+
+SETS = [
+    {"kind": "bundled-substitutes"},
+    {"kind": "removal-or-swap", "swaps": {"film": ["movie"]}},
+    {"kind": "deletion", "at_most": 2},
+    {"kind": "word-swap", "swaps": {"film": ["movie"]}, "at_most": 1},
+    {"kind": "mask"},
+    {"kind": "mask", "token": "film"},
+    {"kind": "knn-box", "k": 5},
+    {"kind": "knn-hull", "k": 5},
+    {"kind": "epsilon-ball", "eps": 0.01},
+    {"kind": "epsilon-ball", "eps": 0.01, "p": 2},
+]
+
+
+@pytest.mark.parametrize("given", SETS, ids=lambda given: "-".join(map(str, given.values())))
+def test_every_set_of_the_table_can_be_asked_about(client, given):
+    answer = ask(client, perturbation=given)
+    assert answer.status_code == 200, answer.text
+
+
+def test_the_sets_asked_about_are_all_that_the_table_offers():
+    assert {given["kind"] for given in SETS} == {kind.name for kind in table.KINDS if kind.may}
+
+
 def test_the_documents_defaults_are_what_is_used():
     questions = fields.questions(["m"], fields.Limits())
     for verb, known in questions.items():
@@ -389,15 +546,15 @@ def test_a_client_that_has_gone_is_not_sent_what_is_waiting():
     sent: list[dict[str, Any]] = []
 
     class Job:
-        async def messages(self, verb, question):
+        async def messages(self):
             for number in range(50):
                 yield "progress", {"number": number}
 
     class Desk:
-        pool = SimpleNamespace(place=nullcontext)
+        clerks = SimpleNamespace(place=nullcontext)
 
         @asynccontextmanager
-        async def job(self):
+        async def job(self, verb, question):
             yield "key", Job()
 
     async def listen() -> None:

@@ -17,11 +17,11 @@ from judges import Judge
 from rich.console import Console
 
 import suffice as sf
+from suffice.model.text import rewritten
 from suffice.render import phrases, terminal
 from suffice.verbs.explain import explained
 from suffice.verbs.prefer import carries_little
 from suffice.verbs.question import Question
-from suffice.verbs.rewriting import rewritten
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
 TEXTS = [

@@ -5,12 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from suffice.corpus.audit import audit
+from suffice.corpus.batch import batch
 from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
+from suffice.model.blackbox import BlackBox, from_function
 from suffice.model.classifier import Classifier, Prediction, load
 from suffice.model.network import Network
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import check
+from suffice.proof.checking import check
 from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
 from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
 from suffice.verbs.attribute import Attribution, attribute
@@ -28,6 +31,7 @@ from suffice.verbs.repair import Repair, repair
 from suffice.version import __version__
 
 if TYPE_CHECKING:
+    from suffice.importers.huggingface import from_huggingface
     from suffice.importers.keras import from_keras
     from suffice.importers.onnx import from_onnx
     from suffice.importers.sklearn import from_sklearn
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
 # Loaded when first used: most programs bring in no model.
 LATER = {
+    "from_huggingface": "suffice.importers.huggingface",
     "from_keras": "suffice.importers.keras",
     "from_onnx": "suffice.importers.onnx",
     "from_sklearn": "suffice.importers.sklearn",
@@ -46,6 +51,7 @@ LATER = {
 __all__ = [
     "Attribution",
     "Bias",
+    "BlackBox",
     "Boxes",
     "Certificate",
     "Classifier",
@@ -78,11 +84,15 @@ __all__ = [
     "WordSwap",
     "__version__",
     "attribute",
+    "audit",
+    "batch",
     "bias",
     "check",
     "contrast",
     "explain",
     "explain_all",
+    "from_function",
+    "from_huggingface",
     "from_keras",
     "from_onnx",
     "from_sklearn",

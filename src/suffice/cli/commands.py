@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -17,12 +18,12 @@ from rich.console import Console
 import suffice as sf
 from suffice.cli import reading
 from suffice.corpus import audit as auditing
-from suffice.corpus import batch as batching
+from suffice.corpus.batch import explained_rows, failures
+from suffice.corpus.running import Run
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.importers.named import load_any
 from suffice.model.classifier import bundled, load
-from suffice.render import audit as report
 from suffice.render import auditors, terminal
-from suffice.sets.table import sentence
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
@@ -33,7 +34,13 @@ from suffice.verbs.repair import repaired
 
 Command = Callable[[argparse.Namespace], int]
 PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
-STATUS_CODES = {"optimal": PROVED, "infeasible": NEGATIVE, "sufficient": UNDECIDED, "unknown": UNDECIDED}
+STATUS_CODES = {
+    "optimal": PROVED,
+    "infeasible": NEGATIVE,
+    "sufficient": UNDECIDED,
+    "tested": UNDECIDED,
+    "unknown": UNDECIDED,
+}
 BIAS_CODES = {"independent": PROVED, "dependent": NEGATIVE, "unknown": UNDECIDED}
 FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown": UNDECIDED}
 
@@ -55,7 +62,9 @@ def explain(args: argparse.Namespace) -> int:
     return max(STATUS_CODES[result.status] for result in results)
 
 
-def _print_explanation(args: argparse.Namespace, result: sf.Explanation, classifier: sf.Classifier) -> None:
+def _print_explanation(
+    args: argparse.Namespace, result: sf.Explanation, classifier: sf.Classifier | sf.BlackBox
+) -> None:
     if args.json:
         print(result.to_json(indent=None if args.all else 2))
     else:
@@ -112,7 +121,7 @@ def repair(args: argparse.Namespace) -> int:
 
 def profile(args: argparse.Namespace) -> int:
     reading.check_folders(args.plot)
-    classifier, text = load(args.model), reading.read_text(args.text)
+    classifier, text = load_any(args.model), reading.read_text(args.text)
     family, steps = reading.growing(args)
     settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
     with terminal.live(_errors()) as progress:
@@ -149,48 +158,41 @@ def stoppable(command: Command) -> Command:
 
 @stoppable
 def batch(args: argparse.Namespace) -> int:
-    classifier = load(args.model)
+    classifier, counts, failed = load_any(args.model), Counter[str](), dict[int, str]()
     with auditors.bar(_errors(), "explaining") as on_row:
-        lines = batching.batch(
-            classifier,
-            args.texts,
-            args.out,
-            certificates=args.certificates,
-            on_row=on_row,
-            **_running(args),
-            **reading.settings(args),
-        )
-    errors = sum("error" in line for line in lines)
-    print(f"{len(lines)} texts, {errors} errors: {args.out}", file=sys.stderr)
-    return PROVED
+        run = Run(args.out, args.certificates, args.workers, args.engine, args.fresh, on_row)
+        for row in explained_rows(classifier, args.texts, run, **reading.settings(args)):
+            if "error" in row.line:
+                failed[row.line["row"]] = row.line["error"]
+            counts["failed" if "error" in row.line else row.line["explanation"]["status"]] += 1
+    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()) if status != "failed")
+    print(f"{counts.total()} texts: {told or 'none explained'}. Results: {args.out}", file=sys.stderr)
+    if failed:
+        print(f"{failures(failed, counts.total())}: the `error` of each line says why.", file=sys.stderr)
+    return UNDECIDED if failed else PROVED
 
 
 @stoppable
 def audit(args: argparse.Namespace) -> int:
-    page = Path(args.report)
     reading.check_folders(args.report)
-    classifier, allowed = load(args.model), reading.perturbation(args)
+    classifier = load_any(args.model)
     with auditors.bar(_errors(), "auditing") as on_row:
-        found = auditing.audit(
+        found = sf.audit(
             classifier,
             args.texts,
-            page.with_suffix(".jsonl"),
             auditing.read_protected(args.protected),
-            perturbation=allowed,
-            certificates=page.with_suffix(".certificates"),
+            report=args.report,
+            perturbation=reading.perturbation(args),
             compare=args.compare,
+            recheck=args.recheck,
             padding=args.padding,
             seconds=args.seconds,
+            **reading.asking(args),
+            workers=args.workers,
+            engine=args.engine,
+            fresh=args.fresh,
             on_row=on_row,
-            **_running(args),
         )
-    facts = [
-        ("Model", f"{args.model} ({classifier.digest[:12]})"),
-        ("Protected", args.protected),
-        ("Allowed changes", sentence(allowed.to_dict())),
-    ]
-    page.write_text(report.page(found, f"Audit of {Path(args.texts).name}", facts), encoding="utf-8")
-    page.with_suffix(".csv").write_text(auditing.to_csv(found), encoding="utf-8", newline="")
     print(found)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
 
@@ -207,20 +209,17 @@ def _fails(found: Any, kind: str) -> bool:
             return found.comparison is not None and any(one.worse for one in found.comparison.changed)
 
 
-def _running(args: argparse.Namespace) -> dict[str, Any]:
-    """How a long run is done."""
-    return {"workers": args.workers, "engine": args.engine, "fresh": args.fresh}
-
-
 # --- certificates, models, and the rest ---
 
 
 def check(args: argparse.Namespace) -> int:
-    classifier, path = load(args.model), Path(args.certificate)
+    classifier, path = load_any(args.model), Path(args.certificate)
     if path.is_dir():
         return _check_folder(args, classifier, path)
     try:
-        checked = sf.check(path, classifier, **_compared_with(args, classifier), seconds=args.seconds)
+        checked = sf.check(
+            path, classifier, **_compared_with(args, classifier), seconds=args.seconds, sample=args.sample
+        )
     except NotChecked as error:
         print(f"Not checked: {error}")
         return UNDECIDED
@@ -229,11 +228,14 @@ def check(args: argparse.Namespace) -> int:
         return NEGATIVE
     except NotACertificate as error:
         raise InputError(f"{args.certificate} is not a certificate: {error}") from error
+    if args.sample is not None or checked.kind == "tested":
+        print(f"Not a proof. {checked.sentence}")
+        return UNDECIDED
     print(f"Proved. {checked.sentence}")
     return PROVED
 
 
-def _compared_with(args: argparse.Namespace, classifier: sf.Classifier) -> dict[str, Any]:
+def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox) -> dict[str, Any]:
     """The question that a person has: what the certificate must be about."""
     if args.question is None:
         return {} if args.text is None else {"text": args.text}
@@ -243,7 +245,7 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier) -> dict[
     return {**asked, "include": question.include, "exclude": question.exclude}
 
 
-def _check_folder(args: argparse.Namespace, classifier: sf.Classifier, folder: Path) -> int:
+def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
     """Every certificate of a folder, counted and timed; the ones that fail are named."""
     paths = sorted(path for path in folder.rglob("*") if path.suffix in (".certificate", ".cert"))
     if not paths:
@@ -261,7 +263,7 @@ def _check_folder(args: argparse.Namespace, classifier: sf.Classifier, folder: P
 
 
 def words(args: argparse.Namespace) -> int:
-    found = every_set(load(args.model), args.word)
+    found = every_set(load_any(args.model), args.word)
     if args.json:
         print(json.dumps({name: list(others) for name, others in found.items()}, indent=2, ensure_ascii=False))
     else:

@@ -14,6 +14,8 @@ from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS
 from suffice.version import __version__
 
+MODEL = f"a name or folder, hf:FOLDER or python:module:object (default: {DEFAULT})"
+
 
 class Parser(argparse.ArgumentParser):
     """argparse, but misuse is one line."""
@@ -36,15 +38,16 @@ def build_parser() -> argparse.ArgumentParser:
     _add_auditors(commands)
     check = commands.add_parser("check", help="check a certificate, or a folder of them, with the independent checker")
     check.add_argument("certificate", metavar="CERTIFICATE|FOLDER")
-    check.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER", help=f"default: {DEFAULT}")
+    check.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
     asked = check.add_mutually_exclusive_group()
     asked.add_argument("--question", metavar="FILE", help="the question, saved as JSON, that it must answer")
     asked.add_argument("--text", metavar="TEXT", help="the text that it must be about")
     check.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit of each (default: 60)")
+    check.add_argument("--sample", type=int, metavar="N", help="of a black box: run N of the texts only (no proof)")
     check.set_defaults(run=run.check)
     words = commands.add_parser("words", help="what a word may become, by every set")
     words.add_argument("word", metavar="WORD")
-    words.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER", help=f"default: {DEFAULT}")
+    words.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
     words.add_argument("--json", action="store_true", help="print JSON and nothing else")
     words.set_defaults(run=run.words)
     listing = commands.add_parser("models", help="list the bundled models")
@@ -78,7 +81,7 @@ def _corpus() -> argparse.ArgumentParser:
 
 
 def _add_settings(parent: argparse.ArgumentParser) -> None:
-    parent.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER", help=f"default: {DEFAULT}")
+    parent.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
     for kind in KINDS:
         if kind.flag is not None:
             parent.add_argument(kind.flag.name, **kind.flag.takes)
@@ -88,6 +91,8 @@ def _add_settings(parent: argparse.ArgumentParser) -> None:
     parent.add_argument("--padding", choices=["fixed", "feature"], default="fixed")
     parent.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit (default: 60)")
     parent.add_argument("--seed", type=int, default=0, metavar="N")
+    parent.add_argument("--max-queries", type=int, metavar="N", help="of a black box: ask N texts at most")
+    parent.add_argument("--cache", metavar="FILE", help="of a black box: keep its answers in this file")
 
 
 def _add_auditors(commands: Any) -> None:
@@ -103,7 +108,7 @@ def _add_auditors(commands: Any) -> None:
     repair.add_argument("--certificate", metavar="FILE", help="save the certificate")
     repair.set_defaults(run=run.repair)
     profile = commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets")
-    profile.add_argument("--steps", metavar="SIZES", help="of k, eps or --at-most (default: 5,10,15,25 for k)")
+    profile.add_argument("--steps", metavar="SIZES", help="of k (default: 5,10,15,25), eps, or at once (1,2,3)")
     profile.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
     profile.set_defaults(run=run.profile)
     attribute = commands.add_parser("attribute", parents=asked, help="the share of explanations with each word")
@@ -112,15 +117,22 @@ def _add_auditors(commands: Any) -> None:
     attribute.set_defaults(run=run.attribute)
     batch = commands.add_parser("batch", parents=many, help="explain every text of a file (resumes)")
     batch.add_argument("--out", required=True, metavar="RESULTS.jsonl", help="one line per text as it is done")
+    _add_confidence(batch)
     batch.add_argument("--certificates", metavar="FOLDER", help="save every certificate")
     batch.set_defaults(run=run.batch)
     audit = commands.add_parser("audit", parents=many, help="bias over a file of texts, with a report (resumes)")
     audit.add_argument("--protected", required=True, metavar="FILE|WORDS", help="a file of words, or she,he")
     audit.add_argument("--report", required=True, metavar="REPORT.html", help="CSV, JSONL, certificates go beside it")
     audit.add_argument("--compare", metavar="OLD.jsonl", help="an older audit, say of another model version")
+    audit.add_argument("--recheck", action="store_true", help="check the certificates of rows done before again")
     kinds = ["dependent", "unknown", "error", "worse"]
     audit.add_argument("--fail-on", action="append", default=[], choices=kinds, help="exit with 1 (repeatable)")
     audit.set_defaults(run=run.audit)
+
+
+def _add_confidence(parser: argparse.ArgumentParser) -> None:
+    meaning = "of a black box: what cannot be proved may be tested (0.99, say)"
+    parser.add_argument("--confidence", type=float, metavar="C", help=meaning)
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
@@ -130,6 +142,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exclude", action="append", default=[], metavar="WORD", help="must not be in it (repeatable)")
     parser.add_argument("--method", choices=METHODS, default="search")
     parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    _add_confidence(parser)
     parser.add_argument("--why-wrong", metavar="LABEL", help="the label that a misclassified text should have")
     parser.add_argument("--all", action="store_true", help="every optimal set (with --json: one line each)")
     parser.add_argument("--html", metavar="FILE", help="save a report")

@@ -14,7 +14,7 @@ from typing import Any
 
 import suffice as sf
 from suffice.errors import InputError
-from suffice.model.classifier import load
+from suffice.importers.named import load_any
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
@@ -63,7 +63,7 @@ def read_costs(path: str | None) -> Mapping[str, float] | None:
 
 def question(args: argparse.Namespace, **more: Any) -> Question:
     """The question that the options make, or the one that a file holds."""
-    classifier = load(args.model)
+    classifier = load_any(args.model)
     if args.question is None:
         return Question(classifier, read_text(args.text), more=more, **settings(args), **_asked(args))
     if args.text is not None:
@@ -79,7 +79,14 @@ def settings(args: argparse.Namespace) -> dict[str, Any]:
         "padding": args.padding,
         "seconds": args.seconds,
         "seed": args.seed,
+        **asking(args),
     }
+
+
+def asking(args: argparse.Namespace) -> dict[str, Any]:
+    """What is said of black boxes, where something is."""
+    given = {name: getattr(args, name, None) for name in ("max_queries", "cache", "confidence")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _asked(args: argparse.Namespace) -> dict[str, Any]:

@@ -1,28 +1,37 @@
-"""Audit: does the label of any text of a file hang on protected words? Counted, resumable, with a report."""
+"""Audit: does the label of any text of many hang on protected words? Counted, resumable, with a report."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import inspect
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from suffice.corpus.findings import COLUMNS, Audit, summarise, table
+from suffice.corpus import running
+from suffice.corpus.batch import readable
+from suffice.corpus.findings import COLUMNS, Audit, slim, summarise, table
 from suffice.corpus.journal import read_journal
-from suffice.corpus.rows import Reply, Row, digest, head
-from suffice.corpus.running import OnRow, guarded, named, run_all, settings
-from suffice.errors import InputError
+from suffice.corpus.rows import Reply, Row, beginning, digest, head
+from suffice.corpus.running import Done, OnRow, Run, done_rows, named, settings
+from suffice.errors import InputError, SufficeError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
-from suffice.sets.perturbations import Perturbation
+from suffice.sets.perturbations import BundledSubstitutes, Perturbation
+from suffice.sets.table import sentence
 from suffice.verbs.answering import summary
-from suffice.verbs.bias import Bias, Protected, bias
+from suffice.verbs.bias import Bias, Protected, bias, guarded
+from suffice.verbs.question import Given, Question
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
+LONGEST = 200  # characters of a fact
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +41,7 @@ class Auditing:
     What holds for all of them holds for some of them, so that groups and words are asked only where it does not.
     """
 
-    classifier: Classifier
+    classifier: Classifier | BlackBox
     perturbation: Perturbation
     protected: Protected
     groups: Groups = field(default_factory=dict)
@@ -49,7 +58,7 @@ class Auditing:
         return digest({"question": self.question, "model": self.classifier.digest})
 
     def __call__(self, row: Row) -> Reply:
-        return guarded(self, row, self._answer)
+        return running.guarded(self, row, self._answer)
 
     def _answer(self, row: Row, expected: str | None) -> Reply:
         answer = self._ask(row, self.protected)
@@ -68,7 +77,7 @@ class Auditing:
             "by_group": self._by_group(row, answer),
             "certificate": summary(answer.certificate),
             "checked": answer.meta.get("checked", False),
-            "perturbation": self.perturbation.to_dict(),
+            "perturbation": answer.meta["perturbation"],
         }
         return Reply(line, None if answer.certificate is None else answer.certificate.data)
 
@@ -93,6 +102,12 @@ class Auditing:
     def _ask(self, row: Row, protected: Protected) -> Bias:
         return bias(self.classifier, row.text, protected, perturbation=self.perturbation, **self.options)
 
+    def asked(self, text: Given, protected: Protected) -> Question:
+        """The question of a row."""
+        kept = {name: value for name, value in self.options.items() if name != "self_check"}
+        plain = Question(self.classifier, text, perturbation=self.perturbation, **kept)
+        return replace(plain, exclude=guarded(plain, protected))
+
 
 def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
     """The witness for people; its exact vectors are in the certificate."""
@@ -111,39 +126,121 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
 
 
 def audit(
-    classifier: Classifier,
-    texts: str | Path | Sequence[Row],
-    out: str | Path,
+    classifier: Classifier | BlackBox,
+    texts: Any,
     protected: Protected | Groups,
+    out: str | Path | None = None,
+    report: str | Path | None = None,
     *,
-    perturbation: Perturbation,
+    perturbation: Perturbation | None = None,
     certificates: str | Path | None = None,
     compare: str | Path | None = None,
+    recheck: bool = False,
     workers: int = 1,
     engine: str = "local",
     fresh: bool = False,
     on_row: OnRow | None = None,
     **options: Any,
 ) -> Audit:
-    """Ask `bias` of every text; resumable like `batch`. `protected` may also be a mapping from groups to words.
+    """Ask `bias` of every text; `texts`, `out` and resuming are as in `batch`, `options` are those of `bias`.
 
-    `compare` is the `out` of an older audit, say of another version of the model. `options` are those of `bias`.
+    `protected` may also be a mapping from groups to words. `report` is an HTML file to write; unless they are named,
+    a table (.csv), the lines (.jsonl) and a folder of certificates (.certificates) go beside it. `compare` is the
+    `out` of an older audit, say of another version of the model. With `recheck`, the certificates of rows that were
+    done before go through the checker again; a row whose certificate is gone or wrong counts as failed.
     """
+    readable(classifier)
+    inspect.signature(bias).bind(classifier, "", protected, **options)
     older = None if compare is None else _older(compare)
+    run = Run(*_beside(report, out, certificates), workers, engine, fresh, on_row)
+    verb = auditing(classifier, protected, perturbation, options)
+    rows = done_rows(verb, texts, run)
+    found = summarise((slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older)
+    if report is not None:
+        save_report(found, Path(report), _title(texts), _facts(verb))
+    return found
+
+
+def auditing(
+    classifier: Classifier | BlackBox,
+    protected: Protected | Groups,
+    perturbation: Perturbation | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Auditing:
+    """What is asked of every row."""
     groups = protected if isinstance(protected, Mapping) else {}
     words = [word for group in groups.values() for word in group] if isinstance(protected, Mapping) else protected
-    task = Auditing(classifier, perturbation, words, groups, options)
-    return summarise(run_all(task, texts, out, certificates, workers, engine, fresh, on_row), older)
+    allowed = BundledSubstitutes() if perturbation is None else perturbation
+    return Auditing(classifier, allowed, words, groups, options or {})
+
+
+def _beside(
+    report: str | Path | None, out: str | Path | None, certificates: str | Path | None
+) -> tuple[str | Path | None, str | Path | None]:
+    """Where the lines and the certificates go: unless they are named, beside the report."""
+    if report is None:
+        return out, certificates
+    return out or Path(report).with_suffix(".jsonl"), certificates or Path(report).with_suffix(".certificates")
+
+
+# --- checking again ---
+
+
+def _rechecked(row: Done, verb: Auditing, run: Run) -> dict[str, Any]:
+    """The line of a row that was done before, or an error where its certificate does not prove it."""
+    if not row.resumed or row.line.get("certificate") is None:
+        return row.line
+    try:
+        _check_line(row.line, verb, Path("." if run.out is None else run.out).parent)
+    except (SufficeError, OSError) as error:
+        return {**beginning(row.line), "error": f"The certificate of this row was not accepted: {error}"}
+    return row.line
+
+
+def _check_line(line: Mapping[str, Any], verb: Auditing, beside: Path) -> None:
+    """Refused unless the file is the one that the line names, the checker accepts it, and it is about this row."""
+    if "certificate_file" not in line:
+        raise InputError("it was not kept; ask again with --fresh.")
+    data = (beside / line["certificate_file"]).read_bytes()
+    if hashlib.sha256(data).hexdigest() != line["certificate"]["sha256"]:
+        raise InputError(f"{line['certificate_file']} is not the file that was written.")
+    question = verb.asked(line["text"], verb.protected)
+    checked = check(data, verb.classifier, text=question.text, perturbation=question.perturbation)
+    kind = {"independent": "independent", "dependent": "infeasible"}[line["status"]]
+    if (checked.kind, checked.label, checked.positions) != (kind, line["label"], question.exclude):
+        raise InputError(f"it proves something else: {checked.sentence}")
 
 
 # --- audits as files ---
 
 
 def _older(path: str | Path) -> list[dict[str, Any]]:
-    lines = read_journal(path)
+    lines = [slim(line) for line in read_journal(path)]
     if any("error" not in line and "by_word" not in line for line in lines):
         raise InputError(f"{path} holds no audit: give the .jsonl file that an audit wrote.")
     return lines
+
+
+def _title(texts: Any) -> str:
+    return f"Audit of {Path(texts).name}" if isinstance(texts, str | Path) else "Audit"
+
+
+def _facts(verb: Auditing) -> list[tuple[str, str]]:
+    words = named(verb.protected) if callable(verb.protected) else ", ".join(map(str, verb.protected))
+    listed = ", ".join(verb.groups) if verb.groups else words
+    return [
+        ("Model", verb.classifier.digest[:12]),
+        ("Protected", listed if len(listed) <= LONGEST else f"{listed[: LONGEST - 3]}..."),
+        ("Allowed changes", sentence(verb.perturbation.to_dict())),
+    ]
+
+
+def save_report(found: Audit, path: Path, title: str, facts: Sequence[tuple[str, str]]) -> None:
+    """The report as HTML, and the table beside it."""
+    from suffice.render.audit import page
+
+    path.write_text(page(found, title, facts), encoding="utf-8")
+    path.with_suffix(".csv").write_text(to_csv(found), encoding="utf-8", newline="")
 
 
 def to_csv(found: Audit) -> str:

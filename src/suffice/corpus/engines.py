@@ -1,4 +1,4 @@
-"""Engines: the same job on many rows, in this process, in worker processes, or on a Ray cluster.
+"""Engines: the same verb on many rows, in this process, in worker processes, or on a Ray cluster.
 
 A pool has slots; each slot answers one row at a time. A worker that dies is replaced and its row tried once more on
 the new one; a row that kills two workers becomes an error row. The answers are the same with every engine.
@@ -6,6 +6,7 @@ the new one; a row that kills two workers becomes an error row. The answers are 
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import queue
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Protocol
 
-from suffice.corpus.rows import Job, Reply, Row, failed
+from suffice.corpus.rows import Reply, Row, RowVerb, failed
 from suffice.errors import InputError, MissingExtra, SufficeError
 
 TRIES = 2
@@ -40,39 +41,51 @@ class Pool(Protocol):
         """End every worker."""
 
 
-def run(job: Job, rows: Iterable[Row], engine: str = "local", workers: int = 1) -> Iterator[Reply]:
-    """A reply for each row, as it is done."""
+def check(engine: str, workers: int) -> None:
+    """Refuse engines and numbers of workers that do not exist."""
     if engine not in ENGINES:
         raise InputError(f"There is no engine {engine!r}: choose {', '.join(ENGINES)}.")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InputError(f"The number of workers must be a whole number of at least 1, not {workers!r}.")
+
+
+def run(verb: RowVerb, rows: Iterable[Row], engine: str = "local", workers: int = 1) -> Iterator[Reply]:
+    """A reply for each row, as it is done; rows are taken as there is somebody to do them."""
+    check(engine, workers)
     if engine == "local" and workers == 1:
-        yield from map(job, rows)
+        yield from map(verb, rows)
         return
-    pool: Pool = LocalPool(job, workers) if engine == "local" else RayPool(job, workers)
+    source = iter(rows)
+    first = list(itertools.islice(source, 1))
+    if not first:  # nothing to do: nobody need be hired
+        return
+    pool: Pool = LocalPool(verb, workers) if engine == "local" else RayPool(verb, workers)
     try:
-        yield from dispatch(pool, job, rows)
+        yield from dispatch(pool, verb, itertools.chain(first, source))
     finally:
         pool.close()
 
 
-def dispatch(pool: Pool, job: Job, rows: Iterable[Row]) -> Iterator[Reply]:
+def dispatch(pool: Pool, verb: RowVerb, rows: Iterable[Row]) -> Iterator[Reply]:
     """Keep every slot busy until all rows are answered."""
-    waiting = deque((row, 1) for row in rows)
+    fresh, again = ((row, 1) for row in rows), deque[tuple[Row, int]]()
     busy: dict[int, tuple[Row, int]] = {}
-    while waiting or busy:
-        for slot in range(pool.size):
-            if waiting and slot not in busy:
-                busy[slot] = waiting.popleft()
-                pool.submit(slot, busy[slot][0])
+    while True:
+        for slot in set(range(pool.size)) - busy.keys():
+            taken = again.popleft() if again else next(fresh, None)
+            if taken is not None:
+                busy[slot] = taken
+                pool.submit(slot, taken[0])
+        if not busy:
+            return
         slot, reply = pool.wait()
         row, tries = busy.pop(slot)
         if reply is not None:
             yield reply
         elif tries < TRIES:
-            waiting.appendleft((row, tries + 1))
+            again.append((row, tries + 1))
         else:
-            yield failed(job, row, f"The worker died {TRIES} times on this text.")
+            yield failed(verb, row, f"The worker died {TRIES} times on this text.")
 
 
 # --- worker processes on this machine ---
@@ -84,9 +97,9 @@ class LocalPool:
     A child ends by itself as soon as its input is closed, so that killing the parent leaves none behind.
     """
 
-    def __init__(self, job: Job, size: int) -> None:
+    def __init__(self, verb: RowVerb, size: int) -> None:
         self.size = size
-        self.packed = _packed(job)
+        self.packed = _packed(verb)
         self.inbox: queue.Queue[tuple[int, subprocess.Popen[bytes], Any]] = queue.Queue()
         self.listeners: list[threading.Thread] = []
         self.children = [self._start(slot) for slot in range(size)]
@@ -151,9 +164,9 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             child.stdin.close()
 
 
-def _packed(job: Job) -> bytes:
+def _packed(verb: RowVerb) -> bytes:
     try:
-        return pickle.dumps(job)
+        return pickle.dumps(verb)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(f"With several workers every function must be importable by name: {error}.") from error
 
@@ -168,26 +181,26 @@ def _send(child: subprocess.Popen[bytes], data: bytes) -> None:
 
 
 class Answerer:
-    """The job on a worker of a cluster."""
+    """The verb on a worker of a cluster."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    def __init__(self, verb: RowVerb) -> None:
+        self.verb = verb
 
     def answer(self, row: Row) -> Reply:
-        return self.job(row)
+        return self.verb(row)
 
 
 class RayPool:
     """Ray actors, one per slot, on the cluster already joined, the one that RAY_ADDRESS names, or one started here."""
 
-    def __init__(self, job: Job, size: int) -> None:
+    def __init__(self, verb: RowVerb, size: int) -> None:
         self.ray = _ray()
         self.size, self.started = size, not self.ray.is_initialized()
         if self.started:
             self.ray.init(**_cluster(size))
         self.kind = self.ray.remote(num_cpus=1, runtime_env={"env_vars": ONE_THREAD})(Answerer)
-        self.job = self.ray.put(job)
-        self.actors = [self.kind.remote(self.job) for _ in range(size)]
+        self.verb = self.ray.put(verb)
+        self.actors = [self.kind.remote(self.verb) for _ in range(size)]
         self.running: dict[Any, int] = {}
 
     def submit(self, slot: int, row: Row) -> None:
@@ -199,7 +212,7 @@ class RayPool:
         try:
             reply: Reply = self.ray.get(ready[0])
         except self.ray.exceptions.RayActorError:
-            self.actors[slot] = self.kind.remote(self.job)
+            self.actors[slot] = self.kind.remote(self.verb)
             return slot, None
         return slot, reply
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 ORDER = ("dependent", "unknown", "error", "independent", "trivial")  # worst first
+SAME = {"question", "label", "status"}  # the same few strings in all lines
 Line = Mapping[str, Any]
 
 
@@ -92,12 +94,28 @@ class Audit:
 
         return audit(self)
 
+    def __repr__(self) -> str:
+        rate = self.overall
+        return f"<Audit of {len(self.lines)} texts: {rate.dependent} dependent of {rate.asked}, {self.errors} errors>"
+
     def __str__(self) -> str:
         total, rate = len(self.lines), self.overall
         parts = [f"{rate.dependent} dependent", f"{rate.independent} independent (proved)", f"{rate.unknown} undecided"]
         trivial = f"{rate.trivial} with no protected word that may change"
         changed = f" {self.comparison}" if self.comparison is not None else ""
         return f"{total} texts: {', '.join(parts)}, {trivial}, {self.errors} errors.{changed}"
+
+
+# What an audit keeps of a line: a corpus may be large.
+KEPT = (
+    *("row", "id", "question", "text", "expected", "label", "status", "trivial", "reason", "protected", "witness"),
+    *("by_word", "by_group", "certificate", "certificate_file", "error"),
+)
+
+
+def slim(line: Line) -> dict[str, Any]:
+    """A line without what no report shows."""
+    return {name: sys.intern(line[name]) if name in SAME else line[name] for name in KEPT if name in line}
 
 
 def summarise(lines: Iterable[Line], older: Sequence[Line] | None = None) -> Audit:

@@ -1,25 +1,33 @@
-"""Rows: texts from a CSV or JSONL file, and what a job says of each."""
+"""Rows: texts from a file, a list, a column or any iterable, and what a verb says of each."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import hashlib
-import io
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
+from suffice.model.classifier import Classifier
+from suffice.sets.perturbations import Perturbation
 
 LONGEST = 2**27  # characters in one CSV field
+TALLEST = 1000  # lines of one CSV record: a quote that stays open longer than that was not meant to be one
+MERGED = 5  # lines: a record of so many lines, each of which could be a record, was made by a stray quote
 
 
 @dataclass(frozen=True)
 class Row:
-    """One text of a file, counted from 1; `error` says why a row cannot be used."""
+    """One text of many, counted from 1; `error` says why a row cannot be used."""
 
     number: int
     text: str | tuple[str, ...] = ""
@@ -29,31 +37,45 @@ class Row:
 
 
 class Reply(NamedTuple):
-    """What a task says of a row: a line of the journal, and the certificate's bytes if there is one."""
+    """What a verb says of a row: a line of the journal, and the certificate's bytes if there is one."""
 
     line: dict[str, Any]
     certificate: bytes | None = None
 
 
-class Job(Protocol):
-    """What is done to every row; `run` names the model and the question, so that only like results are mixed."""
+class RowVerb(Protocol):
+    """What is asked of every row; `run` names the model and the question, so that only like results are mixed."""
 
     @property
     def run(self) -> str: ...
+
+    @property
+    def classifier(self) -> Classifier | BlackBox: ...
+
+    @property
+    def perturbation(self) -> Perturbation: ...
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
 
     def __call__(self, row: Row) -> Reply:
         """Never raises for what is wrong with a row."""
 
 
-def head(job: Job, row: Row) -> dict[str, Any]:
+def head(verb: RowVerb, row: Row) -> dict[str, Any]:
     """How every line begins."""
     text = row.text if isinstance(row.text, str) else list(row.text)
     named = {} if row.id is None else {"id": row.id}
-    return {"row": row.number, **named, "run": job.run, "text": text, "expected": row.label}
+    return {"row": row.number, **named, "run": verb.run, "text": text, "expected": row.label}
 
 
-def failed(job: Job, row: Row, message: str) -> Reply:
-    return Reply({**head(job, row), "error": message})
+def beginning(line: Mapping[str, Any]) -> dict[str, Any]:
+    """The head of a line that is there already."""
+    return {name: value for name, value in line.items() if name in ("row", "id", "run", "text", "expected")}
+
+
+def failed(verb: RowVerb, row: Row, message: str) -> Reply:
+    return Reply({**head(verb, row), "error": message})
 
 
 def digest(data: Mapping[str, Any]) -> str:
@@ -61,48 +83,161 @@ def digest(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-# --- reading ---
+# --- texts from anywhere ---
 
 
-def read_rows(path: str | Path) -> list[Row]:
+@dataclass(frozen=True)
+class Texts:
+    """Many texts: `rows` reads them one by one; `again` says whether they can be read a second time."""
+
+    rows: Callable[[], Iterator[Row]]
+    again: bool
+
+
+def texts_of(given: Any) -> Texts:
+    """A file's name, a list or a column of texts, or any iterable, which is read as it is needed."""
+    if isinstance(given, str | Path):
+        if not Path(given).is_file():
+            raise InputError(f"There is no file {str(given)!r}; texts themselves go in a list.")
+        return Texts(partial(read_rows, given), again=True)
+    if isinstance(given, Mapping | bytes) or hasattr(given, "columns") or not isinstance(given, Iterable):
+        raise InputError(f"Give a file, a list of texts or one column of a table, not {type(given).__name__}.")
+    return Texts(partial(_from_items, given), again=hasattr(given, "__len__"))
+
+
+def _from_items(given: Iterable[Any]) -> Iterator[Row]:
+    for number, item in enumerate(given, start=1):
+        yield item if isinstance(item, Row) else _row(number, item if isinstance(item, Mapping) else {"text": item})
+
+
+def read_rows(path: str | Path) -> Iterator[Row]:
     """The rows of a CSV file with the columns text[,label][,id], or of a JSONL file with those keys, also gzipped."""
-    name, raw = Path(path).name, Path(path).read_bytes()
-    try:
-        data = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-    except (OSError, EOFError) as error:
-        raise InputError(f"{name} is not a readable gzip file: {error}.") from error
-    source = data.decode("utf-8-sig", errors="surrogateescape")
+    name = Path(path).name
     kind = name.removesuffix(".gz").rpartition(".")[2].lower()
     if kind not in ("csv", "jsonl"):
         raise InputError(f"{name} must end in .csv or .jsonl (or these with .gz).")
-    rows = list(_from_csv(source, name) if kind == "csv" else _from_jsonl(source))
-    if not rows:
-        raise InputError(f"{name} holds no texts.")
-    return rows
+    with _opened(Path(path)) as file:
+        lines = _lines(file, name)
+        rows = _from_csv(lines, name) if kind == "csv" else _from_jsonl(lines)
+        first = next(rows, None)
+        if first is None:
+            raise InputError(f"{name} holds no texts.")
+        yield first
+        yield from rows
 
 
-def _from_csv(source: str, name: str) -> Iterator[Row]:
-    csv.field_size_limit(LONGEST)
+def _opened(path: Path) -> IO[str]:
+    with open(path, "rb") as start:
+        zipped = start.read(2) == b"\x1f\x8b"
+    how: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+    file: IO[str] = gzip.open(path, "rt", **how) if zipped else open(path, **how)  # noqa: SIM115  (the reader closes it)
+    return file
+
+
+def _lines(file: IO[str], name: str) -> Iterator[str]:
     try:
-        lines = list(csv.reader(io.StringIO(source, newline="")))
+        yield from file
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name} is not a readable gzip file: {error}.") from error
+
+
+# --- CSV ---
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record of a CSV file: the line that it begins in, and its fields or what is wrong with it."""
+
+    line: int
+    fields: list[str]
+    error: str = ""
+
+
+def _from_csv(lines: Iterator[str], name: str) -> Iterator[Row]:
+    found = _records(lines)
+    top = next(found, Record(1, []))
+    header = [field.strip().lower() for field in top.fields]
+    if top.error or "text" not in header:
+        raise InputError(f"{name} needs a first line that names its columns, one of them `text`. {top.error}".strip())
+    for number, record in enumerate(found, start=1):
+        wrong = record.error or _unfit(record, header)
+        yield Row(number, error=wrong) if wrong else _row(number, dict(zip(header, record.fields, strict=True)))
+
+
+def _unfit(record: Record, header: list[str]) -> str:
+    if len(record.fields) == len(header):
+        return ""
+    return f"The row in line {record.line} has {len(record.fields)} fields, the header has {len(header)}."
+
+
+def _records(lines: Iterator[str]) -> Iterator[Record]:
+    """Every record that is not blank; after a broken one the reader goes on with the very next line of the file."""
+    csv.field_size_limit(LONGEST)
+    waiting: deque[str] = deque()
+    number, width = 1, 0
+    while True:
+        taken = _Taken(itertools.chain(_popped(waiting), lines))
+        record = _record(taken, number, width)
+        if record is None:
+            return
+        if record.error:
+            waiting.extendleft(reversed(taken.lines[1:]))
+        number += 1 if record.error else len(taken.lines)
+        width = width or len(record.fields)
+        if record.fields or record.error:
+            yield record
+
+
+def _popped(waiting: deque[str]) -> Iterator[str]:
+    while waiting:
+        yield waiting.popleft()
+
+
+class _Taken:
+    """Lines, remembering those that were taken, of which there are only so many."""
+
+    def __init__(self, source: Iterator[str]) -> None:
+        self.source = source
+        self.lines: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self.source:
+            self.lines.append(line)
+            yield line
+            if len(self.lines) >= TALLEST:
+                return
+
+
+def _record(taken: _Taken, number: int, width: int) -> Record | None:
+    """The next record; None at the end."""
+    try:
+        fields = next(csv.reader(taken, strict=True), None)
     except csv.Error as error:
-        raise InputError(f"{name} is not CSV: {error}.") from error
-    header = [field.strip().lower() for field in lines[0]] if lines else []
-    if "text" not in header:
-        raise InputError(f"{name} needs a first line that names its columns, one of them `text`.")
-    for number, fields in enumerate((line for line in lines[1:] if line), start=1):
-        if len(fields) != len(header):
-            yield Row(number, error=f"The row has {len(fields)} fields, the header has {len(header)}.")
-        else:
-            yield _row(number, dict(zip(header, fields, strict=True)))
+        last = number + len(taken.lines) - 1
+        told = f"A quote that opens in line {number} does not close well (line {last}: {error})"
+        return Record(number, [], f"{told}; the row was left out, the lines after it are read as rows.")
+    if fields is None:
+        return None
+    if _merged(taken.lines, width):
+        told = f"A quote that opens in line {number} closes in line {number + len(taken.lines) - 1}, over whole rows"
+        return Record(number, [], f"{told}; the row was left out, the lines after it are read as rows.")
+    return Record(number, fields)
 
 
-def _from_jsonl(source: str) -> Iterator[Row]:
-    kept = [line for line in source.split("\n") if line.strip()]
+def _merged(lines: list[str], width: int) -> bool:
+    """Whether a record holds many lines that look like records themselves: with as many commas as the header."""
+    return width > 1 and len(lines) >= MERGED and all(line.count(",") == width - 1 for line in lines)
+
+
+# --- JSONL ---
+
+
+def _from_jsonl(lines: Iterator[str]) -> Iterator[Row]:
+    kept = (line for line in lines if line.strip())
     for number, line in enumerate(kept, start=1):
         try:
             data = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             yield Row(number, error=f"The line is not JSON: {error}.")
             continue
         if isinstance(data, dict):
@@ -114,15 +249,23 @@ def _from_jsonl(source: str) -> Iterator[Row]:
 def _row(number: int, data: Mapping[str, Any]) -> Row:
     text, label, given = data.get("text"), data.get("label"), data.get("id")
     name = given if isinstance(given, str | int) and _writable(str(given)) else None
-    if isinstance(text, list) and text and all(isinstance(word, str) for word in text):
+    if isinstance(text, list | tuple) and text and all(isinstance(word, str) for word in text):
         text = tuple(text)
     if not isinstance(text, str | tuple):
         return Row(number, id=name, error="The row has no text: `text` must be a string or a list of words.")
     if not _writable("".join(text) + str(label)):
         return Row(number, id=name, error="The text is not UTF-8.")
-    return Row(number, text, None if label in (None, "") else str(label), name)
+    return Row(number, str(text) if isinstance(text, str) else text, _label(label), name)
+
+
+def _label(given: Any) -> str | None:
+    return None if given in (None, "") else str(given)
 
 
 def _writable(text: str) -> bool:
     """Whether it is proper Unicode: no halves of surrogates, which is also how broken bytes are read."""
-    return not any("\ud800" <= char <= "\udfff" for char in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

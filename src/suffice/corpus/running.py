@@ -1,47 +1,60 @@
-"""Running: the same job on every row, each line on the disk before the next, whatever goes wrong with a row said."""
+"""Running: the same verb on every row, each line on the disk before the next, whatever goes wrong with a row said."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
-from suffice.corpus.rows import Job, Reply, Row, digest, failed, read_rows
+from suffice.corpus.rows import Reply, Row, RowVerb, Texts, digest, failed, texts_of
 from suffice.errors import SufficeError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
-from suffice.sets.perturbations import Perturbation
 
-OnRow: TypeAlias = Callable[[int, int, int], None]  # rows done, rows in all, errors so far
-
-
-class Asking(Job, Protocol):
-    """A job that asks a verb of every row, with the same options."""
-
-    @property
-    def classifier(self) -> Classifier: ...
-
-    @property
-    def perturbation(self) -> Perturbation: ...
-
-    @property
-    def options(self) -> Mapping[str, Any]: ...
+OnRow: TypeAlias = Callable[[int, int | None, int], None]  # rows done, rows in all where known, rows that failed
 
 
-def guarded(job: Asking, row: Row, answer: Callable[[Row, str | None], Reply]) -> Reply:
+@dataclass(frozen=True)
+class Run:
+    """How many texts are gone through: where lines and certificates are kept, and who does the work."""
+
+    out: str | Path | None = None
+    certificates: str | Path | None = None
+    workers: int = 1
+    engine: str = "local"
+    fresh: bool = False
+    on_row: OnRow | None = None
+
+
+class Done(NamedTuple):
+    """A row that is done: its line, its certificate's bytes where they are at hand, and whether it was done before."""
+
+    line: dict[str, Any]
+    certificate: bytes | None
+    resumed: bool
+
+
+# --- one row ---
+
+
+def guarded(verb: RowVerb, row: Row, answer: Callable[[Row, str | None], Reply]) -> Reply:
     """Whatever goes wrong with a row is said in its line; the other rows go on."""
     if row.error:
-        return failed(job, row, row.error)
+        return failed(verb, row, row.error)
     try:
-        return answer(row, _expected(job.classifier, row.label))
+        return answer(row, _expected(verb.classifier, row.label))
     except SufficeError as error:
-        return failed(job, row, str(error))
+        return failed(verb, row, str(error))
     except Exception as error:
-        return failed(job, row, f"{type(error).__name__}: {error}")
+        return failed(verb, row, f"{type(error).__name__}: {error}")
 
 
-def _expected(classifier: Classifier, label: str | None) -> str | None:
+def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | None:
     """The label by its name, or by its number as in many data sets."""
     if label is None or label in classifier.labels:
         return label
@@ -50,9 +63,9 @@ def _expected(classifier: Classifier, label: str | None) -> str | None:
     return classifier.labels[classifier.label_index(label)]
 
 
-def settings(job: Asking) -> dict[str, Any]:
-    options = {name: named(value) if callable(value) else value for name, value in job.options.items()}
-    return {"perturbation": job.perturbation.to_dict(), "options": options}
+def settings(verb: RowVerb) -> dict[str, Any]:
+    options = {name: named(value) if callable(value) else value for name, value in verb.options.items()}
+    return {"perturbation": verb.perturbation.to_dict(), "options": options}
 
 
 def named(function: Callable[..., Any]) -> str:
@@ -64,39 +77,81 @@ def named(function: Callable[..., Any]) -> str:
     return f"{kind}.{getattr(function, '__qualname__', type(function).__qualname__)} {body}"
 
 
-def run_all(
-    job: Job,
-    texts: str | Path | Sequence[Row],
-    out: str | Path,
-    certificates: str | Path | None,
-    workers: int,
-    engine: str,
-    fresh: bool,
-    on_row: OnRow | None,
-) -> list[dict[str, Any]]:
-    rows = read_rows(texts) if isinstance(texts, str | Path) else list(texts)
-    journal = Journal(out, job.run, rows, fresh)
-    try:
-        left = [row for row in rows if row.number not in journal.lines]
-        _report(on_row, journal, rows)
-        for reply in engines.run(job, left, engine, workers) if left else ():
-            journal.append(_filed(reply, certificates, Path(out).parent))
-            _report(on_row, journal, rows)
-        return [journal.lines[row.number] for row in rows]
-    finally:
-        journal.close()
+# --- all rows ---
 
 
-def _filed(reply: Reply, folder: str | Path | None, beside: Path) -> dict[str, Any]:
+def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
+    """Every row as it is done, those of an earlier run first among those read so far."""
+    texts = texts_of(given)
+    with nullcontext() if run.out is None else closing(Journal(run.out, verb.run, run.fresh)) as journal:
+        progress = _Progress(run.on_row, _counted(texts, journal))
+        resumed: deque[int] = deque()
+        progress.report()
+        for reply in engines.run(verb, _left(texts, journal, resumed), run.engine, run.workers):
+            yield from progress.passed(_resumed(journal, resumed))
+            line = _filed(reply, run)
+            if journal is not None:
+                journal.append(line)
+            yield from progress.passed([Done(line, reply.certificate, False)])
+        yield from progress.passed(_resumed(journal, resumed))
+
+
+def _counted(texts: Texts, journal: Journal | None) -> int | None:
+    """How many texts there are, where they can be read twice; refused where the journal is about others."""
+    if not texts.again:
+        return None
+    count = 0
+    for row in texts.rows():
+        count += 1
+        if journal is not None:
+            journal.holds(row)
+    if journal is not None:
+        journal.all_of(count)
+    return count
+
+
+def _left(texts: Texts, journal: Journal | None, resumed: deque[int]) -> Iterator[Row]:
+    """The rows to be done; the numbers of the others are put aside."""
+    for row in texts.rows():
+        if journal is not None and journal.holds(row):
+            resumed.append(row.number)
+        else:
+            yield row
+
+
+def _resumed(journal: Journal | None, numbers: deque[int]) -> Iterator[Done]:
+    while journal is not None and numbers:
+        yield Done(journal.line(numbers.popleft()), None, True)
+
+
+@dataclass
+class _Progress:
+    """Counts what passes, and tells."""
+
+    on_row: OnRow | None
+    total: int | None
+    done: int = field(default=0, init=False)
+    errors: int = field(default=0, init=False)
+
+    def passed(self, rows: Any) -> Iterator[Done]:
+        for row in rows:
+            self.done += 1
+            self.errors += "error" in row.line
+            if not row.resumed:
+                self.report()
+            yield row
+
+    def report(self) -> None:
+        if self.on_row is not None:
+            self.on_row(self.done, self.total, self.errors)
+
+
+def _filed(reply: Reply, run: Run) -> dict[str, Any]:
     """The line, once its certificate is safely in its file."""
-    if folder is None or reply.certificate is None:
+    if run.certificates is None or reply.certificate is None:
         return reply.line
-    path = Path(folder) / f"row-{reply.line['row']:06d}.certificate"
+    path = Path(run.certificates) / f"row-{reply.line['row']:06d}.certificate"
     write_safely(path, reply.certificate)
+    beside = Path(".") if run.out is None else Path(run.out).parent
     near = path.relative_to(beside) if path.is_relative_to(beside) else path.resolve()
     return {**reply.line, "certificate_file": near.as_posix()}
-
-
-def _report(on_row: OnRow | None, journal: Journal, rows: Sequence[Row]) -> None:
-    if on_row is not None:
-        on_row(len(journal.lines), len(rows), sum("error" in line for line in journal.lines.values()))

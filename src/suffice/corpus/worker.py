@@ -1,4 +1,4 @@
-"""A worker process: reads a job and then rows from standard input, writes a reply for each to standard output.
+"""A worker process: reads a verb and then rows from standard input, writes a reply for each to standard output.
 
 It ends at once when its input is closed, even in the middle of a row: whoever asked is gone.
 """
@@ -20,10 +20,10 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not spoil the replies
     inbox: queue.Queue[Any] = queue.Queue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, inbox), daemon=True).start()
-    job = inbox.get()
+    verb = inbox.get()
     _write(sink, "ready")
     while True:
-        _write(sink, job(inbox.get()))
+        _write(sink, verb(inbox.get()))
 
 
 def _read(source: BinaryIO, inbox: queue.Queue[Any]) -> None:
@@ -33,7 +33,7 @@ def _read(source: BinaryIO, inbox: queue.Queue[Any]) -> None:
     except EOFError:
         os._exit(0)
     except BaseException as error:
-        print(f"suffice: a worker cannot read its job: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"suffice: a worker cannot read what it is to do: {type(error).__name__}: {error}", file=sys.stderr)
         os._exit(1)
 
 

@@ -15,7 +15,9 @@ import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.compare import compared, random_texts
+from suffice.importers.sklearn_asked import asked_instead
 from suffice.model import graph
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Network
 from suffice.model.tokenizers import Pattern
@@ -51,15 +53,21 @@ def from_sklearn(
     texts: Sequence[str] = (),
     pad: str = "<PAD>",
     unknown: str = "<UNK>",
-) -> Classifier:
+) -> Classifier | BlackBox:
     """A fitted Pipeline of a CountVectorizer or TfidfVectorizer (norm=None) and a linear model, Bayes or MLPClassifier.
 
     Texts are read as by the vectorizer, but cut to `length` words, which scikit-learn does not do; `Text.cut` lists
     what was cut. The import is compared with the pipeline on made-up texts and on those of `texts` that fit.
+
+    Anything else that gives probabilities or decision values for texts becomes a black box, which is asked as a
+    function and whose `notes` say why.
     """
-    vectorizer, idf, model = _parts(pipeline)
-    words = [str(word) for word in vectorizer.get_feature_names_out()]
-    body = _body(model, len(words))
+    try:
+        vectorizer, idf, model = _parts(pipeline)
+        words = [str(word) for word in vectorizer.get_feature_names_out()]
+        body, tokenizer = _body(model, len(words)), _tokenizer(vectorizer)
+    except ModelError as reason:
+        return asked_instead(pipeline, str(reason))
     table = np.zeros((len(words) + 2, body.rows.shape[1]))
     table[2:] = body.rows if idf is None else body.rows * idf[:, None]
     total = graph.start((length, table.shape[1])).sum(0)
@@ -71,7 +79,7 @@ def from_sklearn(
         length=length,
         pad=pad,
         unknown=unknown,
-        tokenizer=_tokenizer(vectorizer),
+        tokenizer=tokenizer,
     )
     return _compared(classifier, pipeline, model, body, texts)
 

@@ -12,6 +12,7 @@ from suffice.errors import InputError
 
 Piece: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its start and end in the string
 
+WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
 
 
@@ -145,8 +146,7 @@ def read(
     text = as_given(given)
     listed = None if isinstance(text, str) else split_list(text, lookup)
     source = text if isinstance(text, str) else " ".join(text)
-    if any("\ud800" <= char <= "\udfff" for char in source):
-        raise InputError("The text holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
+    refuse_halves(source)
     pieces = fitted(source, tokenize(source)) if listed is None else listed[1]
     if not pieces:
         raise InputError("The text has no words: give at least one word.")
@@ -163,6 +163,56 @@ def read(
         cut=tuple(source[a:b] or token for token, a, b in beyond),
         reader=reader,
     )
+
+
+def refuse_halves(source: str) -> None:
+    if any("\ud800" <= char <= "\udfff" for char in source):
+        raise InputError("The text holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
+
+
+def written(given: str | Sequence[str]) -> Text:
+    """The words as they stand in the string (case and all), for a classifier that is given whole strings."""
+    text = as_given(given)
+    listed = None if isinstance(text, str) else split_list(text)
+    source = text if isinstance(text, str) else " ".join(text)
+    refuse_halves(source)
+    found = [(m.group(), m.start(), m.end()) for m in TOKEN.finditer(source)] if listed is None else listed[1]
+    if not found:
+        raise InputError("The text has no words: give at least one word.")
+    tokens = tuple(token for token, _, _ in found)
+    words = tuple(Word(i, token, a, b) for i, (token, a, b) in enumerate(found))
+    return Text(source, tokens, (), words, (), (), WRITTEN)
+
+
+def rewritten(text: Text, new: Mapping[int, str]) -> str:
+    """The original string with words replaced, or removed where the new word is empty, and the spaces mended."""
+    parts, gaps, last, before = [], [""], 0, ""
+    for word in text.words:
+        gaps[-1] = text.source[last : word.start]
+        last = word.end
+        piece = new.get(word.position, word.text)
+        if piece:
+            parts += [_gap(gaps, before, piece), piece]
+            gaps, before = [""], piece
+        else:
+            gaps.append("")
+    return "".join([*parts, text.source[last:]]) if before else ""
+
+
+def _gap(gaps: list[str], before: str, piece: str) -> str:
+    """What stands between two pieces: one of the gaps that the removed words leave, and never a new word by fusion."""
+    if len(gaps) == 1:
+        return gaps[0]
+    if not before:
+        return gaps[0]
+    if not gaps[-1] and not _wordlike(piece[0]):
+        return ""  # a comma stays at the word before it
+    space = next((gap for gap in gaps if gap), "")
+    return space or (" " if _wordlike(before[-1]) and _wordlike(piece[0]) else "")
+
+
+def _wordlike(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def fitted(source: str, pieces: Iterable[Piece]) -> list[Piece]:

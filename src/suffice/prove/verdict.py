@@ -60,7 +60,8 @@ class Witness:
     `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
     the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
     changed words became (an empty one was removed), real words where the set is one of words (`real`), else only the
-    nearest ones. `text` is the text with these words, if the classifier was run on it and it does not keep the label.
+    nearest ones. `text` is the text with these words, if the classifier was run on it and it does not keep the label;
+    a black box has no points, only that text.
     """
 
     point: Floats

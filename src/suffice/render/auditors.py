@@ -22,7 +22,7 @@ from suffice.verbs.profile import Growth, Profile
 from suffice.verbs.repair import Repair
 from suffice.verbs.wording import listed
 
-OnRow = Callable[[int, int, int], None]
+OnRow = Callable[[int, int | None, int], None]
 TONES = {"independent": "green", "dependent": "red", "unknown": "yellow", "optimal": "green"}
 
 
@@ -131,7 +131,7 @@ def bar(console: Console, what: str) -> Iterator[OnRow | None]:
     ) as progress:
         task = progress.add_task(what, total=None, rate="?", errors=0)
 
-        def report(done: int, total: int, errors: int) -> None:
+        def report(done: int, total: int | None, errors: int) -> None:
             speed = progress.tasks[0].finished_speed or progress.tasks[0].speed
             shown = "?" if speed is None else f"{speed:.1f}"
             progress.update(task, completed=done, total=total, rate=shown, errors=errors)

@@ -12,11 +12,11 @@ from suffice.model.text import Text
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
 from suffice.verbs.contrast import Contrast
-from suffice.verbs.explanation import Change, Detail, Explanation, least_by
+from suffice.verbs.explanation import Change, Detail, Explanation, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, turned_into
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
-Tone: TypeAlias = Literal["good", "warn", "bad"]
+Tone: TypeAlias = Literal["good", "warn", "bad", "test"]
 
 # joiners make emoji and Persian words; every other control or direction mark could play tricks
 HARMLESS = "\n\t\u200c\u200d"
@@ -63,6 +63,8 @@ def headline(result: Explanation) -> str:
             return f"No set{asked(result)} is enough"
         case "unknown":
             return "Undecided: nothing shorter than the whole text was shown"
+        case "tested":
+            return f"{count} of {total} words held in every text drawn{_as_asked(result)}"
         case _ if count == 0:
             return "No word is needed"
         case _ if count >= total and result.status == "optimal" and not asked(result):
@@ -100,6 +102,8 @@ def badge(result: Explanation) -> tuple[Tone, str, str]:
             return "warn", "◐", enough
         case "sufficient":
             return "warn", "◐", f"{'proved' if enough == 'proved' else enough + ':'} enough; cheaper may exist"
+        case "tested":
+            return "test", "≈", "tested, not proved"
         case "infeasible" if authority(result.meta, "infeasible") == "proved":
             return "bad", "✗", "proved impossible"
         case "infeasible":
@@ -122,6 +126,8 @@ def meaning(result: Explanation) -> str:
             reason = visible(result.meta.get("rejected") or result.meta.get("reason") or "time is up")
             more = " More time may settle it." if reason == "time is up" else ""
             return f"No smaller set was shown to be enough for {label}: {reason}.{more}"
+        case "tested":
+            return ladder(result)
         case _ if not result.positions:
             return f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label}."
         case _ if len(result.positions) >= len(result.text.words):

@@ -26,6 +26,8 @@ LIGHT: Palette = {
     "warn-wash": "#fbf0d9",
     "bad": "#a1272f",
     "bad-wash": "#fbe7e6",
+    "test": "#6b3a91",
+    "test-wash": "#f1e8f8",
 }
 DARK: Palette = {
     "paper": "#11141a",
@@ -42,13 +44,15 @@ DARK: Palette = {
     "warn-wash": "#3a2d12",
     "bad": "#f6a3a2",
     "bad-wash": "#43201f",
+    "test": "#d2b0f0",
+    "test-wash": "#35214a",
 }
 # Every pair of text on ground that is used; tests hold each to a contrast of at least 4.5.
 PAIRS = [
     *((text, ground) for text in ("ink", "soft", "accent") for ground in ("paper", "card", "sunk")),
     *((text, "wash") for text in ("ink", "accent")),
-    *((f"{tone}", f"{tone}-wash") for tone in ("good", "warn", "bad")),
-    *((tone, ground) for tone in ("good", "warn", "bad") for ground in ("paper", "card")),
+    *((f"{tone}", f"{tone}-wash") for tone in ("good", "warn", "bad", "test")),
+    *((tone, ground) for tone in ("good", "warn", "bad", "test") for ground in ("paper", "card")),
     ("card", "accent"),
 ]
 
@@ -82,10 +86,11 @@ BASE = """
   font-weight: 700; text-decoration: none; box-shadow: inset 0 -.13em var(--good); }
 .suffice .unknown { text-decoration: underline dotted; text-underline-offset: .3em; }
 .suffice .badge { display: inline-flex; align-items: center; gap: .4em; padding: .2em .75em; border-radius: 2em;
-  font-size: .875rem; font-weight: 600; border: 1px solid currentColor; white-space: nowrap; }
+  font-size: .875rem; font-weight: 600; border: 1px solid currentColor; max-width: 100%; overflow-wrap: anywhere; }
 .suffice .badge.good { color: var(--good); background: var(--good-wash); }
 .suffice .badge.warn { color: var(--warn); background: var(--warn-wash); }
 .suffice .badge.bad { color: var(--bad); background: var(--bad-wash); }
+.suffice .badge.test { color: var(--test); background: var(--test-wash); }
 .suffice table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
 .suffice th { text-align: left; font-size: .75rem; letter-spacing: .06em; text-transform: uppercase;
   color: var(--soft); }

@@ -22,7 +22,7 @@ from suffice.verbs.explanation import Explanation
 
 OnProgress = Callable[[float, float, float, tuple[int, ...]], None]
 STYLES = {"needed": "bold white on blue", "free": "", "cut": "dim strike", "between": ""}
-TONES = {"good": "bold green", "warn": "bold yellow", "bad": "bold red"}
+TONES = {"good": "bold green", "warn": "bold yellow", "bad": "bold red", "test": "bold magenta"}
 BAR = 28  # cells of the live bar
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Flip:
     status: FlipStatus
     witness: Witness | None
     lower: int
-    stats: dict[str, int]
+    stats: dict[str, Any]
     proof: Proved | None = None  # that nothing cheaper than `lower` flips the label: one tree per rival aimed at
 
 

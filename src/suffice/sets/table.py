@@ -52,6 +52,7 @@ class Kind:
     flag: Flag | None = None
     grows: str | None = None  # the field that makes the sets larger, one inside the other
     words: bool = False  # real words: can be asked of any classifier
+    may: str = ""  # what a menu says after "A free word may"; empty where there is none to choose it from
 
     @property
     def name(self) -> str:
@@ -75,12 +76,14 @@ KINDS: tuple[Kind, ...] = (
         {},
         lambda data: "A free word may be removed, or become one of its bundled substitutes.",
         words=True,
+        may="be removed or become a substitute",
     ),
     Kind(
         RemoveOrSwap,
         {"swaps": SWAPS},
         lambda data: f"A free word may be removed, or become {_swapped(data)}.",
         words=True,
+        may="be removed or become a listed word",
     ),
     Kind(
         Deletion,
@@ -88,6 +91,7 @@ KINDS: tuple[Kind, ...] = (
         lambda data: "A free word may be removed.",
         Flag("--deletion", {"action": "store_true", "help": "a free word may be removed"}),
         words=True,
+        may="be removed",
     ),
     Kind(
         WordSwap,
@@ -95,6 +99,7 @@ KINDS: tuple[Kind, ...] = (
         lambda data: f"A free word may become {_swapped(data)}.",
         Flag("--swaps", {"metavar": "FILE", "help": "JSON: word to list of substitutes; with --deletion: both"}),
         words=True,
+        may="become a listed word",
     ),
     Kind(
         Mask,
@@ -102,6 +107,7 @@ KINDS: tuple[Kind, ...] = (
         _masked,
         Flag("--mask", {"nargs": "?", "const": "", "metavar": "TOKEN", "help": "a free word may be masked"}),
         words=True,
+        may="be masked",
     ),
     Kind(
         KNNBox,
@@ -111,6 +117,7 @@ KINDS: tuple[Kind, ...] = (
         ),
         Flag("--knn-box", {"type": int, "metavar": "K", "help": "box around the K nearest words"}),
         grows="k",
+        may="move among its nearest words",
     ),
     Kind(
         KNNHull,
@@ -118,6 +125,7 @@ KINDS: tuple[Kind, ...] = (
         lambda data: f"A free word may become any mixture of itself and its {data['k']} nearest words.",
         Flag("--knn-hull", {"type": int, "metavar": "K", "help": "convex hull of the K nearest words"}),
         grows="k",
+        may="be a blend of its nearest words",
     ),
     Kind(
         EpsilonBall,
@@ -125,6 +133,7 @@ KINDS: tuple[Kind, ...] = (
         lambda data: f"A free word's embedding may move by at most {data['eps']:g} in the {data['p']}-norm.",
         Flag("--eps", {"type": float, "metavar": "E", "help": "ball of radius E around the embedding"}),
         grows="eps",
+        may="move by a distance",
     ),
     Kind(
         Boxes,
@@ -190,6 +199,15 @@ def command_options(data: Mapping[str, Any]) -> list[str]:
         case _:  # what is meant where none is named; boxes have no option
             named = []
     return [*named, *limit]
+
+
+def menu() -> list[dict[str, Any]]:
+    """The sets that a person may choose from: what a free word may do, and the fields to fill in."""
+    return [
+        {"kind": kind.name, "may": kind.may, "fields": dict(kind.schema), "grows": kind.grows}
+        for kind in KINDS
+        if kind.may
+    ]
 
 
 def schema() -> Schema:

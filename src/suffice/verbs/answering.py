@@ -187,9 +187,9 @@ def _known(question: Question, movable: Bools) -> bool:
 
 def unknown_substitutes(question: Question) -> list[str]:
     """Substitutes outside the vocabulary: the classifier reads each of them as an unknown word."""
-    classifier, region = question.classifier, question.problem.region
-    if not isinstance(region, Choice):
+    if question.blackbox is not None or not isinstance(question.problem.region, Choice):
         return []
+    classifier, region = question.classifier, question.problem.region
     unknown, own = classifier.lookup[classifier.unknown], {classifier.unknown, classifier.pad}
     names = {name for i in np.flatnonzero(question.features) for name in region.names[int(i)][1:]} - own
     return sorted(name for name in names if classifier.index_of(name) == unknown)

@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text, Word
@@ -20,6 +22,7 @@ from suffice.search.hitting import sparse_attack
 from suffice.search.node import Node
 from suffice.search.words import Outcome, Search, optimal_sets
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, finished
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
@@ -110,7 +113,7 @@ class Attribution:
 
 
 def attribute(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     *,
     perturbation: Perturbation | None = None,
@@ -122,6 +125,8 @@ def attribute(
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Attribution:
@@ -144,6 +149,8 @@ def attribute(
         padding=padding,
         seconds=seconds,
         seed=seed,
+        max_queries=max_queries,
+        cache=cache,
         more={"of": of, "limit": limit},
     )
     return attributed(question, on_progress, self_check)
@@ -151,6 +158,8 @@ def attribute(
 
 def attributed(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Attribution:
     """The answer to a question."""
+    if question.blackbox is not None:
+        return _asked(question, on_progress, self_check)
     of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
     with single_threaded():
         started = time.monotonic()
@@ -171,6 +180,37 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         text=question.text,
         reason=more or hunt.reason,
         stats=stats,
+        meta=question.meta(),
+    )
+
+
+def _asked(question: Question, on_progress: OnProgress | None, self_check: bool) -> Attribution:
+    """The answer to a question to a black box."""
+    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
+    started, found, more, reason = time.monotonic(), list[Explanation](), "", ""
+    for one in asked.every(question, on_progress, self_check, of == "minimal"):
+        if isinstance(one, str):
+            more = one
+        elif one.status == "infeasible":
+            reason = "no explanation avoids the excluded words"
+        elif "reason" in one.meta and one.status != "optimal" and of == "optimal":
+            more = one.meta["reason"]
+        elif len(found) == limit:
+            more = "there are more than the limit"
+            break
+        else:
+            found.append(one)
+    listed = tuple(found)
+    return Attribution(
+        of=of,
+        explanations=listed,
+        shares=_shares(question, listed),
+        necessary=_necessary(question, listed, complete=not more),
+        complete=not more,
+        label=question.label,
+        text=question.text,
+        reason=more or reason,
+        stats={"seconds": time.monotonic() - started, "queries": question.asked.meter.spent},
         meta=question.meta(),
     )
 
@@ -278,5 +318,6 @@ def _necessary(question: Question, found: tuple[Explanation, ...], complete: boo
     words = question.text.words
     if complete:
         return tuple(word for word in words if found and all(word.position in one.positions for one in found))
-    forced = needed_words(question)
+    asked_of = None if question.blackbox is None else {*question.include, *asked.flippers(question)}
+    forced = needed_words(question) if asked_of is None else asked_of
     return tuple(word for word in words if word.position in forced)

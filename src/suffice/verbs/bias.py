@@ -5,21 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from suffice.errors import InputError, NotACertificate, Rejected
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import check
+from suffice.proof.replay import Wanted, replay
 from suffice.prove.attack import Attacker
 from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search import writing
 from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, summary, unknown_substitutes
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
@@ -95,7 +99,7 @@ class Bias:
 
 
 def bias(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     protected: Protected,
     *,
@@ -103,6 +107,8 @@ def bias(
     padding: Padding = "fixed",
     oracle: str = "bounds",
     seconds: float = 60.0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     self_check: bool = True,
 ) -> Bias:
     """Does the label depend on protected words? Independent and dependent come with proof.
@@ -110,7 +116,16 @@ def bias(
     `protected` are words (every occurrence; those not in the text do not matter), positions, or a function that gets
     each word as it is written (`str.istitle`, say) and answers whether it is protected.
     """
-    plain = Question(classifier, text, perturbation=perturbation, padding=padding, oracle=oracle, seconds=seconds)
+    plain = Question(
+        classifier,
+        text,
+        perturbation=perturbation,
+        padding=padding,
+        oracle=oracle,
+        seconds=seconds,
+        max_queries=max_queries,
+        cache=cache,
+    )
     return judged(replace(plain, exclude=guarded(plain, protected)), self_check)
 
 
@@ -118,8 +133,12 @@ def judged(question: Question, self_check: bool = True) -> Bias:
     """The answer to a question whose excluded words are the protected ones."""
     with single_threaded():
         started = time.monotonic()
-        verdict = make_oracle(question.oracle, question.problem).ask(question.excluded[None], question.budget)[0]
-        answer = _bias(question, sparser(question, verdict), time.monotonic() - started)
+        if question.blackbox is not None:
+            verdict = asked.independence(question)
+        else:
+            oracle = make_oracle(question.oracle, question.problem)
+            verdict = sparser(question, oracle.ask(question.excluded[None], question.budget)[0])
+        answer = _bias(question, verdict, time.monotonic() - started)
         return checked_bias(answer, question.classifier) if self_check else answer
 
 
@@ -154,7 +173,7 @@ def _present(text: Text, item: str | int) -> bool:
 def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
     status, reason, certificate = _judged(question, verdict)
     positions = tuple(writing.positions(question.excluded))
-    trivial = status == "independent" and not (question.excluded & question.problem.region.movable()).any()
+    trivial = status == "independent" and not (question.excluded & question.movable).any()
     if trivial:
         reason = "none of the protected words may change" if positions else "no protected word is in the text"
     return Bias(
@@ -180,7 +199,9 @@ def _strange(question: Question) -> dict[str, Any]:
 def _judged(question: Question, verdict: Verdict) -> tuple[Independence, str, Certificate | None]:
     match verdict:
         case Proved():
-            return "independent", "", _independent(question, verdict)
+            return "independent", "", verdict.certificate or _independent(question, verdict)
+        case Refuted() if question.blackbox is not None:
+            return "dependent", "", verdict.certificate
         case Refuted():
             return "dependent", "", _infeasible(question, verdict)
         case Unknown(reason=reason):
@@ -201,12 +222,16 @@ def _infeasible(question: Question, verdict: Refuted) -> Certificate:
     )
 
 
-def checked_bias(answer: Bias, classifier: Classifier) -> Bias:
+def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:
     """The answer, lowered to unknown if the independent checker rejects its certificate."""
     if answer.certificate is None:
         return replace(answer, meta={**answer.meta, "checked": False})
     try:
-        checked = check(answer.certificate, classifier)
+        checked = (
+            replay(answer.certificate, classifier, Wanted(anew=False))
+            if isinstance(classifier, BlackBox)
+            else check(answer.certificate, classifier)
+        )
     except (Rejected, NotACertificate) as error:
         lost: dict[str, Any] = {"witness": None, "certificate": None, "trivial": False}
         meta = {**answer.meta, "checked": False, "rejected": str(error)}

@@ -6,11 +6,13 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from suffice.errors import NotACertificate, Rejected
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
@@ -21,13 +23,14 @@ from suffice.search import writing
 from suffice.search.cost import Cost
 from suffice.search.flip import Flip, FlipStatus, cheapest_flip
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, reporter, single_threaded
 from suffice.verbs.wording import authority, change_of, listed, short, turned_into
 
 
 def contrast(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     *,
     perturbation: Perturbation | None = None,
@@ -36,6 +39,8 @@ def contrast(
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Contrast:
     """The cheapest set of words whose change flips the label, with the flip.
@@ -51,6 +56,8 @@ def contrast(
         padding=padding,
         seconds=seconds,
         seed=seed,
+        max_queries=max_queries,
+        cache=cache,
         more={} if towards is None else {"towards": towards},
     )
     return contrasted(question, on_progress)
@@ -60,6 +67,10 @@ def contrasted(question: Question, on_progress: OnProgress | None = None) -> Con
     """The answer to a question."""
     with single_threaded():
         started, towards = time.monotonic(), question.more.get("towards")
+        if question.blackbox is not None:
+            rival = None if towards is None else question.rival(towards)
+            turned = asked.cheapest_flip(question, on_progress, rival)
+            return contrast_of(question, turned, time.monotonic() - started, towards)
         flip = cheapest_flip(
             question.problem,
             question.costs,
@@ -187,7 +198,7 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
         text=question.text,
         flip=witness,
         certificate=certificate,
-        stats={"seconds": seconds, **flip.stats},
+        stats={**flip.stats, "seconds": seconds},
         meta={
             **question.meta(),
             "checked": checked,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.prove.oracles import make_oracle
 from suffice.prove.oracles.bounds import BoundsOracle
@@ -17,6 +19,7 @@ from suffice.search.hitting import hitting_sets
 from suffice.search.msa import maximum_universal_subset
 from suffice.search.words import Outcome, Search
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
 from suffice.verbs.explanation import Explanation
@@ -27,7 +30,7 @@ from suffice.verbs.running import OnProgress, searcher, single_threaded, task
 
 
 def explain(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     *,
     perturbation: Perturbation | None = None,
@@ -41,6 +44,9 @@ def explain(
     seconds: float = 60.0,
     seed: int = 0,
     prefer: str = "content",
+    confidence: float | None = None,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Explanation:
@@ -55,6 +61,9 @@ def explain(
 
     `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
     push towards the wrong label, and the cheapest change that would put it right (a quarter of the time is for that).
+
+    Black boxes only: `max_queries` limits how many texts are asked, `cache` is a file that keeps the answers, and with
+    a `confidence` such as 0.99 a set that cannot be proved in time may come back as "tested".
     """
     question = Question(
         classifier,
@@ -69,6 +78,9 @@ def explain(
         seconds=seconds,
         seed=seed,
         more={} if preference(prefer) == "content" else {"prefer": prefer},
+        confidence=confidence,
+        max_queries=max_queries,
+        cache=cache,
     )
     return explained(question, expected, on_progress, self_check)
 
@@ -80,26 +92,30 @@ def explained(
     with single_threaded():
         started, budget = time.monotonic(), question.budget
         wanted = None if expected is None else question.rival(expected)
-        share = budget if wanted is None else Budget(question.seconds * 0.75)
-        outcome = preferred(question, _run(question, share, on_progress), share)
-        result = finished(question, outcome, started, self_check)
+        share = 1.0 if wanted is None else 0.75
+        if question.blackbox is not None:
+            result = asked.explained(question, on_progress, self_check, share)
+        else:
+            limit = Budget(question.seconds * share)
+            outcome = preferred(question, _run(question, limit, on_progress), limit)
+            result = finished(question, outcome, started, self_check)
         if wanted is not None:
             result = replace(result, mistake=_mistake(question, result, wanted, budget))
         return result
 
 
 def _run(question: Question, budget: Budget, on_progress: OnProgress | None) -> Outcome:
-    asked = make_oracle(question.oracle, question.problem)
+    oracle = make_oracle(question.oracle, question.problem)
     match question.method:
         case "hs":
-            return hitting_sets(task(question, budget, on_progress), asked)
+            return hitting_sets(task(question, budget, on_progress), oracle)
         case "msa":
-            return maximum_universal_subset(task(question, budget, on_progress), asked)
-        case _ if isinstance(asked, BoundsOracle):
+            return maximum_universal_subset(task(question, budget, on_progress), oracle)
+        case _ if isinstance(oracle, BoundsOracle):
             return searcher(question, budget, on_progress).run()
         case _:
             own = BoundsOracle(question.problem)
-            return Search(task(question, budget, on_progress), own, complete=asked).run()
+            return Search(task(question, budget, on_progress), own, complete=oracle).run()
 
 
 # --- a wrong label ---
@@ -108,7 +124,6 @@ def _run(question: Question, budget: Budget, on_progress: OnProgress | None) -> 
 def _mistake(question: Question, result: Explanation, expected: int, budget: Budget) -> Mistake:
     """Which words of the explanation push towards the wrong label, and the cheapest change towards the expected one."""
     found = _put_right(question, expected, budget)
-    changed = question.problem.center if found.flip is None else found.flip.point
     return Mistake(
         label=question.label,
         expected=question.classifier.labels[expected],
@@ -118,14 +133,26 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
         lower_bound=found.lower_bound,
         flip=found.flip,
         changed_text=found.flipped_text,
-        winner=question.classifier.predict_input(changed).label,
+        winner=_winner(question, found),
         authority=found.authority,
         change=found.change,
     )
 
 
+def _winner(question: Question, found: Contrast) -> str:
+    """The label of the changed text."""
+    if question.blackbox is not None:
+        return question.label if found.flipped_text is None else question.blackbox.predict(found.flipped_text).label
+    changed = question.problem.center if found.flip is None else found.flip.point
+    return question.classifier.predict_input(changed).label
+
+
 def _put_right(question: Question, expected: int, budget: Budget) -> Contrast:
-    problem, started = question.problem, budget.elapsed
+    started = budget.elapsed
+    if question.blackbox is not None:
+        turned = asked.cheapest_flip(question, None, expected, 0.25)
+        return contrast_of(question, turned, budget.elapsed - started, question.classifier.labels[expected])
+    problem = question.problem
     flip = cheapest_flip(problem, question.costs, BoundsOracle(problem), budget, question.seed, rivals=[expected])
     towards = question.classifier.labels[expected]
     return contrast_of(question, flip, budget.elapsed - started, towards)
@@ -133,6 +160,9 @@ def _put_right(question: Question, expected: int, budget: Budget) -> Contrast:
 
 def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:
     """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
+    if question.blackbox is not None:
+        effects = asked.leads(question, result.positions, expected)
+        return tuple(Push(word, effect) for word, effect in zip(result.words, effects, strict=True))
     classifier, center = question.classifier, question.problem.center
     points = np.repeat(center[None], len(result.words) + 1, axis=0)
     for row, word in enumerate(result.words):

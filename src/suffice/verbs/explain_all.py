@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.search.cost import Cost
 from suffice.search.words import optimal_sets
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.answering import finished
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
@@ -17,7 +20,7 @@ from suffice.verbs.running import OnProgress, searcher, single_threaded
 
 
 def explain_all(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     *,
     perturbation: Perturbation | None = None,
@@ -27,6 +30,8 @@ def explain_all(
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Iterator[Explanation]:
@@ -41,6 +46,8 @@ def explain_all(
         padding=padding,
         seconds=seconds,
         seed=seed,
+        max_queries=max_queries,
+        cache=cache,
     )
     return all_explained(question, on_progress, self_check)
 
@@ -49,6 +56,9 @@ def all_explained(
     question: Question, on_progress: OnProgress | None = None, self_check: bool = True
 ) -> Iterator[Explanation]:
     """The answers to a question, one by one."""
+    if question.blackbox is not None:
+        yield from (one for one in asked.every(question, on_progress, self_check) if isinstance(one, Explanation))
+        return
     with single_threaded():
         started = time.monotonic()
         search = searcher(question, question.budget, on_progress)

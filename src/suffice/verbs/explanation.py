@@ -17,9 +17,11 @@ from suffice.sets.perturbations import Perturbation
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.wording import authority, change_of, fitting, listed, short
 
-Status: TypeAlias = Literal["optimal", "sufficient", "infeasible", "unknown"]
+Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
-ANSWERED = ("versions", "words", "checked", "proved", "rejected", "reason", "nothing", "unknown_substitutes")
+# what meta says beyond the question itself
+ANSWERED = {"versions", "words", "checked", "proved", "rejected", "reason", "nothing", "unknown_substitutes"}
+ANSWERED |= {"asked", "candidate"}  # of black boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +114,29 @@ class Further:
         return self.seen
 
 
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What was drawn, where not every allowed text of a black box could be run.
+
+    None of `count` texts drawn uniformly from the allowed ones flips the label: with the `confidence`, at least the
+    `share` of all allowed texts keep it. All changes of up to `up_to` words were run, which is proof for those.
+    """
+
+    count: int
+    confidence: float
+    share: float
+    up_to: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """Which words suffice to decide the label, what was proved about them, and at what cost.
 
     status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (robust, optimality open),
     "infeasible" (an exclude constraint cannot be met; `witness` shows why), "unknown" (nothing better than
-    the whole text was shown). `proved` is what the independent checker accepted, in words; empty where it did not.
+    the whole text was shown). Of black boxes also, where a confidence is asked for, "tested": that the words hold was
+    only tested (`tested` says how), while the lower bound is proved. `proved` is what the independent checker accepted,
+    in words; empty where it did not.
     """
 
     status: Status
@@ -137,6 +155,7 @@ class Explanation:
     look: Callable[[], tuple[Detail, ...]] | None = field(default=None, repr=False)
     count: Callable[[], Alternatives] | None = field(default=None, repr=False)
     ahead: Callable[[], Further | None] | None = field(default=None, repr=False)
+    tested: Tested | None = None
 
     @cached_property
     def details(self) -> tuple[Detail, ...]:
@@ -188,6 +207,7 @@ class Explanation:
             "certificate": None if self.certificate is None else self.certificate.summary(),
             "alternatives": None if known is None else known.to_dict(),
             "mistake": None if self.mistake is None else self.mistake.to_dict(),
+            "tested": None if self.tested is None else asdict(self.tested),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
@@ -214,6 +234,7 @@ class Explanation:
             mistake=None if data.get("mistake") is None else Mistake.from_dict(data["mistake"]),
             proved=tuple(data.get("proved", ())),
             count=None if known is None else lambda: Alternatives.from_dict(known),
+            tested=None if data.get("tested") is None else Tested(**data["tested"]),
         )
 
     def to_html(self) -> str:
@@ -237,7 +258,7 @@ def sentence(result: Explanation) -> str:
         return f"Nothing to prove: {result.meta['nothing']}, so the label {result.label!r} stays."
     kept, meta = f"the label {result.label!r}", result.meta
     suffice = f"{len(result.positions)} of {len(result.text.words)} words suffice for {kept}"
-    enough, least = authority(meta, "enough"), least_by(result)
+    enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
     match result.status:
         case "optimal" if not result.positions:
             return f"No word is needed: {kept} stays whatever {change_of(meta, 'the words')} is made ({enough})."
@@ -248,6 +269,8 @@ def sentence(result: Explanation) -> str:
         case "sufficient":
             gap = f"costs {result.cost:g}; no set{fitting(result.text, meta)} below {result.lower_bound:g} can do"
             return f"{suffice} ({enough}; {gap}): {listed(result.words)}."
+        case "tested":
+            return f"{ladder(result)} The words: {listed(result.words) or 'none'}."
         case "infeasible":
             flip = f"changing only them gives {_flipped(result)} instead of {result.label!r}"
             return f"No set{fitting(result.text, meta)} suffices: {flip}."
@@ -256,10 +279,29 @@ def sentence(result: Explanation) -> str:
             return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
 
 
+def _said(meta: Mapping[str, Any], by: str) -> str:
+    """Of a black box, what the word proved means."""
+    return "proved: every allowed text was run" if by == "proved" and "asked" in meta else by
+
+
 def least_by(result: Explanation) -> str:
     """Who says that nothing cheaper suffices; where only what was asked for is held, nothing can be cheaper."""
     nothing_added = list(result.positions) == list(result.meta.get("include", ()))
     return authority(result.meta, "enough" if nothing_added else "cheapest")
+
+
+def ladder(result: Explanation) -> str:
+    """What is proved and what is only tested of a set of words, step by step."""
+    tested = result.tested
+    assert tested is not None
+    upper = f"every change of up to {tested.up_to} of the other words (proved) and against " if tested.up_to else ""
+    share = math.floor(tested.share * 1000) / 10
+    how = f"tested on {tested.count} drawn at random, confidence {tested.confidence:g}"
+    return (
+        f"No set that costs less than {result.lower_bound:g} suffices (proved). {len(result.positions)} of "
+        f"{len(result.text.words)} words, cost {result.cost:g}, hold the label {result.label!r} against {upper}"
+        f"at least {share:g} % of all allowed changes ({how})."
+    )
 
 
 def _finite(value: float) -> float | None:

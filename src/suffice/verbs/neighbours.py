@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import BundledSubstitutes, KNNBox, Marks, Perturbation, RealWords
 from suffice.sets.regions import Choice
@@ -14,7 +15,9 @@ from suffice.verbs.question import Question
 SHOWN = 10  # nearest words where no set says how many
 
 
-def neighbours(classifier: Classifier, word: str, *, perturbation: Perturbation | None = None) -> tuple[str, ...]:
+def neighbours(
+    classifier: Classifier | BlackBox, word: str, *, perturbation: Perturbation | None = None
+) -> tuple[str, ...]:
     """The words that `word` may become, nearest or most usual first; by default those of the default set."""
     question = Question(classifier, [word], perturbation=perturbation or BundledSubstitutes())
     chosen = question.perturbation
@@ -27,7 +30,7 @@ def neighbours(classifier: Classifier, word: str, *, perturbation: Perturbation 
     return names[0][1:] if isinstance(question.problem.region, Choice) else names[0]
 
 
-def every_set(classifier: Classifier, word: str) -> Mapping[str, tuple[str, ...]]:
+def every_set(classifier: Classifier | BlackBox, word: str) -> Mapping[str, tuple[str, ...]]:
     """What a word may become by each kind of set that names words, and by the groups that audits exchange."""
     found = {"bundled substitutes": neighbours(classifier, word)}
     try:

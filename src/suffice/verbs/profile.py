@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.text import Text, Word
@@ -27,6 +29,7 @@ from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME
+from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, accepted, finished
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Named, Padding, Question
@@ -158,7 +161,7 @@ class _Known:
 
 
 def profile(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     perturbation: Callable[[Any], Perturbation],
     steps: Sequence[float],
@@ -169,6 +172,8 @@ def profile(
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Profile:
@@ -193,9 +198,13 @@ def profile(
             padding=padding,
             seconds=seconds,
             seed=seed,
+            max_queries=max_queries,
             more={"size": size},
         )
 
+    if isinstance(classifier, BlackBox):
+        classifier = classifier if cache is None else replace(classifier, cache=cache)
+        return _asked([question(size) for size in sizes], sizes, seconds, on_progress, self_check)
     with single_threaded():
         questions = [question(size) for size in sizes]
         parameter = _parameter([one.perturbation.to_dict() for one in questions])
@@ -267,6 +276,45 @@ def _region_inside(small: Region, large: Region) -> bool:
 def _points_inside(small: Floats, large: Floats) -> bool:
     pairs = zip(small, large, strict=True)
     return all({point.tobytes() for point in few} <= {point.tobytes() for point in many} for few, many in pairs)
+
+
+def _asked(
+    questions: list[Question],
+    sizes: tuple[float, ...],
+    seconds: float,
+    on_progress: OnProgress | None,
+    self_check: bool,
+) -> Profile:
+    """The steps for a black box, the small ones first: their flips are flips of the larger sets too."""
+    budget, started = Budget(seconds), time.monotonic()
+    found: list[Explanation] = []
+    for step, question in enumerate(questions):
+        share = max(budget.left, 1e-3) / (len(questions) - step)
+        found.append(asked.explained(question, on_progress, self_check, share / question.seconds))
+    free, needed = _known_radius(sizes, found, questions[0])
+    limits = [question.perturbation.at_most for question in questions]
+    growth = _growth_asked(questions, sizes, found)
+    name = "at_most" if list(sizes) == limits else "size"
+    stats = {"seconds": time.monotonic() - started, "reused_attacks": 0}
+    return Profile(name, sizes, tuple(found), growth, free, needed, stats)
+
+
+def _growth_asked(
+    questions: Sequence[Question], sizes: Sequence[float], found: Sequence[Explanation]
+) -> tuple[Growth, ...]:
+    """From which step on each word is in the explanation, and from which on its change alone flips the label."""
+    needed: dict[int, float] = {}
+    for question, size in reversed(list(zip(questions, sizes, strict=True))):
+        needed |= dict.fromkeys(asked.flippers(question), size)
+    return _grown(questions[0].text.words, sizes, found, needed)
+
+
+def _grown(
+    words: Sequence[Word], sizes: Sequence[float], found: Sequence[Explanation], needed: Mapping[int, float]
+) -> tuple[Growth, ...]:
+    held = list(zip(sizes, found, strict=True))
+    steps = {i: tuple(size for size, one in held if i in one.positions) for i in range(len(words))}
+    return tuple(Growth(word, steps[word.position], needed.get(word.position)) for word in words)
 
 
 def _sizes(steps: Sequence[float]) -> tuple[float, ...]:
@@ -410,9 +458,7 @@ def _growth(
     for question, size in zip(questions, sizes, strict=True):
         for i in _flippers(question, alone, [i for i in rest if i not in needed], budget):
             needed[i] = size
-    held = list(zip(sizes, found, strict=True))
-    steps = {i: tuple(size for size, one in held if i in one.positions) for i in range(len(words))}
-    return tuple(Growth(word, steps[word.position], needed.get(word.position)) for word in words)
+    return _grown(words, sizes, found, needed)
 
 
 def _flippers(question: Question, alone: Bools, words: list[int], budget: Budget) -> list[int]:

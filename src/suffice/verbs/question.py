@@ -6,20 +6,23 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy
 
 from suffice.errors import InputError
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.text import Text
+from suffice.prove.asked import Asked
 from suffice.prove.exact import predicted
 from suffice.prove.verdict import Budget, Problem, Witness
 from suffice.search.cost import Cost, Costs, costs
 from suffice.search.writing import header, positions
-from suffice.sets.perturbations import BundledSubstitutes, Perturbation
+from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, RealWords
 from suffice.sets.regions import Choice
 from suffice.sets.table import from_dict as set_from_dict
 from suffice.verbs.rewriting import tried
@@ -31,6 +34,7 @@ Padding: TypeAlias = Literal["fixed", "feature"]
 FORMAT = 1
 METHODS = ("search", "hs", "msa")
 KEYS = ("text", "perturbation", "cost", "include", "exclude", "padding", "method", "oracle", "seconds", "seed")
+LIMITS = ("confidence", "max_queries")  # of black boxes; saved only where they are given
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -53,11 +57,13 @@ class Question:
     oracle: str
     seconds: float
     seed: int
+    confidence: float | None
+    max_queries: int | None
     more: Mapping[str, Any] = field(default_factory=dict)  # what a verb adds: towards, of, limit, size
 
     def __init__(
         self,
-        classifier: Classifier,
+        classifier: Classifier | BlackBox,
         text: Given,
         *,
         perturbation: Perturbation | None = None,
@@ -69,9 +75,17 @@ class Question:
         oracle: str = "bounds",
         seconds: float = 60.0,
         seed: int = 0,
+        confidence: float | None = None,
+        max_queries: int | None = None,
+        cache: str | Path | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> None:
         _check_kinds(classifier, perturbation, padding, method)
+        if isinstance(classifier, BlackBox):
+            _check_asking(perturbation, padding, method, oracle, confidence, max_queries)
+            classifier = classifier if cache is None else replace(classifier, cache=cache)
+        elif (confidence, max_queries, cache) != (None, None, None):
+            raise InputError("confidence, max_queries and cache are for black boxes (sf.from_function and its like).")
         read = classifier.read(text)
         known = len(read.words) if padding == "fixed" else len(read)
         wanted, barred = _positions(read, include, known, "include"), _positions(read, exclude, known, "exclude")
@@ -89,6 +103,8 @@ class Question:
             "oracle": oracle,
             "seconds": _seconds(seconds),
             "seed": _seed(seed),
+            "confidence": confidence,
+            "max_queries": max_queries,
             "more": dict(more or {}),
         }
         for name, value in values.items():
@@ -126,8 +142,32 @@ class Question:
         return Problem(self.classifier.network, region, label, self.features, self.perturbation.at_most)
 
     @property
+    def blackbox(self) -> BlackBox | None:
+        """The classifier, where it is one that can only be run."""
+        return self.classifier if isinstance(self.classifier, BlackBox) else None
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The question as it is put to a black box."""
+        box = self.blackbox
+        assert box is not None
+        assert isinstance(self.perturbation, RealWords)
+        given = self.perturbation.options(self.text, Marks("", box.mask))
+        pairs = zip(self.text.tokens, given, strict=True)
+        options = tuple(tuple(dict.fromkeys(new for new in words if new != token)) for token, words in pairs)
+        return Asked(box, self.text, options, self.perturbation.at_most)
+
+    @property
+    def movable(self) -> Bools:
+        """The positions that may change at all."""
+        if self.blackbox is None:
+            return self.problem.region.movable()
+        return np.array([bool(words) for words in self.asked.options])
+
+    @property
     def label(self) -> str:
-        return self.classifier.labels[self.problem.label]
+        place = self.asked.label if self.blackbox is not None else self.problem.label
+        return self.classifier.labels[place]
 
     @property
     def budget(self) -> Budget:
@@ -148,8 +188,8 @@ class Question:
 
     def witness(self, found: Witness | None) -> Witness | None:
         """The witness with names for people, and with its text where the classifier does not keep the label on it."""
-        if found is None:
-            return None
+        if found is None or self.blackbox is not None:
+            return found
         names = (self._word(found.point[i], i) for i in found.positions)
         words = tuple("" if name == self.classifier.pad else name for name in names)
         real = isinstance(self.problem.region, Choice)
@@ -184,6 +224,7 @@ class Question:
             "oracle": self.oracle,
             "seconds": self.seconds,
             "seed": self.seed,
+            **{name: getattr(self, name) for name in LIMITS if getattr(self, name) is not None},
             **self.more,
         }
 
@@ -196,14 +237,14 @@ class Question:
             return False
 
     @staticmethod
-    def from_dict(data: Mapping[str, Any], classifier: Classifier) -> Question:
+    def from_dict(data: Mapping[str, Any], classifier: Classifier | BlackBox) -> Question:
         """The question that `to_dict` described, refused where it was asked of another classifier."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT or "text" not in data:
             raise InputError(f"This is not a saved question of format {FORMAT}: save one with `Question.to_dict()`.")
         if data.get("model") != classifier.digest:
             raise InputError(f"The question was asked of another classifier (digest {str(data.get('model'))[:12]}).")
-        known = {name: data[name] for name in KEYS if name in data}
-        more = {name: value for name, value in data.items() if name not in (*KEYS, "format", "model")}
+        known = {name: data[name] for name in (*KEYS, *LIMITS) if name in data}
+        more = {name: value for name, value in data.items() if name not in (*KEYS, *LIMITS, "format", "model")}
         text = known.pop("text")
         known["perturbation"] = set_from_dict(known.get("perturbation"))
         return Question(classifier, text, **known, more=more)
@@ -219,7 +260,17 @@ class Question:
             "scipy": scipy.__version__,
             "python": platform.python_version(),
         }
-        return {**asked, **words, "versions": versions}
+        return {
+            **asked,
+            **words,
+            "versions": versions,
+            **({} if self.blackbox is None else {"asked": self._how_asked()}),
+        }
+
+    def _how_asked(self) -> dict[str, Any]:
+        """Of a black box: its name, how far its numbers move, and what a reader should know."""
+        box = self.asked.blackbox
+        return {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.notes)}
 
 
 # --- reading ---
@@ -238,6 +289,24 @@ def _check_kinds(classifier: Any, perturbation: Any, padding: Any, method: Any) 
         raise InputError(f"Padding must be 'fixed' or 'feature', not {padding!r}.")
     if method not in METHODS:
         raise InputError(f"There is no method {method!r}: choose {', '.join(METHODS)}.")
+
+
+def _check_asking(perturbation: Any, padding: Any, method: Any, oracle: Any, confidence: Any, max_queries: Any) -> None:
+    """What makes no sense for a classifier that can only be run."""
+    if perturbation is not None and not isinstance(perturbation, RealWords):
+        raise InputError(
+            f"A black box has no embedding, so {type(perturbation).__name__}, a set of vectors, cannot be asked of it: "
+            "use a set of real words such as sf.Deletion(), sf.Mask(), sf.WordSwap({...}) or sf.RemoveOrSwap({...})."
+        )
+    if padding != "fixed":
+        raise InputError("A black box has no padding: leave `padding` away.")
+    if (method, oracle) != ("search", "bounds"):
+        raise InputError("A black box is asked, whatever the method: leave `method` and `oracle` away.")
+    if confidence is not None and not (isinstance(confidence, float) and 0 < confidence < 1):
+        raise InputError(f"The confidence must be a number between 0 and 1 such as 0.99, not {confidence!r}.")
+    whole = isinstance(max_queries, int) and not isinstance(max_queries, bool)
+    if max_queries is not None and (not whole or max_queries < 1):
+        raise InputError(f"max_queries must be a whole number of at least 1, not {max_queries!r}.")
 
 
 def _positions(text: Text, given: Named, count: int, role: str) -> tuple[int, ...]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved, Refuted, Verdict, Witness
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs import asked
 from suffice.verbs.adapters import words_of
 from suffice.verbs.answering import FORMAT, finished, public, summary
 from suffice.verbs.bias import sparser
@@ -134,7 +137,7 @@ class Repair:
 
 
 def repair(
-    classifier: Classifier,
+    classifier: Classifier | BlackBox,
     text: Given,
     words: Any,
     *,
@@ -143,6 +146,8 @@ def repair(
     padding: Padding = "fixed",
     seconds: float = 60.0,
     seed: int = 0,
+    max_queries: int | None = None,
+    cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Repair:
@@ -151,7 +156,15 @@ def repair(
     `words` are words or positions, or what LIME, SHAP or Anchors gave back (see `suffice.verbs.adapters`).
     """
     question = Question(
-        classifier, text, perturbation=perturbation, cost=cost, padding=padding, seconds=seconds, seed=seed
+        classifier,
+        text,
+        perturbation=perturbation,
+        cost=cost,
+        padding=padding,
+        seconds=seconds,
+        seed=seed,
+        max_queries=max_queries,
+        cache=cache,
     )
     named = words_of(words, question.text, classifier.predict(question.text).label, classifier.labels)
     given = question.text.positions(named, int(question.features.sum()))
@@ -162,6 +175,9 @@ def repaired(question: Question, on_progress: OnProgress | None = None, self_che
     """The answer to a question whose included words are the given ones."""
     with single_threaded():
         started, budget = time.monotonic(), question.budget
+        if question.blackbox is not None:
+            answer = asked.sufficiency(question)
+            return Repair(question.include, answer, asked.explained(question, on_progress, self_check))
         search = searcher(question, budget, on_progress)
         verdict = search.ask(question.included[None], budget.subproblems)[0]
         verdict = public(question, sparser(question, verdict))

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
-from suffice.model.text import Text
+from suffice.model.text import Text, rewritten
 from suffice.prove.verdict import Witness
-
-
-def rewritten(text: Text, new: Mapping[int, str]) -> str:
-    """The text with some words replaced; an empty word is removed, together with the space around it."""
-    shown, last = "", 0
-    for word in text.words:
-        between, last = text.source[last : word.start], word.end
-        shown += between if shown.strip() or not between.isspace() else ""
-        own = new.get(word.position, text.source[word.start : word.end])
-        shown = shown.rstrip() if not own else shown + own
-    return shown + text.source[last:]
 
 
 def tried(classifier: Classifier, text: Text, label: str, witness: Witness) -> str | None:

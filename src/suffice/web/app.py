@@ -20,11 +20,12 @@ from starlette.staticfiles import StaticFiles
 from suffice.errors import InputError
 from suffice.model import classifier as models
 from suffice.render.style import sheet
+from suffice.sets import table
 from suffice.version import __version__
 from suffice.web import fields, guard, jobs, openapi
 from suffice.web.asking import Asking, Desk
-from suffice.web.guard import Guard, Refusal
-from suffice.web.pool import Pool
+from suffice.web.clerks import Clerks
+from suffice.web.guard import Guard, Patient, Refusal
 
 STATIC = Path(__file__).parent / "static"
 DEFAULT = "sst-fc25"  # offered first, as on the command line
@@ -43,7 +44,12 @@ def run(host: str, port: int, chosen: Sequence[str], workers: int | None, names:
         place = f"[{host}]" if ":" in host else host
         print(f"suffice is at http://{place}:{listener.getsockname()[1]}  (Ctrl-C to stop)", flush=True)
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+            app,
+            http=Patient,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
         )
         with suppress(KeyboardInterrupt):  # uvicorn closes everything, then says that it was interrupted
             uvicorn.Server(config).run(sockets=[listener])
@@ -62,11 +68,11 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        pool = Pool(workers, limits.waiting)
-        state.desk = Desk(pool, limits)
-        pool.start()
+        clerks = Clerks(workers, limits.waiting)
+        state.desk = Desk(clerks, limits)
+        clerks.start()
         yield
-        await pool.close()
+        await clerks.close()
 
     return Starlette(
         routes=state.routes(),
@@ -115,8 +121,9 @@ class Routes:
 
     async def about(self, request: Request) -> Response:
         limits = {"characters": self.limits.characters, "seconds": self.limits.seconds, "body": self.limits.body}
-        verbs = list(self.questions)
-        return JSONResponse({"version": __version__, "models": self.models, "verbs": verbs, "limits": limits})
+        sets = {"sets": table.menu(), "default": fields.DEFAULT_SET}
+        offered = {"models": self.models, "verbs": list(self.questions), **sets}
+        return JSONResponse({"version": __version__, **offered, "limits": limits})
 
     async def openapi(self, request: Request) -> Response:
         return JSONResponse(openapi.document(self.questions))
@@ -138,9 +145,11 @@ class Routes:
 
     async def download(self, request: Request) -> Response:
         kept, name = self.desk.shelf.get(request.path_params["key"]), request.path_params["file"]
+        if name == "report.html":
+            await kept.finished.wait()  # it comes after the answer
         forms = {
             "answer.json": (kept.json, "application/json"),
-            "report.html": (kept.html, "text/html; charset=utf-8"),
+            "report.html": (kept.report, "text/html; charset=utf-8"),
             "answer.cert": (kept.certificate, "application/octet-stream"),
         }
         data, kind = forms.get(name, (None, ""))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -15,43 +16,49 @@ import anyio.lowlevel
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from suffice.web.clerks import Busy, Clerks, Job
 from suffice.web.fields import Limits
 from suffice.web.guard import Refusal
-from suffice.web.pool import Busy, Job, Pool
 
 STATUS = {"refused": 422, "failed": 500}
+SHOWN = ("result", "shown", "sentence", "meaning")  # what the page gets of an answer
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Kept:
-    """An answer in the forms that can be downloaded; in memory only."""
+    """An answer in the forms that can be downloaded; in memory only. The report comes after the answer."""
 
     json: bytes
-    html: bytes | None
     certificate: bytes | None
+    report: bytes | None = None
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def size(self) -> int:
-        return sum(len(part) for part in (self.json, self.html, self.certificate) if part is not None)
+        return sum(len(part) for part in (self.json, self.report, self.certificate) if part is not None)
 
 
 class Shelf:
     """The last answers, for downloads; the oldest go when there are too many or they are too large."""
 
     def __init__(self, limits: Limits) -> None:
-        self.limits, self.size = limits, 0
+        self.limits = limits
         self.kept: OrderedDict[str, Kept] = OrderedDict()
 
-    def put(self, answer: dict[str, Any]) -> str:
-        html, certificate = answer.get("html"), answer.get("certificate")
+    def put(self, answer: dict[str, Any]) -> tuple[str, Kept]:
         text = json.dumps(answer["result"], indent=2, ensure_ascii=False)
-        kept = Kept(text.encode(), None if html is None else html.encode(), certificate)
-        key = secrets.token_urlsafe(12)
+        key, kept = secrets.token_urlsafe(12), Kept(text.encode(), answer.get("certificate"))
         self.kept[key] = kept
-        self.size += kept.size
+        self.tidy()
+        return key, kept
+
+    def tidy(self) -> None:
         while len(self.kept) > self.limits.kept or (self.size > self.limits.kept_bytes and len(self.kept) > 1):
-            self.size -= self.kept.popitem(last=False)[1].size
-        return key
+            self.kept.popitem(last=False)
+
+    @property
+    def size(self) -> int:
+        return sum(kept.size for kept in self.kept.values())
 
     def get(self, key: str) -> Kept:
         if key not in self.kept:
@@ -60,10 +67,10 @@ class Shelf:
 
 
 class Desk:
-    """What all questions of a server share: the workers, the jobs under way, the answers kept."""
+    """What all questions of a server share: the clerks, the jobs under way, the answers kept."""
 
-    def __init__(self, pool: Pool, limits: Limits) -> None:
-        self.pool, self.shelf = pool, Shelf(limits)
+    def __init__(self, clerks: Clerks, limits: Limits) -> None:
+        self.clerks, self.shelf = clerks, Shelf(limits)
         self.running: dict[str, Job] = {}
 
     def stop(self, key: str) -> None:
@@ -72,8 +79,8 @@ class Desk:
         self.running[key].stop()
 
     @asynccontextmanager
-    async def job(self) -> AsyncIterator[tuple[str, Job]]:
-        async with self.pool.job() as job:
+    async def job(self, verb: str, question: dict[str, Any]) -> AsyncIterator[tuple[str, Job]]:
+        async with self.clerks.job(verb, question) as job:
             key = secrets.token_urlsafe(12)
             self.running[key] = job
             try:
@@ -87,14 +94,22 @@ class Asking:
 
     def __init__(self, desk: Desk, verb: str, question: dict[str, Any], live: bool) -> None:
         self.desk, self.verb, self.question, self.live = desk, verb, question, live
+        self.kept: Kept | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            with self.desk.pool.place():
+            with self.desk.clerks.place():
                 await self._run(scope, receive, send)
         except Busy:
             busy = Refusal(503, "busy", "All workers are busy and the line is full; try again in a moment.")
             await busy.response()(scope, receive, send)
+        finally:
+            if self.live:
+                self._finished()
+
+    def _finished(self) -> None:
+        if self.kept is not None:
+            self.kept.finished.set()
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
@@ -109,35 +124,58 @@ class Asking:
             group.cancel_scope.cancel()
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One JSON answer: exactly what --json prints."""
-        async with self.desk.job() as (_, job):
-            kind, data = [message async for message in job.messages(self.verb, self.question)][-1]
-        if kind == "answer":
-            response = JSONResponse(data["result"], headers={"x-suffice-answer": self.desk.shelf.put(data)})
-        else:
-            response = Refusal(STATUS[kind], kind, data["message"]).response()
-        await response(scope, receive, send)
+        """One JSON answer, exactly what --json prints; the report is made after it, unless somebody waits."""
+        async with AsyncExitStack() as stack:
+            _, job = await stack.enter_async_context(self.desk.job(self.verb, self.question))
+            async for kind, data in self._messages(job):
+                if kind == "answer":
+                    self.desk.clerks.later(self._rest(job, stack.pop_all()))
+                    headers = {"x-suffice-answer": data["id"]}
+                    await JSONResponse(data["result"], headers=headers)(scope, receive, send)
+                    return
+                if kind in STATUS:
+                    await Refusal(STATUS[kind], kind, data["message"]).response()(scope, receive, send)
+
+    async def _rest(self, job: Job, stack: AsyncExitStack) -> None:
+        """What follows an answer that has been given."""
+        async with stack:
+            async for _ in self._messages(job):
+                pass
+        self._finished()
 
     async def _stream(self, send: Send) -> None:
-        """Server-sent events: job, text, progress..., and answer, refused or failed."""
+        """Server-sent events: job, text, progress..., answer and what follows it; or refused or failed."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send(_part(b": in line\n\n"))
-        async with self.desk.job() as (key, job):
+        async with self.desk.job(self.verb, self.question) as (key, job):
             await send(_event("job", {"id": key}))
-            async for kind, data in job.messages(self.verb, self.question):
-                await send(_event(kind, self._answer(data) if kind == "answer" else data))
+            async for kind, data in self._messages(job):
+                await send(_event(kind, data))
                 await anyio.lowlevel.checkpoint()  # more may be waiting: hear first whether the client has gone
         await send(_part(b"", more=False))
 
+    async def _messages(self, job: Job) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """What a client is told; answers and reports are put on the shelf."""
+        async for kind, data in job.messages():
+            match kind:
+                case "answer":
+                    if self.desk.clerks.line:
+                        job.stop()  # the details can wait longer than the next question
+                    yield kind, self._answer(data)
+                case "report":
+                    if self.kept is not None:
+                        self.kept.report = data["html"].encode()
+                    self.desk.shelf.tidy()
+                    yield kind, {}
+                case _:
+                    yield kind, data
+
     def _answer(self, data: dict[str, Any]) -> dict[str, Any]:
-        """What the page gets: the same dictionary, a sentence, details, and what can be downloaded."""
-        key = self.desk.shelf.put(data)
-        files = {"json": True, "html": data.get("html") is not None, "certificate": data["certificate"] is not None}
-        shown: dict[str, Any] = {
-            name: data[name] for name in ("result", "shown", "sentence", "meaning") if name in data
-        }
-        return {"id": key, "files": [name for name, there in files.items() if there], **shown}
+        """The same dictionary, a sentence, and what can be downloaded by now."""
+        key, self.kept = self.desk.shelf.put(data)
+        files = ["json", *(["certificate"] if data["certificate"] is not None else [])]
+        return {"id": key, "files": files, **{name: data[name] for name in SHOWN if name in data}}
 
 
 def _part(data: bytes, more: bool = True) -> dict[str, Any]:

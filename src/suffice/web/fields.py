@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from suffice.errors import InputError
+from suffice.sets import table
+from suffice.sets.perturbations import BundledSubstitutes
+from suffice.verbs.question import METHODS
 
 Schema: TypeAlias = dict[str, Any]
 Check: TypeAlias = Callable[[Any], str | None]
+
+LARGEST = 1e300  # of a number: sums of some thousands of them are numbers too
+DEAREST = 1e9  # of a cost
+DEFAULT_SET = BundledSubstitutes().to_dict()
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,6 @@ def text_field(limits: Limits) -> Field:
     def check(value: Any) -> str | None:
         if not isinstance(value, str) or not value.strip():
             return "give a text with at least one word."
-        if any("\ud800" <= c <= "\udfff" for c in value):
-            return "the text holds half a character (a lone surrogate)."
         over = len(value) > limits.characters
         return f"the text has {len(value)} characters; at most {limits.characters} are allowed." if over else None
 
@@ -82,7 +86,7 @@ def seed_field() -> Field:
 
 def words_field(description: str, required: bool = False) -> Field:
     def check(value: Any) -> str | None:
-        good = isinstance(value, list) and all(isinstance(v, str | int) and not isinstance(v, bool) for v in value)
+        good = isinstance(value, list) and all(isinstance(v, str) or TYPES["integer"](v) for v in value)
         return None if good else "give a list of words or positions."
 
     items = {"oneOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}
@@ -91,21 +95,25 @@ def words_field(description: str, required: bool = False) -> Field:
 
 def cost_field() -> Field:
     def check(value: Any) -> str | None:
-        good = value is None or (isinstance(value, dict) and all(_number(v) and v > 0 for v in value.values()))
-        return None if good else "give an object from words to positive numbers, or null."
+        good = value is None or (
+            isinstance(value, dict) and all(_number(v) and 0 < v <= DEAREST for v in value.values())
+        )
+        return None if good else f"give an object from words to positive numbers up to {DEAREST:g}, or null."
 
-    extra = {"type": "number", "exclusiveMinimum": 0}
+    extra = {"type": "number", "exclusiveMinimum": 0, "maximum": DEAREST}
     about = "What a word costs; words not named cost 1."
     return Field({"type": ["object", "null"], "additionalProperties": extra, "description": about}, check)
 
 
 def perturbation_field() -> Field:
+    """Validated by the table of sets."""
+
     def check(value: Any) -> str | None:
-        return (
-            None
-            if isinstance(value, dict) and "kind" in value
-            else 'give an object such as {"kind": "knn-box", "k": 15}.'
-        )
+        kind = table.BY_NAME.get(str(value.get("kind"))) if isinstance(value, dict) else None
+        if kind is None:
+            return f"give an object whose `kind` is one of {', '.join(table.BY_NAME)}."
+        alternative = next(one for one in table.schema()["oneOf"] if one["properties"]["kind"]["const"] == kind.name)
+        return misfit(value, alternative)
 
     return Field({"$ref": "#/components/schemas/Perturbation"}, check)
 
@@ -120,10 +128,56 @@ def steps_field() -> Field:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A number that a double holds: no truth value, and not beyond all bounds."""
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+    )  # NaN compares as false
 
 
-DEFAULT_SET = {"kind": "knn-box", "k": 15}
+# --- values by their schema ---
+
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and _number(value) and abs(value) < 2**53,
+    "number": _number,
+    "null": lambda value: value is None,
+}
+
+
+def misfit(value: Any, schema: Schema, where: str = "") -> str | None:
+    """What of a value does not fit its schema, or None: as much of JSON Schema as our own schemas use."""
+    name = where or "the set"
+    if "const" in schema and value != schema["const"]:
+        return f"{name} must be {schema['const']!r}."
+    if "enum" in schema and not any(value == one and type(value) is type(one) for one in schema["enum"]):
+        return f"{name} must be one of {', '.join(map(str, schema['enum']))}."
+    kinds = schema.get("type", [])
+    if kinds and not any(TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+        return f"{name} must be of type {kinds if isinstance(kinds, str) else ' or '.join(kinds)}."
+    if "minimum" in schema and value < schema["minimum"]:
+        return f"{name} must be at least {schema['minimum']}."
+    if isinstance(value, dict):
+        return _misfit_object(value, schema, where)
+    if isinstance(value, list) and "items" in schema:
+        return next(filter(None, (misfit(item, schema["items"], f"each of {name}") for item in value)), None)
+    return None
+
+
+def _misfit_object(value: Mapping[str, Any], schema: Schema, where: str) -> str | None:
+    known, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    for name in schema.get("required", ()):
+        if name not in value:
+            return f"{name} is missing."
+    for name, item in value.items():
+        fits = known.get(name, rest)
+        if fits is False:
+            return f"there is no field {str(name)[:40]!r}; known are {', '.join(known)}."
+        wrong = None if fits is True else misfit(item, fits, where or str(name)[:40])
+        if wrong is not None:
+            return wrong
+    return None
 
 
 def questions(models: Sequence[str], limits: Limits) -> dict[str, dict[str, Field]]:
@@ -141,9 +195,10 @@ def questions(models: Sequence[str], limits: Limits) -> dict[str, dict[str, Fiel
         "exclude": words_field("Words or positions that must not be in the set."),
         "seed": seed_field(),
     }
-    method = {"method": choice(["search", "hs", "msa"], "How to search.")}
+    method = {"method": choice(METHODS, "How to search.")}
     protected = words_field("Words or positions that the label should not depend on.", required=True)
-    family = choice(["knn-box", "knn-hull", "epsilon-ball"], "Which family of sets grows.")
+    growing = [kind.name for kind in table.KINDS if kind.grows is not None]
+    family = choice(growing, "Which family of sets grows.")
     grown = {name: field for name, field in shared.items() if name != "perturbation"}
     return {
         "explain": {**shared, **more, **method},
@@ -154,7 +209,7 @@ def questions(models: Sequence[str], limits: Limits) -> dict[str, dict[str, Fiel
 
 
 def parse(body: bytes) -> Any:
-    """Strict JSON: no NaN, no half characters, no towers of brackets."""
+    """Strict JSON: no NaN, no towers of brackets."""
     try:
         return json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -169,17 +224,28 @@ def validated(data: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
     """The question with defaults filled in, or Invalid for the first field that is wrong."""
     if not isinstance(data, dict):
         raise Invalid("body", "send a JSON object.")
-    for name in data:
+    for name, value in data.items():
+        if half_a_character([name, value]):
+            raise Invalid(name if name in fields else "body", "there is half a character in it (a lone surrogate).")
         if name not in fields:
             raise Invalid(str(name)[:40], f"there is no such field; known are {', '.join(fields)}.")
     return {name: _value(name, field, data) for name, field in fields.items()}
+
+
+def half_a_character(value: Any) -> bool:
+    """Whether any string in it is not proper Unicode."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _value(name: str, field: Field, data: Mapping[str, Any]) -> Any:
     if name not in data:
         if field.required:
             raise Invalid(name, "this field is missing.")
-        return DEFAULT_SET if name == "perturbation" else field.schema.get("default")
+        return dict(DEFAULT_SET) if name == "perturbation" else field.schema.get("default")
     problem = field.check(data[name])
     if problem is not None:
         raise Invalid(name, problem)

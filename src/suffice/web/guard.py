@@ -9,6 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -23,7 +24,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-PATIENCE = 10.0  # seconds to send a request's body
+PATIENCE = 10.0  # seconds to send a request's head, and as many for its body
 
 
 class Refusal(Exception):
@@ -106,3 +107,33 @@ async def _read(request: Request, limit: int) -> bytes:
 
 def _too_large(limit: int) -> Refusal:
     return Refusal(413, "size", f"The question is larger than {limit} bytes.")
+
+
+class Patient(H11Protocol):
+    """Closes a connection on which no whole request has come in time, also one that is kept open for more."""
+
+    clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_clock()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """The clock runs while the head of a request is awaited; bodies have their own limit."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_clock()
+        elif self.clock is None:
+            self.clock = self.loop.call_later(PATIENCE, self.transport.close)
+
+    def _stop_clock(self) -> None:
+        if self.clock is not None:
+            self.clock.cancel()
+            self.clock = None

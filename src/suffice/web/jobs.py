@@ -1,7 +1,10 @@
-"""Jobs: the side of a worker process. A question comes in through a pipe, progress and an answer go out.
+"""Jobs: the side of a worker process. A question comes in through a pipe; progress, an answer and its details go out.
 
-A worker is one process, so that a search can be stopped at once (SIGINT: the search gives back the best it has
-proved) or, if need be, killed, without touching the server or the other searches.
+A worker is one process, so that whatever it does can be stopped at once (SIGINT: a search gives back the best it has
+proved, anything else ends) or, if need be, killed, without touching the server or the other searches.
+
+An answer goes out as soon as it is checked. What takes longer and not everybody reads (what each word may become and
+why it is there, the equally cheap sets, the report) follows, and is left at that when somebody else waits.
 """
 
 from __future__ import annotations
@@ -9,7 +12,10 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import copy
+from dataclasses import replace
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -21,6 +27,10 @@ from suffice.render import phrases
 from suffice.sets import table
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.answering import self_checked
+from suffice.verbs.bias import guarded, judged
+from suffice.verbs.contrast import contrasted
+from suffice.verbs.explain import explained
+from suffice.verbs.question import KEYS, Question
 from suffice.verbs.running import OnProgress
 
 Payload: TypeAlias = dict[str, Any]
@@ -29,15 +39,23 @@ PAUSE = 0.05  # seconds between two reports with the same bounds
 
 
 class Stop:
-    """Whether the running job was asked to stop. The signal interrupts a search once, and nothing while idle."""
+    """Whether the job was asked to stop. The signal interrupts what is done under `listening`, and nothing else."""
 
     def __init__(self) -> None:
-        self.running = self.asked = False
+        self.heard = self.asked = False
 
     def signal(self, number: int, frame: FrameType | None) -> None:
-        if self.running and not self.asked:
-            self.asked = True
+        self.asked = True
+        if self.heard:
             raise KeyboardInterrupt
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        self.heard = True
+        try:
+            yield
+        finally:
+            self.heard = False
 
 
 STOP = Stop()
@@ -62,19 +80,21 @@ def main(pipe: Connection) -> None:
 def work(verb: str, question: Payload, send: Send) -> None:
     """One job, from question to answer; every failure is an answer too."""
     STOP.asked = False
+    send("begun", {})
     try:
-        answer, message = VERBS[verb](question, send), None
+        with STOP.listening():
+            found = VERBS[verb](question, send)
     except KeyboardInterrupt:
-        answer, message = None, "stopped before anything was proved"
+        send("refused", {"message": "Stopped before the answer was proved and checked, so nothing is claimed."})
     except SufficeError as error:
-        answer, message = None, str(error)
+        send("refused", {"message": str(error)})
     except Exception as error:
         print(f"suffice: a job failed: {type(error).__name__}: {error}", file=sys.stderr)
         send("failed", {"message": "this question met an error in suffice; the server's log has it"})
-        return
-    finally:
-        STOP.running = False
-    send("answer", answer) if answer is not None else send("refused", {"message": str(message)})
+    else:
+        send("answer", _answer(found))
+        _follow(found, send)
+        send("done", {})
 
 
 @lru_cache(maxsize=16)
@@ -100,70 +120,74 @@ def reporter(send: Send) -> OnProgress:
 # --- the verbs ---
 
 
-def _common(question: Payload) -> tuple[sf.Classifier, str, Payload]:
-    model = classifier(question["folder"])
-    rest = {name: value for name, value in question.items() if name not in ("folder", "model", "text")}
-    if "perturbation" in rest:
-        rest["perturbation"] = table.from_dict(rest["perturbation"])
-    return model, question["text"], rest
+def _question(asked: Payload, send: Send) -> Question:
+    """The question itself; the text as the classifier sees it is told at once."""
+    given = {name: value for name, value in asked.items() if name in KEYS and name != "text"}
+    if "perturbation" in given:
+        given["perturbation"] = table.from_dict(given["perturbation"])
+    question = Question(classifier(asked["folder"]), asked["text"], **given)
+    send("text", _seen(question))
+    return question
 
 
-def explain(question: Payload, send: Send) -> Payload:
-    model, text, rest = _common(question)
-    send("text", _seen(model, text))
-    STOP.running = True
-    result = sf.explain(model, text, on_progress=reporter(send), self_check=False, **rest)
-    STOP.running = False
-    result = self_checked(result, model)
-    return {
-        **_answer(result),
-        "shown": _shown(result),
-        "html": result.to_html(),
-    }
-
-
-def _seen(model: sf.Classifier, text: str) -> Payload:
+def _seen(question: Question) -> Payload:
     """The text as the classifier sees it, and what it says: known before any search."""
-    read, prediction = model.read(text), model.predict(text)
-    pieces = [piece._asdict() for piece in phrases.pieces(read, ())]
-    sure = max(prediction.probabilities)
-    return {"pieces": pieces, "label": prediction.label, "probability": sure, "notes": phrases.notes(read)}
-
-
-def _shown(result: sf.Explanation) -> Payload:
-    """The answer in the words that reports use."""
-    tone, sign, word = phrases.badge(result)
+    prediction = question.classifier.predict(question.text)
+    pairs = zip(question.classifier.labels, prediction.probabilities, strict=True)
     return {
-        "headline": phrases.headline(result),
-        "badge": {"tone": tone, "sign": sign, "text": word},
-        "meaning": phrases.meaning(result),
-        "price": phrases.price(result),
-        "scope": [list(pair) for pair in phrases.scope(result)],
-        "words": [phrases.about(result, detail) for detail in result.details],
+        "pieces": [piece._asdict() for piece in phrases.pieces(question.text, ())],
+        "label": prediction.label,
+        "scores": [{"label": label, "probability": float(sure)} for label, sure in pairs],
+        "notes": phrases.notes(question.text),
     }
 
 
-def contrast(question: Payload, send: Send) -> Payload:
-    model, text, rest = _common(question)
-    send("text", _seen(model, text))
-    STOP.running = True
-    result = sf.contrast(model, text, on_progress=reporter(send), **rest)
-    return {**_answer(result), "meaning": phrases.turned(result)}
+def explain(asked: Payload, send: Send) -> sf.Explanation:
+    question = _question(asked, send)
+    result = explained(question, on_progress=reporter(send), self_check=False)
+    send("phase", {"name": "checking"})
+    return self_checked(result, question.classifier)
 
 
-def bias(question: Payload, send: Send) -> Payload:
-    model, text, rest = _common(question)
-    send("text", _seen(model, text))
-    STOP.running = True
-    return _answer(sf.bias(model, text, **rest))
+def contrast(asked: Payload, send: Send) -> sf.Contrast:
+    return contrasted(_question(asked, send), reporter(send))
 
 
-def profile(question: Payload, send: Send) -> Payload:
-    model, text, rest = _common(question)
-    family, steps = FAMILIES[rest.pop("family")], rest.pop("steps")
-    send("text", _seen(model, text))
-    STOP.running = True
-    return _answer(sf.profile(model, text, family, steps, on_progress=reporter(send), **rest))
+def bias(asked: Payload, send: Send) -> sf.Bias:
+    question = _question(asked, send)
+    return judged(replace(question, exclude=guarded(question, asked["protected"])))
+
+
+def profile(asked: Payload, send: Send) -> sf.Profile:
+    question = _question(asked, send)
+    given = {name: asked[name] for name in ("cost", "include", "exclude", "padding", "seconds", "seed")}
+    family, steps = grown(asked["family"]), asked["steps"]
+    return sf.profile(question.classifier, question.text, family, steps, on_progress=reporter(send), **given)
+
+
+def grown(family: str) -> Callable[[float], Perturbation]:
+    """The sets of a family by their size."""
+    kind = table.BY_NAME[family]
+    assert kind.grows is not None
+    whole = kind.schema[kind.grows]["type"] == "integer"
+
+    def made(size: float) -> Perturbation:
+        if whole and size != int(size):
+            raise sf.InputError(f"{kind.grows} must be a whole number, not {size:g}.")
+        return table.from_dict({"kind": family, kind.grows: int(size) if whole else size})
+
+    return made
+
+
+VERBS: dict[str, Callable[[Payload, Send], Any]] = {
+    "explain": explain,
+    "contrast": contrast,
+    "bias": bias,
+    "profile": profile,
+}
+
+
+# --- answers, and what follows them ---
 
 
 def _answer(found: Any) -> Payload:
@@ -172,25 +196,48 @@ def _answer(found: Any) -> Payload:
         "result": found.to_dict(),
         "sentence": str(found),
         "certificate": None if certificate is None else certificate.data,
+        **_shown(found),
     }
 
 
-def _boxes(k: float) -> Perturbation:
-    return sf.KNNBox(int(k))
+def _shown(found: Any) -> Payload:
+    """The answer in the words that reports use."""
+    match found:
+        case sf.Explanation():
+            tone, sign, word = phrases.badge(found)
+            shown = {
+                "headline": phrases.headline(found),
+                "badge": {"tone": tone, "sign": sign, "text": word},
+                "meaning": phrases.meaning(found),
+                "scope": [list(pair) for pair in phrases.scope(found)],
+            }
+            return {"shown": shown}
+        case sf.Contrast():
+            return {"meaning": phrases.turned(found)}
+        case _:
+            return {}
 
 
-def _hulls(k: float) -> Perturbation:
-    return sf.KNNHull(int(k))
+def _follow(found: Any, send: Send) -> None:
+    """Details of an explanation and its report; stopped, the report does without them."""
+    if not isinstance(found, sf.Explanation):
+        return
+    whole = False
+    with suppress(KeyboardInterrupt), STOP.listening():
+        if not STOP.asked:
+            _details(found, send)
+            report = found.to_html()
+            whole = True
+    send("report", {"html": report if whole else _plain(found).to_html()})
 
 
-FAMILIES: dict[str, Callable[[float], Perturbation]] = {
-    "knn-box": _boxes,
-    "knn-hull": _hulls,
-    "epsilon-ball": sf.EpsilonBall,
-}
-VERBS: dict[str, Callable[[Payload, Send], Payload]] = {
-    "explain": explain,
-    "contrast": contrast,
-    "bias": bias,
-    "profile": profile,
-}
+def _details(found: sf.Explanation, send: Send) -> None:
+    equal = getattr(found, "alternatives", None)  # first, because what is said of a word depends on it
+    if equal is not None:
+        send("equal", {**equal.to_dict(), "sentence": phrases.visible(str(equal))})
+    send("words", {"words": [phrases.about(found, detail) for detail in found.details]})
+
+
+def _plain(found: sf.Explanation) -> sf.Explanation:
+    """The explanation with what is known by now; as in pickles, what would have to be looked for is left out."""
+    return copy(found)

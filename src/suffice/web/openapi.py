@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from suffice.sets import table
 from suffice.version import __version__
-from suffice.web.fields import Field
+from suffice.web.fields import DEFAULT_SET, Field
 
 ABOUT = {
     "explain": "The cheapest set of words that decides the label, with proof.",
@@ -17,6 +18,7 @@ ABOUT = {
 REFUSALS = {
     "400": "Not JSON.",
     "403": "Asked by another site.",
+    "408": "The question did not arrive in time.",
     "413": "The body is too large.",
     "415": "Not application/json.",
     "422": "A field is wrong; the answer says which and what would do.",
@@ -24,25 +26,7 @@ REFUSALS = {
 }
 
 
-def _set(kind: str, **properties: Any) -> dict[str, Any]:
-    fields = {"kind": {"const": kind}, **properties}
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-
-
-K = {"type": "integer", "minimum": 0}
-PERTURBATION = {
-    "oneOf": [
-        _set("knn-box", k=K),
-        _set("knn-hull", k=K),
-        _set("epsilon-ball", eps={"type": "number", "minimum": 0}, p={"enum": [1, 2, "inf"]}),
-        _set(
-            "word-swap",
-            swaps={"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
-        ),
-        _set("deletion"),
-    ],
-    "default": {"kind": "knn-box", "k": 15},
-}
+PERTURBATION = {**table.schema(), "default": DEFAULT_SET}
 ERROR = {
     "type": "object",
     "properties": {
@@ -63,7 +47,7 @@ ERROR = {
 def document(questions: Mapping[str, Mapping[str, Field]]) -> dict[str, Any]:
     """The whole document; only verbs that this installation has."""
     paths: dict[str, Any] = {
-        "/api": _get("What this server offers: version, models, verbs and limits."),
+        "/api": _get("What this server offers: version, models, sets, verbs and limits."),
         "/api/openapi.json": _get("This document."),
         "/api/jobs/{id}/stop": _stop(),
         "/api/answers/{id}/{file}": _download(),
@@ -86,7 +70,8 @@ def _ask(verb: str, fields: Mapping[str, Field]) -> dict[str, Any]:
     }
     found = {
         "description": f"The dictionary that `suffice {verb} --json` prints; or, where the client accepts "
-        "text/event-stream, the events job, text, progress, and answer, refused or failed.",
+        "text/event-stream, the events job, text, progress, phase and answer (or refused or failed), and then equal, "
+        "words, report and done.",
         "headers": {"X-Suffice-Answer": {"schema": {"type": "string"}, "description": "The id for downloads."}},
         "content": {"application/json": {"schema": {"type": "object"}}, "text/event-stream": {}},
     }
@@ -115,7 +100,7 @@ def _parameter(name: str, **schema: Any) -> dict[str, Any]:
 
 
 def _stop() -> dict[str, Any]:
-    about = "Stop a search; its stream ends with the best answer proved so far."
+    about = "Stop what is being done: a search answers with the best proved so far, what follows an answer ends."
     responses = {"202": {"description": "It is being stopped."}, "404": _refusal("No such job.")}
     return {"post": {"summary": about, "parameters": [_parameter("id")], "responses": responses}}
 

@@ -38,13 +38,15 @@ export const forgetWords = () => { built = ""; $("words").replaceChildren(); };
 export const wordButtons = () => [...$("words").querySelectorAll("button")];
 export const wordAt = (position) => $("words").querySelector(`[data-position="${Number(position)}"]`);
 
-export function paint({ needed = [], changes = new Map(), marks = {}, current = null, running = false }) {
+export function paint({ needed = [], sure = [], some = [], changes = new Map(), marks = {}, current = null, running = false }) {
   $("words").classList.toggle("running", running);
   for (const inserted of $("words").querySelectorAll("ins")) inserted.remove();
   for (const word of wordButtons()) {
     const position = Number(word.dataset.position);
     const is = {
       needed: needed.includes(position),
+      sure: sure.includes(position),
+      some: some.includes(position),
       changed: changes.has(position),
       in: !!marks.include?.includes(position),
       out: !!marks.exclude?.includes(position),
@@ -59,7 +61,7 @@ export function paint({ needed = [], changes = new Map(), marks = {}, current = 
 }
 
 function said(is) {
-  const names = { needed: "needed", changed: "changed", in: "kept in", out: "left out", guarded: "protected" };
+  const names = { needed: "in the set", sure: "in every equally cheap set", some: "in some equally cheap sets", changed: "changed", in: "kept in", out: "left out", guarded: "protected" };
   return Object.keys(names).filter((name) => is[name]).map((name) => names[name]);
 }
 
@@ -97,13 +99,17 @@ export function bounds(records, elapsed) {
   $("upper").textContent = last ? format(last.upper) : "…";
   $("clock").textContent = `${elapsed.toFixed(elapsed < 10 ? 2 : 1)} s`;
   $("chart").replaceChildren(...(last ? curves(records, elapsed) : []));
+  $("axis-top").textContent = last ? format(highest(records)) : "";
+  $("axis-end").textContent = $("clock").textContent;
 }
+
+const highest = (records) => Math.max(...records.map((record) => record.upper), 1);
 
 const format = (number) => String(Math.round(number * 1000) / 1000);
 
 function curves(records, elapsed) {
   const end = Math.max(elapsed, records.at(-1).elapsed, 1e-3);
-  const top = Math.max(...records.map((record) => record.upper), 1);
+  const top = highest(records);
   const x = (time) => (time / end) * 600;
   const y = (value) => 112 - (value / top) * 104;
   const path = (key) => {
@@ -140,6 +146,42 @@ export function growth(result) {
   const made = element("div", "", { class: "growth" });
   made.append(element("p", "Words needed, as what a free word may become grows", { class: "eyebrow" }), bars, steps);
   $("extra").replaceChildren(made);
+}
+
+// --- what a set asks for, from its schema ---
+
+export function field(name, title, schema, value) {
+  const label = element("label", `${title} `);
+  const input = schema.enum ? options(schema.enum) : element(schema.type === "object" ? "textarea" : "input");
+  input.dataset.name = name;
+  input.id = `set-${name}`;
+  if (schema.type === "object") Object.assign(input, { rows: 3, spellcheck: false, placeholder: "good: bad, fine, great" });
+  if (schema.type === "integer" || schema.type === "number") Object.assign(input, { type: "number", min: schema.minimum ?? "", step: schema.type === "integer" ? 1 : "any" });
+  input.value = value ?? schema.default ?? (schema.type === "integer" || schema.type === "number" ? 1 : "");
+  label.append(input);
+  return label;
+}
+
+function options(values) {
+  const made = element("select");
+  made.append(...values.map((value) => element("option", value, { value })));
+  return made;
+}
+
+// --- what the model says of each class ---
+
+export function scores(found, label) {
+  const rows = [...found].sort((a, b) => b.probability - a.probability).map((one) => {
+    const row = element("div", "", { class: one.label === label ? "top-score" : "" });
+    const bar = element("i");
+    bar.style.width = `${100 * one.probability}%`;
+    const track = element("span", "", { class: "track", "aria-hidden": "true" });
+    track.append(bar);
+    row.append(element("span", one.label, { class: "name" }), track, element("span", `${(100 * one.probability).toFixed(1)} %`, { class: "share" }));
+    return row;
+  });
+  $("scores").replaceChildren(element("p", "What the model says of each class", { class: "eyebrow" }), ...rows);
+  $("scores").hidden = false;
 }
 
 export function scope(pairs) {

@@ -9,54 +9,58 @@ const EXAMPLES = [
   "The jokes are stale, the plot is thin and the ending is a mess",
   "Not as clever as it thinks it is, but warm, honest and very funny",
 ];
-const SIZES = {
-  "knn-box": ["Nearest words", 60, 1],
-  "knn-hull": ["Nearest words", 120, 1],
-  "epsilon-ball": ["Distance ε", 0.5, 0.05],
-};
+const START = { "knn-box": { k: 60 }, "knn-hull": { k: 120 }, "epsilon-ball": { eps: 0.5 } }; // where there is nothing better
+const NAMES = { k: "Nearest words", eps: "Distance ε", p: "Norm", token: "Mask", swaps: "Listed words, one line each" };
 const MARKS = ["include", "exclude", "protect"];
-const FIELDS = ["text", "model", "kind", "size", "swaps", "seconds", "verb", ...MARKS];
+const FORM = ["text", "model", "kind", "seconds", "at-most"];
 
-const question = { verb: "explain", include: [], exclude: [], protect: [] };
+const question = { verb: "explain", set: {}, include: [], exclude: [], protect: [] };
+let sets = []; // what the server offers, from the table of sets
 let run = null; // the search under way: its abort, job, records, clock
-let shown = { needed: [], changes: new Map(), words: [] };
+let shown = { needed: [], changes: new Map(), words: null }; // words: null until they have come
 let current = null; // the chosen word
 
 // --- the question ---
 
 function readForm() {
-  for (const id of ["text", "model", "kind", "size", "swaps", "seconds"]) question[id] = $(id).value;
+  for (const id of FORM) question[id] = $(id).value;
+  question.set = Object.fromEntries(setFields().map((field) => [field.dataset.name, field.value]));
 }
 
 function writeForm() {
-  for (const id of ["text", "model", "kind", "swaps", "seconds"]) if (question[id] !== undefined) $(id).value = question[id];
-  sizeField();
-  if (question.size !== undefined) $("size").value = question.size;
+  for (const id of FORM) if (typeof question[id] === "string") $(id).value = question[id];
+  drawSet(question.set);
   fit();
 }
 
-function sizeField() {
-  const [name, value, step] = SIZES[$("kind").value] ?? [];
-  $("size-label").hidden = name === undefined;
-  $("swaps-label").hidden = $("kind").value !== "word-swap";
-  if (name === undefined || $("size-name").textContent === name) return;
-  $("size-name").textContent = name;
-  $("size").step = step;
-  $("size").value = value;
+const setFields = () => [...document.querySelectorAll("[data-name]")];
+const chosen = () => sets.find((one) => one.kind === $("kind").value) ?? sets[0];
+
+function drawSet(values = {}) {
+  const { kind, fields } = chosen();
+  const made = Object.entries(fields).map(([name, schema]) => draw.field(name, NAMES[name] ?? name, schema, values[name] ?? START[kind]?.[name]));
+  $("fields").replaceChildren(...made.filter((one) => !one.querySelector("textarea")));
+  $("long-fields").replaceChildren(...made.filter((one) => one.querySelector("textarea")));
 }
 
 function perturbation() {
-  const size = Number(question.size);
-  switch (question.kind) {
-    case "epsilon-ball": return { kind: "epsilon-ball", eps: size, p: "inf" };
-    case "deletion": return { kind: "deletion" };
-    case "word-swap": return { kind: "word-swap", swaps: swaps(question.swaps) };
-    default: return { kind: question.kind, k: Math.round(size) };
-  }
+  const { kind, fields } = sets.find((one) => one.kind === question.kind);
+  const given = Object.entries(fields).map(([name, schema]) => [name, value(question.set[name], schema)]).filter(([, one]) => one !== null);
+  const limit = question["at-most"] ? { at_most: Number(question["at-most"]) } : {};
+  return { kind, ...Object.fromEntries(given), ...limit };
+}
+
+function value(text, schema) {
+  if (schema.enum) return schema.enum.find((one) => String(one) === text);
+  if (schema.type === "object") return swaps(text);
+  if (schema.type === "integer" || schema.type === "number") return text === "" ? null : Number(text);
+  return text.trim() || null;
 }
 
 function swaps(lines) {
-  const pairs = lines.split("\n").map((line) => line.split(":")).filter((pair) => pair.length === 2);
+  const pairs = lines.split("\n").filter((line) => line.trim()).map((line) => line.split(":"));
+  const wrong = pairs.find((pair) => pair.length !== 2 || !pair[0].trim() || !pair[1].trim());
+  if (wrong) throw new Refused(`“${wrong.join(":")}” is not a line of listed words: write a word, a colon, and words with commas between.`);
   return Object.fromEntries(pairs.map(([word, others]) => [word.trim(), others.split(",").map((other) => other.trim()).filter(Boolean)]));
 }
 
@@ -72,14 +76,15 @@ function body(verb) {
 }
 
 function family() {
-  if (question.kind === "epsilon-ball") return { family: "epsilon-ball", steps: [0.25, 0.5, 1, 2, 4].map((x) => x * Number(question.size)) };
-  return { family: question.kind === "knn-hull" ? "knn-hull" : "knn-box", steps: [5, 15, 40, 100, 250] };
+  const { kind, grows } = sets.find((one) => one.kind === question.kind);
+  if (grows === "eps") return { family: kind, steps: [0.25, 0.5, 1, 2, 4].map((x) => x * Number(question.set.eps)) };
+  return { family: grows ? kind : "knn-box", steps: [5, 15, 40, 100, 250] };
 }
 
 // --- the address holds the whole question ---
 
 function writeAddress() {
-  const data = new TextEncoder().encode(JSON.stringify(Object.fromEntries(FIELDS.map((name) => [name, question[name]]))));
+  const data = new TextEncoder().encode(JSON.stringify(question));
   const coded = btoa(String.fromCharCode(...data)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   history.replaceState(null, "", `#${coded}`);
 }
@@ -88,11 +93,9 @@ function readAddress() {
   try {
     const bytes = atob(location.hash.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
     const data = JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0))));
-    for (const name of FIELDS) {
-      const listed = MARKS.includes(name);
-      if (listed && Array.isArray(data[name])) question[name] = data[name].filter(Number.isInteger);
-      else if (!listed && typeof data[name] === "string") question[name] = data[name];
-    }
+    for (const name of MARKS) if (Array.isArray(data[name])) question[name] = data[name].filter(Number.isInteger);
+    for (const name of [...FORM, "verb"]) if (typeof data[name] === "string") question[name] = data[name];
+    question.set = Object.fromEntries(Object.entries(data.set ?? {}).filter(([, one]) => typeof one === "string"));
     return typeof data.text === "string" && data.text.trim() !== "";
   } catch {
     return false;
@@ -108,7 +111,7 @@ async function start(verb = question.verb) {
   if (!question.text.trim()) return problem("Give a text with at least one word.");
   writeAddress();
   select(verb);
-  const mine = { abort: new AbortController(), job: null, records: [], started: performance.now(), over: false };
+  const mine = { abort: new AbortController(), job: null, records: [], started: performance.now(), over: false, stops: 0 };
   run = mine;
   begin(verb);
   try {
@@ -126,21 +129,36 @@ function begin(verb) {
   $("headline").textContent = verb === "bias" && !question.protect.length ? "Which words should not matter?" : "Looking for a proof …";
   for (const id of ["badge", "extra"]) $(id).replaceChildren();
   $("meaning").textContent = "";
-  $("scope").hidden = $("actions").hidden = true;
+  $("scope").hidden = $("actions").hidden = $("equal").hidden = true;
   $("gauge").hidden = verb === "bias" || verb === "profile";
-  $("stop").hidden = false;
-  $("chart").toggleAttribute("hidden", false);
+  $("running").hidden = false;
+  $("stop").disabled = false;
+  $("stop").textContent = "Stop, keep the best";
+  $("phase").textContent = "in line";
+  $("chart-figure").toggleAttribute("hidden", false);
   $("go").disabled = true;
-  shown = { needed: [], changes: new Map(), words: [] };
+  shown = { needed: [], changes: new Map(), words: null };
   repaint(true);
+  freshness();
   run.timer = setInterval(tick, 100);
   tick();
 }
 
 function end() {
   clearInterval(run?.timer);
-  $("stop").hidden = true;
+  $("running").hidden = true;
   $("go").disabled = false;
+}
+
+// Stop once: a search keeps the best it has. Stop twice, or before it has begun: no answer. After the answer: no details.
+function halt() {
+  if (!run) return;
+  run.stops += 1;
+  if (!run.job) { run.abort.abort(); problem("Stopped before it had begun."); return; }
+  stop(run.job);
+  $("stop").textContent = "Stop now, without an answer";
+  $("stop").disabled = true;
+  setTimeout(() => ($("stop").disabled = false), 1000);
 }
 
 function tick() {
@@ -148,17 +166,23 @@ function tick() {
 }
 
 function take(kind, data, verb) {
-  if (kind === "job") run.job = data.id;
+  if (kind === "job") { run.job = data.id; $("phase").textContent = verb === "bias" ? "looking for a proof" : "searching"; }
   if (kind === "text") seen(data);
   if (kind === "progress") progress(data);
+  if (kind === "phase") $("phase").textContent = "checking the proof";
   if (kind === "refused" || kind === "failed") { run.over = true; problem(data.message); }
   if (kind === "answer") { run.over = true; answered(data, verb); }
+  if (kind === "equal") equal(data);
+  if (kind === "words") { shown.words = data.words; repaint(false); inspect(); }
+  if (kind === "report") { $("get-html").hidden = false; }
 }
 
 function seen(data) {
   draw.words(data.pieces, pick);
   draw.notes(data.notes);
-  $("label").textContent = `The model says ${data.label}, ${(100 * data.probability).toFixed(1)} % sure`;
+  draw.scores(data.scores, data.label);
+  const sure = Math.max(...data.scores.map((one) => one.probability));
+  $("label").textContent = `The model says ${data.label}, ${(100 * sure).toFixed(1)} % sure`;
   repaint(true);
 }
 
@@ -188,23 +212,38 @@ function answered(data, verb) {
   if (verb !== "bias" && verb !== "profile" && last.upper !== null && last.lower !== null) run.records.push(last);
   draw.bounds(run.records, seconds);
   $("gauge").hidden ||= !run.records.length;
-  $("chart").toggleAttribute("hidden", run.records.length < 3);
+  $("chart-figure").toggleAttribute("hidden", run.records.length < 3);
   SHOW[verb](data, result);
   downloads(data);
   repaint(false);
   inspect();
+  clearInterval(run.timer);
+  $("go").disabled = false;
+  $("stop").textContent = "Stop, no details";
+  $("phase").textContent = "the answer is there; looking at each word";
+  $("running").hidden = verb !== "explain";
+}
+
+// The equally cheap sets: words in all of them are marked as sure, words in some as one choice of several.
+function equal({ count, complete, in_all, in_some, sentence }) {
+  $("equal").textContent = sentence;
+  $("equal").hidden = false;
+  const places = (words) => words.map((one) => one.position);
+  shown.sure = count > 1 ? places(in_all) : [];
+  shown.some = count > 1 ? places(in_some) : [];
+  repaint(false);
 }
 
 const SHOW = {
   explain({ shown: said }, result) {
-    shown = { needed: result.positions, changes: changes(result.witness), words: said.words };
+    shown = { needed: result.positions, changes: changes(result.witness), words: null };
     $("headline").textContent = said.headline;
     draw.badge(said.badge);
     $("meaning").textContent = said.meaning;
     draw.scope(said.scope);
   },
   contrast({ meaning }, result) {
-    shown = { needed: [], changes: changes(result.flip), words: [] };
+    shown = { needed: [], changes: changes(result.flip), words: null };
     const count = result.positions.length;
     const some = `${count} changed ${count === 1 ? "word flips" : "words flip"} it`;
     $("headline").textContent = { none: "Nothing flips it", unknown: "Undecided" }[result.status] ?? some;
@@ -217,7 +256,7 @@ const SHOW = {
     $("meaning").textContent = meaning;
   },
   bias({ sentence }, result) {
-    shown = { needed: [], changes: changes(result.witness), words: [] };
+    shown = { needed: [], changes: changes(result.witness), words: null };
     const heads = { independent: "The label does not depend on them", dependent: "The label depends on them", unknown: "Undecided" };
     $("headline").textContent = question.protect.length ? heads[result.status] : "Which words should not matter?";
     if (!question.protect.length) { $("meaning").textContent = "Choose words in the text: names, genders, places. Then see whether they alone can change the label."; return; }
@@ -230,7 +269,7 @@ const SHOW = {
   },
   profile({ sentence }, result) {
     const last = result.explanations.at(-1);
-    shown = { needed: last.positions, changes: new Map(), words: [] };
+    shown = { needed: last.positions, changes: new Map(), words: null };
     $("headline").textContent = `${last.positions.length} words at the largest size`;
     $("meaning").textContent = sentence;
     draw.growth(result);
@@ -238,13 +277,13 @@ const SHOW = {
 };
 
 // what the changed words become; nothing where they are deleted
-const changes = (flip) => new Map(flip ? flip.positions.map((position, i) => [position, question.kind === "deletion" ? "" : flip.words[i]]) : []);
+const changes = (flip) => new Map(flip ? flip.positions.map((position, i) => [position, flip.words[i]]) : []);
 
 function downloads({ id, files }) {
   const names = { html: "report.html", certificate: "answer.cert", json: "answer.json" };
   for (const [kind, name] of Object.entries(names)) {
     const link = $(`get-${kind}`);
-    link.hidden = !files.includes(kind);
+    link.hidden = !files.includes(kind); // the report comes later
     link.href = `/api/answers/${encodeURIComponent(id)}/${name}`;
   }
   $("actions").hidden = false;
@@ -271,7 +310,14 @@ function inspect() {
   const choice = (name, key, mark) => ({ name, key, pressed: question[mark].includes(current), act: () => toggle(mark) });
   const choices = [choice("Keep in", "i", "include"), choice("Leave out", "x", "exclude")];
   if (!$("tab-bias").hidden) choices.push(choice("Protect", "p", "protect"));
-  draw.inspector(word?.textContent, shown.words.find((one) => one.position === current), choices);
+  draw.inspector(word?.textContent, about_word(), choices);
+}
+
+function about_word() {
+  const found = shown.words?.find((one) => one.position === current);
+  if (found || !run?.over) return found;
+  const standing = shown.needed.includes(current) ? "in the set" : "free";
+  return { standing: question.verb === "explain" ? standing : "a word of the text", reason: shown.words === null && question.verb === "explain" && !$("running").hidden ? "looking at it …" : "" };
 }
 
 function toggle(mark) {
@@ -344,6 +390,16 @@ function changedText() {
   fit();
   for (const mark of MARKS) question[mark] = [];
   current = null;
+  freshness();
+}
+
+// An answer is about the question that was asked: where the form says something else by now, that is said.
+function freshness() {
+  const asked = JSON.stringify([FORM.map((id) => question[id]), question.set]);
+  const now = JSON.stringify([FORM.map((id) => $(id).value), Object.fromEntries(setFields().map((field) => [field.dataset.name, field.value]))]);
+  const stale = !$("answer").hidden && asked !== now;
+  $("answer").classList.toggle("stale", stale);
+  $("stale").hidden = !stale;
 }
 
 async function share() {
@@ -375,8 +431,9 @@ function wire() {
   $("text").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); start(question.verb); }
   });
-  $("kind").addEventListener("change", sizeField);
-  $("stop").addEventListener("click", () => run?.job && stop(run.job));
+  $("kind").addEventListener("change", () => { drawSet(); freshness(); });
+  $("ask").addEventListener("input", freshness);
+  $("stop").addEventListener("click", halt);
   $("share").addEventListener("click", share);
   $("words").addEventListener("keydown", keys);
   for (const tab of document.querySelectorAll("[role=tab]")) {
@@ -387,7 +444,7 @@ function wire() {
 }
 
 function open() {
-  if (![...$("model").options].some((option) => option.value === question.model)) delete question.model;
+  for (const id of ["model", "kind"]) if (![...$(id).options].some((option) => option.value === question[id])) delete question[id];
   if (!$(`tab-${question.verb}`) || $(`tab-${question.verb}`).hidden) question.verb = "explain";
   writeForm();
   draw.forgetWords();
@@ -400,10 +457,13 @@ async function main() {
   wire();
   const told = await about();
   for (const model of told.models) $("model").append(draw.element("option", model.name, { value: model.name, title: model.labels.join(", ") }));
+  sets = told.sets;
+  for (const one of sets) $("kind").append(draw.element("option", one.may, { value: one.kind }));
+  $("kind").value = told.default.kind;
   for (const tab of document.querySelectorAll("[role=tab]")) tab.hidden = !told.verbs.includes(tab.dataset.verb);
   $("text").maxLength = told.limits.characters;
   $("version").textContent = `suffice ${told.version}`;
-  sizeField();
+  drawSet();
   inspect();
   if (readAddress()) open();
   document.documentElement.dataset.ready = "yes";

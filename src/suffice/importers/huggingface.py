@@ -1,0 +1,156 @@
+"""Hugging Face: a transformer for text classification as a black box, by its folder, its pipeline or the objects."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import MissingExtra, ModelError
+from suffice.model.blackbox import MASK, BlackBox
+from suffice.model.network import Floats
+
+BATCH = 64
+UNLIMITED = 10**6  # tokenizers without a limit name a huge number
+
+
+def from_huggingface(model: Any, tokenizer: Any = None, *, cache: str | Path | None = None) -> BlackBox:
+    """A classifier of the package transformers: a folder, a pipeline, or a model with its tokenizer.
+
+    The labels are those of the model's config. Words are words, not sub-words: a changed text is tokenised anew.
+    `Mask()` puts the tokenizer's own mask. Nothing is downloaded: give a folder that is there, or what you have loaded.
+    """
+    network, splitter, folder = _parts(model, tokenizer)
+    labels = _labels(network)
+    limit = _limit(network, splitter)
+    notes = () if limit is None else (f"Texts are cut after {limit} tokens, as the model was made for.",)
+    return BlackBox(
+        function=predictor(network, splitter, limit),
+        labels=labels,
+        name=Path(folder).name if folder else type(network).__name__,
+        digest=_digest(network, splitter, labels),
+        mask=getattr(splitter, "mask_token", None) or MASK,
+        notes=notes,
+        cache=cache,
+        meta={"import": {"from": "transformers", "class": type(network).__name__}},
+        again=(from_huggingface, (folder,)) if folder and cache is None else None,
+    )
+
+
+def predictor(network: Any, splitter: Any, limit: int | None) -> Callable[[list[str]], Floats]:
+    """Texts to logits. Only texts of equally many tokens share a batch, so that no padding moves the numbers."""
+    import torch
+
+    network.eval()
+
+    def predict(texts: list[str]) -> Floats:
+        cut = {} if limit is None else {"truncation": True, "max_length": limit}
+        coded = splitter(list(texts), **cut)
+        names = [name for name in coded if name != "overflow_to_sample_mapping"]
+        rows: list[Floats | None] = [None] * len(texts)
+        with torch.inference_mode():
+            for places in _alike([len(ids) for ids in coded["input_ids"]]):
+                inputs = {name: torch.tensor([coded[name][i] for i in places]) for name in names}
+                logits = network(**inputs).logits
+                for place, row in zip(places, logits.double().cpu().numpy(), strict=True):
+                    rows[place] = row
+        return np.array(rows)
+
+    return predict
+
+
+def _alike(lengths: Sequence[int]) -> list[list[int]]:
+    groups: dict[int, list[int]] = {}
+    for place, length in enumerate(lengths):
+        groups.setdefault(length, []).append(place)
+    return [group[i : i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
+
+
+# --- the parts ---
+
+
+def _parts(model: Any, tokenizer: Any) -> tuple[Any, Any, str | None]:
+    """The network, the tokenizer and the folder they come from, if they do."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtra("huggingface", "transformers") from error
+    if isinstance(model, str | Path):
+        return (*_loaded(Path(model), tokenizer), str(model))
+    if isinstance(model, transformers.Pipeline):
+        return model.model, tokenizer or model.tokenizer, None
+    if not hasattr(model, "config") or not callable(model):
+        raise ModelError(
+            f"from_huggingface takes a folder, a pipeline or a model of transformers, not a {type(model).__name__}."
+        )
+    if tokenizer is None:
+        raise ModelError("Give the tokenizer too: sf.from_huggingface(model, tokenizer).")
+    return model, tokenizer, None
+
+
+def _loaded(folder: Path, tokenizer: Any) -> tuple[Any, Any]:
+    """What a folder holds, read without network access and without running code that it brings."""
+    import transformers
+
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"There is no model in {str(folder)!r}: give a folder with a config.json.")
+    try:
+        network = transformers.AutoModelForSequenceClassification.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False, use_safetensors=True
+        )
+        found = tokenizer or transformers.AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise ModelError(f"The model in {str(folder)!r} cannot be loaded: {error}") from error
+    return network, found
+
+
+def _labels(network: Any) -> tuple[str, ...]:
+    config = network.config
+    if getattr(config, "problem_type", None) == "multi_label_classification":
+        raise ModelError("This model gives every label a yes or no of its own; one label per text is explained here.")
+    count = int(config.num_labels)
+    if count < 2:
+        raise ModelError(f"This model has {count} output: it is a regression, not a classification.")
+    return tuple(str(config.id2label[i]) for i in range(count))
+
+
+def _limit(network: Any, splitter: Any) -> int | None:
+    """After how many tokens a text is cut; None where nothing is."""
+    config = network.config
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is not None and getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+        positions -= int(config.pad_token_id) + 1  # these count positions from behind the padding
+    found = [int(n) for n in (positions, splitter.model_max_length) if n is not None and 0 < n < UNLIMITED]
+    return min(found, default=None)
+
+
+def _digest(network: Any, splitter: Any, labels: Sequence[str]) -> str:
+    """SHA-256 over the weights, the labels and what the tokenizer does."""
+    sha = hashlib.sha256(json.dumps(["transformers", type(network).__name__, list(labels)]).encode())
+    for name, tensor in sorted(network.state_dict().items()):
+        array = tensor.detach().cpu().contiguous()
+        sha.update(f"{name} {tuple(array.shape)} {array.dtype}".encode())
+        sha.update(array.flatten().view(_bytes()).numpy().tobytes())
+    sha.update(_splitting(splitter).encode())
+    return sha.hexdigest()
+
+
+def _bytes() -> Any:
+    import torch
+
+    return torch.uint8
+
+
+def _splitting(splitter: Any) -> str:
+    """The tokenizer as text, without what calling it changes."""
+    backend = getattr(splitter, "backend_tokenizer", None)
+    if backend is None:
+        return json.dumps([type(splitter).__name__, sorted(splitter.get_vocab().items())])
+    data = json.loads(backend.to_str())
+    return json.dumps({key: data[key] for key in data if key not in ("truncation", "padding")}, sort_keys=True)

@@ -1,0 +1,67 @@
+"""scikit-learn as a black box: whatever gives probabilities or scores for texts, where it cannot be laid open."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import ModelError
+from suffice.model.blackbox import BlackBox, named_digest
+from suffice.model.network import Floats
+
+PROBE = ["a text", "another text, of several words"]
+
+
+def asked_instead(pipeline: Any, reason: str) -> BlackBox:
+    """The pipeline as a function that is asked; refused for `reason` where it answers no texts."""
+    function = _scores(pipeline)
+    try:
+        rows = None if function is None else function(PROBE)
+        labels = tuple(str(label) for label in pipeline.classes_)
+        single = np.ndim(pipeline.predict(PROBE)) == 1  # one label per text
+    except Exception as error:  # not fitted, or not for texts
+        raise ModelError(reason) from error
+    if function is None or not single or rows is None or rows.shape != (len(PROBE), len(labels)):
+        raise ModelError(reason)
+    name = f"scikit-learn's {_kind(pipeline)}"
+    note = f"Asked as a function, not laid open as a network: {reason}"
+    return BlackBox(
+        function,
+        labels,
+        name,
+        _digest(pipeline, name, labels),
+        notes=(note,),
+        meta={"import": {"from": name, "way": "asked as a function", "why": reason}},
+        again=(asked_instead, (pipeline, reason)),
+    )
+
+
+def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:
+    """Probabilities, or else decision values; one value z of two labels becomes [-z, z]."""
+    if hasattr(pipeline, "predict_proba"):
+        return lambda texts: np.asarray(pipeline.predict_proba(texts), dtype=np.float64)
+    if not hasattr(pipeline, "decision_function"):
+        return None
+
+    def decide(texts: list[str]) -> Floats:
+        values = np.asarray(pipeline.decision_function(texts), dtype=np.float64)
+        return np.stack([-values, values], axis=1) if values.ndim == 1 else values
+
+    return decide
+
+
+def _kind(pipeline: Any) -> str:
+    steps = getattr(pipeline, "steps", None)
+    return type(steps[-1][1] if steps else pipeline).__name__
+
+
+def _digest(pipeline: Any, name: str, labels: tuple[str, ...]) -> str:
+    """SHA-256 of the pickled pipeline: the same object in the same versions; where it has no pickle, of its name."""
+    try:
+        return hashlib.sha256(pickle.dumps(pipeline, protocol=4)).hexdigest()
+    except Exception:  # a lambda inside
+        return named_digest(name, labels)

@@ -1,0 +1,214 @@
+"""Answers: what a predict function said, checked, counted and kept, so that nothing is asked twice.
+
+A function is trusted with nothing: the shape and the numbers of every reply are looked at, and the first texts are
+asked again alone and together, because scores of one text may move in their last digits with the batch it is in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from suffice.errors import InputError, ModelError
+from suffice.model.network import Floats
+
+Function: TypeAlias = Callable[[list[str]], Any]  # texts to scores or probabilities, a row per text
+Row: TypeAlias = tuple[float, ...]
+
+BATCH = 64  # texts that a function gets at a time
+MOST = 500_000  # answers kept in memory
+PROBES = 4  # texts that are asked again to see by how much the numbers move
+UNSTEADY = 1e-3  # scores that move by more than this share of their size are no scores
+SAFETY = 100.0  # margins within so many times what was seen to move decide nothing
+
+
+class Answers:
+    """The scores of texts, from memory, from the file, or by asking. `asked` counts texts sent to the function."""
+
+    def __init__(self, function: Function, labels: Sequence[str], digest: str, file: str | Path | None = None) -> None:
+        self.function, self.labels, self.digest = function, tuple(labels), digest
+        self.file = None if file is None else _File(file, digest, len(self.labels))
+        self.memory: dict[str, Row] = {}
+        self.asked, self.seconds = 0, 0.0
+        self.moves: float | None = None if self.file is None else self.file.moves()
+
+    @property
+    def rate(self) -> float:
+        """Texts per second, as far as it is known."""
+        return self.asked / self.seconds if self.seconds > 0 else math.inf
+
+    @property
+    def tolerance(self) -> float:
+        """Margins within this decide nothing; zero for a function whose numbers were not seen to move."""
+        return SAFETY * (self.moves or 0.0)
+
+    def scores(self, texts: Sequence[str]) -> Floats:
+        """The scores of texts, a row each; only those not known are asked."""
+        found = self._recalled(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        if len(missing) > 1 and self.moves is None:
+            self._measure(missing)
+            return self.scores(texts)
+        for part in batches(missing):
+            found.update(self._kept(part, self.ask(part)))
+        return np.array([found[text] for text in texts], dtype=np.float64).reshape(len(texts), len(self.labels))
+
+    def missing(self, texts: Sequence[str]) -> int:
+        """How many of the texts would have to be asked."""
+        found = self._recalled(texts)
+        count = sum(text not in found for text in set(texts))
+        return count + PROBES + 1 if self.moves is None and count > 1 else count
+
+    def ask(self, texts: Sequence[str]) -> Floats:
+        """One call of the function, whatever is known already."""
+        began = time.monotonic()
+        try:
+            given = self.function(list(texts))
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}".strip()
+            raise ModelError(f"The predict function failed on {len(texts)} texts: {what}") from error
+        self.seconds += time.monotonic() - began
+        self.asked += len(texts)
+        return _checked(given, texts, self.labels)
+
+    # --- what is known ---
+
+    def _recalled(self, texts: Sequence[str]) -> dict[str, Row]:
+        found = {text: self.memory[text] for text in texts if text in self.memory}
+        if self.file is not None:
+            there = self.file.read([text for text in dict.fromkeys(texts) if text not in found])
+            self._remember(there)
+            found |= there
+        return found
+
+    def _kept(self, texts: Sequence[str], rows: Floats) -> dict[str, Row]:
+        found = {text: tuple(row) for text, row in zip(texts, rows.tolist(), strict=True)}
+        self._remember(found)
+        if self.file is not None:
+            self.file.write(found)
+        return found
+
+    def _remember(self, rows: dict[str, Row]) -> None:
+        if len(self.memory) < MOST:
+            self.memory.update(rows)
+
+    # --- numbers that move ---
+
+    def _measure(self, texts: Sequence[str]) -> None:
+        """Ask a few texts together, alone, and once more; what differs is the measure of what decides nothing."""
+        together = next(batches(texts))
+        rows = self.ask(together)
+        picked = list(range(0, len(together), max(1, len(together) // PROBES)))[:PROBES]
+        alone = np.concatenate([self.ask([together[i]]) for i in picked])
+        again = self.ask([together[picked[0]]])
+        size = max(1.0, float(np.abs(rows).max()))
+        twice, batched = np.abs(again - alone[:1]).max(), np.abs(alone - rows[picked]).max()
+        if twice > UNSTEADY * size:
+            raise ModelError(
+                f"The predict function is not deterministic: the scores of one text differ by {twice:.3g} when it is "
+                "asked twice. Turn sampling and dropout off (model.eval())."
+            )
+        if batched > UNSTEADY * size:
+            raise ModelError(
+                f"The scores of a text change by {batched:.3g} with the batch that it is in: predict must treat every "
+                "text by itself."
+            )
+        self.moves = 2.0 * float(max(twice, batched))
+        if self.file is not None:
+            self.file.set_moves(self.moves)
+        self._kept(together, rows)
+
+
+def batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Texts of about the same length together: most functions pad a batch to its longest text."""
+    ordered = sorted(texts, key=len)
+    for start in range(0, len(ordered), BATCH):
+        yield ordered[start : start + BATCH]
+
+
+def _checked(given: Any, texts: Sequence[str], labels: Sequence[str]) -> Floats:
+    shape = (len(texts), len(labels))
+    try:
+        rows = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"predict must give an array of numbers, not {_short(given)}.") from error
+    if rows.shape != shape:
+        raise ModelError(
+            f"predict must give a row for each text and a column for each label: {shape[0]} texts and {shape[1]} "
+            f"labels make {shape}, not {rows.shape}."
+        )
+    bad = ~np.isfinite(rows).all(1)
+    if bad.any():
+        raise ModelError(f"predict gave a score that is not a finite number for {_short(texts[int(bad.argmax())])}.")
+    return rows
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+class _File:
+    """Answers on the disk (SQLite), by the digest of the model: for functions that cost money or time."""
+
+    def __init__(self, path: str | Path, digest: str, width: int) -> None:
+        self.path, self.digest, self.width = Path(path), digest, width
+        if not self.path.resolve().parent.is_dir():
+            raise InputError(f"There is no folder to keep the answers {str(path)!r} in.")
+        with self._open() as base:
+            base.execute("create table if not exists answers (model, text, scores, primary key (model, text))")
+            base.execute("create table if not exists moves (model primary key, size real)")
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            base = sqlite3.connect(self.path, timeout=30)
+            try:
+                with base:
+                    yield base
+            finally:
+                base.close()
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"The file of answers {str(self.path)!r} cannot be used: {error}.") from error
+
+    def read(self, texts: Sequence[str]) -> dict[str, Row]:
+        found: dict[str, Row] = {}
+        with self._open() as base:
+            for start in range(0, len(texts), 500):
+                part = texts[start : start + 500]
+                marks = ",".join("?" * len(part))
+                query = f"select text, scores from answers where model = ? and text in ({marks})"
+                rows = base.execute(query, [self.digest, *part]).fetchall()
+                found.update({text: row for text, saved in rows if (row := self._row(saved)) is not None})
+        return found
+
+    def _row(self, saved: Any) -> Row | None:
+        """What was saved, or None where it cannot be an answer of this model: then it is asked again."""
+        try:
+            row = tuple(float(value) for value in json.loads(saved))
+        except (TypeError, ValueError):
+            return None
+        return row if len(row) == self.width and all(map(math.isfinite, row)) else None
+
+    def write(self, rows: dict[str, Row]) -> None:
+        lines = [(self.digest, text, json.dumps(row)) for text, row in rows.items()]
+        with self._open() as base:
+            base.executemany("insert or replace into answers values (?, ?, ?)", lines)
+
+    def moves(self) -> float | None:
+        with self._open() as base:
+            row = base.execute("select size from moves where model = ?", [self.digest]).fetchone()
+        good = row is not None and isinstance(row[0], float) and math.isfinite(row[0]) and row[0] >= 0
+        return row[0] if good else None
+
+    def set_moves(self, size: float) -> None:
+        with self._open() as base:
+            base.execute("insert or replace into moves values (?, ?)", [self.digest, size])

@@ -1,0 +1,127 @@
+"""BlackBox: a classifier that can only be run, from texts to scores, whatever is inside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError, ModelError
+from suffice.model.answers import Answers, Function
+from suffice.model.classifier import Prediction
+from suffice.model.network import Floats
+from suffice.model.text import WRITTEN, Text, written
+
+MASK = "[MASK]"
+
+
+@dataclass(frozen=True, eq=False)
+class BlackBox:
+    """A function from texts to scores with its labels; make one with `from_function` and its like.
+
+    `digest` stands for the program in certificates and files of answers; `mask` is what `Mask()` puts in the place of a
+    word; `notes` say what a reader should know, such as where texts are cut. `cache` is a file that keeps the answers.
+    """
+
+    function: Function
+    labels: Sequence[str]
+    name: str
+    digest: str
+    mask: str = MASK
+    notes: tuple[str, ...] = ()
+    cache: str | Path | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    again: tuple[Callable[..., Any], tuple[Any, ...]] | None = None  # how another process makes the same one
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", _labels(self.labels))
+        if not callable(self.function):
+            raise ModelError(f"A black box needs a function from a list of texts to scores, not {self.function!r}.")
+
+    def __repr__(self) -> str:
+        return f"<BlackBox {self.name}: {', '.join(self.labels)}>"
+
+    def __reduce__(self) -> Any:
+        if self.again is not None:
+            return self.again
+        given = (self.function, self.labels, self.name, self.digest, self.mask, self.notes, self.cache, self.meta)
+        return BlackBox, given
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What it has said so far."""
+        return Answers(self.function, self.labels, self.digest, self.cache)
+
+    def read(self, given: str | Sequence[str] | Text) -> Text:
+        """The text and where its words are; a list of words is joined by spaces."""
+        if isinstance(given, Text) and given.reader == WRITTEN:
+            return given
+        return written(given.source if isinstance(given, Text) else given)
+
+    def scores(self, texts: Sequence[str]) -> Floats:
+        """The scores of texts, a row each; nothing is asked twice."""
+        return self.answers.scores(texts)
+
+    def predict(self, given: str | Sequence[str] | Text) -> Prediction:
+        scores = self.scores([given if isinstance(given, str) else self.read(given).source])[0]
+        best = int(scores.argmax())
+        margin = scores[best] - np.delete(scores, best).max()
+        return Prediction(self.labels[best], tuple(scores.tolist()), _shares(scores), float(margin))
+
+    @property
+    def unknown(self) -> str:
+        """What stands in the place of a word that is masked."""
+        return self.mask
+
+    def knows(self, word: str) -> bool:
+        """A black box is not asked what it knows: every word is a word to it."""
+        return True
+
+    def label_index(self, label: str) -> int:
+        if label not in self.labels:
+            raise InputError(f"The label {label!r} is unknown: this classifier has {', '.join(self.labels)}.")
+        return list(self.labels).index(label)
+
+
+def from_function(
+    predict: Function,
+    labels: Sequence[str],
+    name: str | None = None,
+    *,
+    mask: str = MASK,
+    cache: str | Path | None = None,
+) -> BlackBox:
+    """Any function from a list of texts to an (n, classes) array of scores or probabilities as a classifier.
+
+    `name` stands for the program in certificates and in files of answers: change it whenever the function changes.
+    """
+    called = name or str(getattr(predict, "__qualname__", type(predict).__name__))
+    kept = _labels(labels)
+    return BlackBox(predict, kept, called, named_digest(called, kept), mask=mask, cache=cache)
+
+
+def named_digest(name: str, labels: Sequence[str]) -> str:
+    """SHA-256 of what the user calls the program, and of its labels."""
+    return hashlib.sha256(json.dumps(["function", name, list(labels)]).encode()).hexdigest()
+
+
+def _labels(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not all(isinstance(label, str) for label in given):
+        raise ModelError(f"Labels must be a list of strings, not {given!r}.")
+    if len(set(given)) != len(given) or len(given) < 2:
+        raise ModelError(f"A classifier needs at least two labels, all different; found {list(given)!r}.")
+    return tuple(given)
+
+
+def _shares(scores: Floats) -> tuple[float, ...]:
+    """Probabilities as they are, scores by softmax."""
+    if (scores >= 0).all() and abs(scores.sum() - 1) < 1e-6:
+        return tuple(scores.tolist())
+    odds = np.exp(scores - scores.max())
+    return tuple((odds / odds.sum()).tolist())

@@ -1,0 +1,50 @@
+"""Draws: texts drawn uniformly from the allowed ones; search and checker draw the same from what a certificate says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+Options = Sequence[Sequence[str]]
+
+
+def draw_seed(model: str, text: str, perturbation: Any, held: Sequence[int], look: int) -> int:
+    """Whoever knows the question, the set and the number of the look draws the same texts."""
+    key = json.dumps([model, text, perturbation, list(held), look], sort_keys=True, ensure_ascii=False)
+    return int(hashlib.sha256(key.encode()).hexdigest()[:16], 16)
+
+
+def draws(options: Options, free: Sequence[int], limit: int, count: int, seed: int) -> Iterator[dict[int, str]]:
+    """Changes drawn uniformly from all allowed ones of the free words, no change at all among them."""
+    rng = np.random.default_rng(seed)
+    most = min(limit, len(free))
+    ways = [[1] * (most + 1)]  # ways[k][j]: changes of the last k words, at most j of them
+    for word in reversed(free):
+        last, some = ways[-1], len(options[word])
+        ways.append([last[j] + (some * last[j - 1] if j else 0) for j in range(most + 1)])
+    for _ in range(count):
+        yield dict(_draw(options, free, ways, most, rng))
+
+
+def _draw(
+    options: Options, free: Sequence[int], ways: list[list[int]], limit: int, rng: np.random.Generator
+) -> Iterator[tuple[int, str]]:
+    for place, word in enumerate(free):
+        below = ways[len(free) - place - 1]
+        number = _number(ways[len(free) - place][limit], rng)
+        if number >= below[limit]:
+            yield word, options[word][(number - below[limit]) // below[limit - 1]]
+            limit -= 1
+
+
+def _number(below: int, rng: np.random.Generator) -> int:
+    """A whole number below a limit of any size, uniformly."""
+    size = below.bit_length()
+    while True:
+        number = int.from_bytes(rng.bytes((size + 7) // 8), "little") >> (-size % 8)
+        if number < below:
+            return number

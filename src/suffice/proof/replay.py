@@ -1,0 +1,454 @@
+"""Replay: checks a certificate about a black box by running its texts again; shares no code with the search.
+
+The claim is about the program as it is run. Flips are run again and must flip; texts that were exhausted are written
+anew from the question and run again, all of them, and must keep the label; that no cheaper set hits all flips is proved
+by branching. Whatever is too close to call, given how far the program's numbers move, proves nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.model.answers import batches
+from suffice.model.blackbox import BlackBox
+from suffice.model.network import Floats
+from suffice.model.text import Text, rewritten, written
+from suffice.proof.certificate import read
+from suffice.proof.check import Checked
+from suffice.proof.draws import draw_seed, draws
+
+KIND = "asked 1"  # what the first line of a certificate about a black box says
+HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
+MAX_LINE = 2**20
+MOST = 10**9  # texts that are run again at the most
+PART = 512  # texts written at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """The question that a person has, and how to check; None where nothing is said about a part."""
+
+    text: str | Sequence[str] | Text | None = None
+    perturbation: Any = None
+    cost: Mapping[str, float] | Callable[[str], float] | None = None
+    include: Sequence[str | int] | None = None
+    exclude: Sequence[str | int] | None = None
+    seconds: float = math.inf
+    sample: int | None = None
+    anew: bool = True  # False: what the black box has answered before counts as run
+
+
+def replay(certificate: Any, blackbox: BlackBox, wanted: Wanted | None = None) -> Checked:
+    """What a certificate about a black box proves; Rejected names the first line that fails.
+
+    With a sample, so many of the exhausted texts are drawn and run instead of all, and the sentence says so.
+    """
+    asked = wanted or Wanted()
+    sample = asked.sample
+    if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
+        raise InputError(f"A sample must be a whole number of at least 1, not {sample!r}.")
+    replayer = _Replay(_lines(certificate), blackbox, asked)
+    try:
+        return replayer.run()
+    except NotACertificate:
+        raise
+    except Rejected as error:
+        raise type(error)(error.line or replayer.number, error.reason) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = f"malformed ({type(error).__name__}: {str(error)[:200]})"
+        raise Rejected(replayer.number, reason) from error
+
+
+def _lines(certificate: Any) -> list[Any]:
+    found = certificate.lines if hasattr(certificate, "lines") else read(_source(certificate), MAX_LINE)
+    lines = list(found)
+    if not lines or not isinstance(lines[0], Mapping) or lines[0].get("certificate") != KIND:
+        raise NotACertificate("This is not a certificate about a black box: check it with the classifier it is about.")
+    return lines
+
+
+def _source(certificate: Any) -> str | Path | bytes:
+    if not isinstance(certificate, str | Path | bytes):
+        raise NotACertificate(f"A certificate is a file, its bytes or the object, not a {type(certificate).__name__}.")
+    return certificate
+
+
+def _need(condition: Any, reason: str) -> None:
+    if not condition:
+        raise Rejected(0, reason)
+
+
+@dataclass
+class _Replay:
+    lines: list[Any]
+    blackbox: BlackBox
+    wanted: Wanted
+    number: int = 1
+    ran: int = 0
+    sampled: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def run(self) -> Checked:
+        head = self.lines[0]
+        _need(head.keys() == HEADER, f"the header must have exactly these: {', '.join(sorted(HEADER))}")
+        _need(head["model"] == self.blackbox.digest, "it is about another model (the digest differs)")
+        _need(head["mask"] == self.blackbox.mask, "the model writes a masked word in another way")
+        self.text = _text(head["text"], head["words"])
+        self.head, self.claim = head, head["claim"]
+        self.options = _options(head["perturbation"], self.text.tokens, self.blackbox.mask)
+        limit = head["perturbation"].get("at_most")
+        _need(limit is None or (type(limit) is int and limit >= 1), "at_most must be a whole number of at least 1")
+        self.limit = len(self.options) if limit is None else limit
+        _need(head["label"] in self.blackbox.labels, "the label is none of the model's")
+        self.label = list(self.blackbox.labels).index(head["label"])
+        _compare(head, self.text, self.wanted, self.blackbox)
+        _need(self._keeps([self.text.source]), "the text itself does not have the label")
+        return self._claimed()
+
+    def _claimed(self) -> Checked:
+        claim = self.claim
+        match claim["kind"]:
+            case "sufficient":
+                self._fields("positions")
+                self._exhausted(self._free(self._places("positions")))
+            case "independent":
+                self._fields("of")
+                self._exhausted(self._movable(self._places("of")))
+            case "refuted" | "infeasible" as kind:
+                name = "positions" if kind == "refuted" else "exclude"
+                self._fields(name)
+                places = self._places(name)
+                (flip,) = self._flips()
+                inside = not flip & _mask(places) if kind == "refuted" else flip & ~_mask(places) == 0
+                _need(inside, "the change is one of words that it may not touch")
+            case "cheapest":
+                self._fields("positions costs unit include exclude cost lower")
+                self._cheapest(self._exhausted)
+            case "tested":
+                self._fields("positions costs unit include exclude cost lower count confidence share look")
+                self._cheapest(self._drawn)
+            case _:
+                raise Rejected(0, f"there is no claim {str(claim['kind'])[:40]!r}")
+        return self._checked()
+
+    # --- claims ---
+
+    def _cheapest(self, enough: Any) -> None:
+        """The words are enough, and no set of a lower cost than `lower` hits all flips."""
+        claim, count = self.claim, len(self.text.words)
+        held, include, exclude = (_mask(self._places(name)) for name in ("positions", "include", "exclude"))
+        costs = claim["costs"]
+        _need(type(costs) is list and len(costs) == count, "there must be a cost for each word")
+        _need(all(type(cost) is int and cost >= 1 for cost in costs), "costs must be whole numbers of at least 1")
+        _need(include & ~held == 0 and not held & exclude, "the words must hold those included and none excluded")
+        _need(type(claim["lower"]) is int and claim["cost"] == _price(held, costs), "the cost is another one")
+        _need(claim["lower"] <= claim["cost"], "the lower bound is above the cost")
+        flips = self._flips()
+        enough(self._free(self._places("positions")))
+        self.number = 1
+        open_sets = [flip for flip in flips if not flip & include]
+        left = claim["lower"] - _price(include, costs)
+        _need(not _hittable(open_sets, costs, exclude, left), "a cheaper set hits all the flips that are given")
+
+    def _flips(self) -> list[int]:
+        """Every flip that is given, run again."""
+        found, texts = [], []
+        for number, line in enumerate(self.lines[1:], start=2):
+            self.number = number
+            if "flip" not in line:
+                continue
+            flip = line["flip"]
+            _need(flip.keys() == {"changed", "words", "text", "label", "margin"}, "a flip has other fields")
+            changed = _sorted(flip["changed"], len(self.options), "what is changed")
+            _need(len(changed) <= self.limit, "it changes more words at once than may change")
+            new = dict(zip(changed, flip["words"], strict=True))
+            _need(all(word in self.options[i] for i, word in new.items()), "a word becomes what it may not become")
+            text = rewritten(self.text, new)
+            _need(text == flip["text"], "the text is not what the change makes of the original")
+            _need(flip["label"] in self.blackbox.labels, "the flip's label is none of the model's")
+            found.append(_mask(changed))
+            texts.append(text)
+        margins, numbers = self._margins(texts), [n for n, line in enumerate(self.lines, 1) if "flip" in line]
+        for number, margin in zip(numbers, margins, strict=True):
+            self.number = number
+            _need(margin <= 0, "run again, the text keeps the label or is too close to call")
+        return found
+
+    def _exhausted(self, free: Sequence[int]) -> None:
+        """Every allowed text that changes only free words keeps the label."""
+        line = self._only("asked")
+        _need(line.keys() == {"free", "at_most", "texts", "margin"}, "what was asked has other fields")
+        _need(line["free"] == list(free), "the words that were free are others")
+        _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
+        count = _count(self.options, free, self.limit)
+        _need(line["texts"] == count, f"there are {count} allowed texts")
+        if self.wanted.sample is not None and self.wanted.sample < count:
+            self.sampled = count
+            changes: Iterator[dict[int, str]] = draws(self.options, free, self.limit, self.wanted.sample, 0)
+        else:
+            _need(count <= MOST, f"{count} texts are more than can be run again: use a sample")
+            changes = _changes(self.options, free, self.limit)
+        self._all_keep(changes)
+
+    def _drawn(self, free: Sequence[int]) -> None:
+        """The texts that the seed draws keep the label, and the share follows from how many they are."""
+        claim, line = self.claim, self._only("drawn")
+        held = self._places("positions")
+        seed = draw_seed(self.head["model"], self.head["text"], self.head["perturbation"], held, claim["look"])
+        _need(line == {"free": list(free), "count": claim["count"], "seed": seed}, "other texts were drawn")
+        _need(type(claim["count"]) is int and 1 <= claim["count"] <= MOST, "the count must be a whole number")
+        _need(type(claim["look"]) is int and claim["look"] >= 1, "looks are counted from 1")
+        _need(type(claim["confidence"]) is float and 0 < claim["confidence"] < 1, "confidence is between 0 and 1")
+        error = (1.0 - claim["confidence"]) / 2.0 ** claim["look"]
+        _need(0 <= claim["share"] <= error ** (1.0 / claim["count"]) + 1e-12, "the share is too large for the count")
+        self._all_keep(draws(self.options, free, self.limit, claim["count"], seed))
+
+    def _all_keep(self, changes: Iterator[dict[int, str]]) -> None:
+        while part := [rewritten(self.text, change) for change in islice(changes, PART)]:
+            if time.monotonic() - self.started > self.wanted.seconds:
+                raise NotChecked(0, f"{self.ran} texts were run again, then time was up")
+            margins = self._margins(part)
+            bad = ~(margins > 0)
+            if bad.any():
+                text = part[int(bad.argmax())]
+                raise Rejected(0, f"run again, this text does not clearly keep the label: {text[:100]!r}")
+
+    # --- running ---
+
+    def _keeps(self, texts: Sequence[str]) -> bool:
+        return bool((self._margins(texts) > 0).all())
+
+    def _margins(self, texts: Sequence[str]) -> Floats:
+        """Margins of texts as they are run now; NaN where they are too close to call."""
+        if not texts:
+            return np.zeros(0)
+        answers = self.blackbox.answers
+        rows = self._rows(list(dict.fromkeys(texts)))
+        margins = {text: self._margin(row) for text, row in rows.items()}
+        tolerance = answers.tolerance
+        for text, margin in margins.items():
+            if abs(margin) <= tolerance and tolerance:
+                alone = self._margin(answers.ask([text])[0])
+                margins[text] = alone if abs(alone) > tolerance else math.nan
+        return np.array([margins[text] for text in texts])
+
+    def _rows(self, texts: list[str]) -> dict[str, Floats]:
+        answers = self.blackbox.answers
+        self.ran += len(texts)
+        if not self.wanted.anew or answers.moves is None:
+            return dict(zip(texts, answers.scores(texts), strict=True))
+        found: dict[str, Floats] = {}
+        for part in batches(texts):
+            found.update(zip(part, answers.ask(part), strict=True))
+        return found
+
+    def _margin(self, row: Floats) -> float:
+        return float(row[self.label] - np.delete(row, self.label).max())
+
+    # --- reading ---
+
+    def _fields(self, names: str) -> None:
+        wanted = {"kind", *names.split()}
+        _need(self.claim.keys() == wanted, f"the claim must have exactly these: {', '.join(sorted(wanted))}")
+
+    def _places(self, name: str) -> list[int]:
+        return _sorted(self.claim[name], len(self.text.words), name)
+
+    def _free(self, held: Sequence[int]) -> list[int]:
+        return self._movable([i for i in range(len(self.options)) if i not in set(held)])
+
+    def _movable(self, places: Sequence[int]) -> list[int]:
+        return [i for i in places if self.options[i]]
+
+    def _only(self, name: str) -> Any:
+        found = [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
+        _need(len(found) == 1, f"there must be one line that says what was {name}")
+        self.number = found[0][0]
+        return found[0][1]
+
+    def _checked(self) -> Checked:
+        claim = self.claim
+        kind = claim["kind"]
+        name = {"independent": "of", "infeasible": "exclude"}.get(kind, "positions")
+        optimal = kind == "cheapest" and claim["cost"] == claim["lower"] and not self.sampled
+        bounds = (claim.get("cost"), claim.get("lower"))
+        proved = (f"the text has the label {self.head['label']!r}", *self._facts())
+        places = tuple(claim[name])
+        return Checked(kind, self.head["label"], places, *bounds, optimal, self._sentence(proved), proved)
+
+    def _facts(self) -> tuple[str, ...]:
+        """What is proved beyond the label, one short sentence each."""
+        claim, label = self.claim, repr(self.head["label"])
+        if self.sampled:
+            return (
+                f"of {self.sampled} allowed texts only a sample of {self.wanted.sample} was run: it proves nothing",
+            )
+        match claim["kind"]:
+            case "sufficient":
+                return (f"{self._words('positions')} suffice: {label} stays the label whatever the other words become",)
+            case "independent":
+                return (f"{label} stays the label whatever {self._words('of')} become",)
+            case "infeasible":
+                return (f"no set of words suffices that avoids {self._words('exclude')}",)
+            case "refuted":
+                return (f"{self._words('positions')} do not suffice",)
+            case "tested":
+                held = f"with {self._words('positions')} kept, none of {claim['count']} texts drawn flips the label"
+                return (f"{held} (tested, no proof)", *self._none_below())
+        enough = f"{self._words('positions')} suffice: {label} stays the label whatever the other words become"
+        return (enough, *self._none_below())
+
+    def _none_below(self) -> tuple[str, ...]:
+        claim = self.claim
+        limits = "".join(
+            f" that {verb} {self._words(name)}"
+            for verb, name in (("holds", "include"), ("avoids", "exclude"))
+            if claim[name]
+        )
+        price = float(Fraction(claim["lower"]) * Fraction(claim["unit"]))
+        return (f"no set{limits} that costs less than {price:g} suffices",) if claim["lower"] else ()
+
+    def _sentence(self, proved: Sequence[str]) -> str:
+        head = self.head
+        about = f"For the program {head['name']!r} ({head['model'][:16]}) as it was run: {proved[0]}: {head['text']!r}."
+        limit = head["perturbation"].get("at_most")
+        once = "all at once" if limit is None else f"at most {limit} of them at once"
+        change = f"Words may change as the set {head['perturbation']['kind']!r} says, {once}."
+        facts = " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in proved[1:])
+        return f"{about} {change} {facts} {self.ran} texts were run again."
+
+    def _words(self, name: str) -> str:
+        return ", ".join(repr(self.text.tokens[i]) for i in self.claim[name]) or "no words"
+
+
+# --- the question that a person has ---
+
+
+def _compare(head: Mapping[str, Any], text: Text, wanted: Wanted, blackbox: BlackBox) -> None:
+    """Rejected, with the part that differs, unless all that was given is what the certificate is about."""
+    claim = head["claim"]
+    if wanted.text is not None:
+        mine = blackbox.read(wanted.text)
+        same = (mine.source, mine.words) == (text.source, text.words)
+        _need(same, f"it is about another text: {text.source[:200]!r}")
+    if wanted.perturbation is not None:
+        chosen = wanted.perturbation
+        narrow = chosen.narrowed(blackbox, text) if hasattr(chosen, "narrowed") else chosen
+        data = narrow if isinstance(narrow, Mapping) else narrow.to_dict()
+        same = json.loads(json.dumps(dict(data))) == dict(head["perturbation"])
+        _need(same, f"it is about another perturbation set: {str(head['perturbation'])[:200]}")
+    if wanted.cost is not None and "costs" in claim:
+        for token, units in zip(text.tokens, claim["costs"], strict=True):
+            found = units * Fraction(claim["unit"])
+            _need(_price_of(wanted.cost, token) == found, f"it is about other costs: there, {token!r} costs {found}")
+    for name, given in (("include", wanted.include), ("exclude", wanted.exclude)):
+        if given is not None:
+            found = claim.get(name, [])
+            _need(list(text.positions(given)) == found, f"it is about other words to {name}: there, {found}")
+
+
+def _price_of(cost: Mapping[str, float] | Callable[[str], float], token: str) -> Fraction:
+    value = cost(token) if callable(cost) else cost.get(token, cost.get(token.lower(), 1))
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+# --- the question, written out by the checker itself ---
+
+
+def _text(source: Any, words: Any) -> Text:
+    """The text with its words, which must be those that are read in it, or a list joined by spaces."""
+    _need(type(source) is str and type(words) is list, "the text must be a string with a list of words")
+    text = written(source)
+    if [[word.start, word.end] for word in text.words] == words:
+        return text
+    listed = written([source[start:end] for start, end in words])
+    _need(listed.source == source, "the words are not those of the text")
+    return listed
+
+
+def _options(data: Any, tokens: Sequence[str], mask: str) -> list[tuple[str, ...]]:
+    """What each word may become, without the word itself."""
+    fields = set(data) - {"kind", "at_most"}
+    match data["kind"]:
+        case "deletion":
+            wanted, found = set(), [("",)] * len(tokens)
+        case "mask":
+            wanted, found = {"token"}, [(data["token"] or mask,)] * len(tokens)
+        case "word-swap" | "removal-or-swap" as kind:
+            gone = ("",) if kind == "removal-or-swap" else ()
+            wanted, found = {"swaps"}, [(*gone, *data["swaps"].get(token, ())) for token in tokens]
+        case _:
+            raise Rejected(0, "the set is none of words")
+    _need(fields == wanted, "the set has other fields")
+    _need(all(type(word) is str for words in found for word in words), "substitutes must be words")
+    pairs = zip(tokens, found, strict=True)
+    return [tuple(dict.fromkeys(word for word in words if word != token)) for token, words in pairs]
+
+
+def _changes(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> Iterator[dict[int, str]]:
+    for size in range(min(limit, len(free)) + 1):
+        for some in combinations(free, size):
+            for choice in product(*(options[i] for i in some)):
+                yield dict(zip(some, choice, strict=True))
+
+
+def _count(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> int:
+    ways = [1]  # by the number of changes
+    for word in free:
+        more = [0, *(way * len(options[word]) for way in ways)]
+        ways = [a + b for a, b in zip([*ways, 0], more, strict=True)]
+    return sum(ways[: limit + 1])
+
+
+def _hittable(sets: Sequence[int], costs: Sequence[int], out: int, left: int) -> bool:
+    """Whether words that cost less than `left` in all, none of them in `out`, hit all sets."""
+    if left <= 0:
+        return False
+    if not sets:
+        return True
+    first = min(sets, key=lambda one: (one & ~out).bit_count())
+    if _apart(sets, costs, out) >= left:
+        return False
+    for word in [i for i in range(len(costs)) if (first & ~out) >> i & 1]:
+        if _hittable([one for one in sets if not one >> word & 1], costs, out, left - costs[word]):
+            return True
+        out |= 1 << word
+    return False
+
+
+def _apart(sets: Sequence[int], costs: Sequence[int], out: int) -> int:
+    """What sets that share no word cost together: each needs a word of its own."""
+    total, seen = 0, 0
+    for one in sorted(sets, key=lambda one: (one & ~out).bit_count()):
+        inside = one & ~out
+        if not inside & seen:
+            total += min((cost for i, cost in enumerate(costs) if inside >> i & 1), default=10**18)
+            seen |= inside
+    return total
+
+
+def _price(mask: int, costs: Sequence[int]) -> int:
+    return sum(cost for i, cost in enumerate(costs) if mask >> i & 1)
+
+
+def _mask(places: Sequence[int]) -> int:
+    return sum(1 << i for i in places)
+
+
+def _sorted(places: Any, count: int, what: str) -> list[int]:
+    right = type(places) is list and all(type(i) is int and 0 <= i < count for i in places)
+    _need(right and places == sorted(set(places)), f"{what} must be a list of positions, sorted, each once")
+    return list(places)

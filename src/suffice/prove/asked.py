@@ -1,0 +1,194 @@
+"""Asked: a question to a classifier that can only be run. Texts are written, asked and judged; nothing else is known.
+
+A text is judged by its margin: the label's score less the best rival's (or less one rival's). At zero or below it is a
+flip, as everywhere. What lies within the tolerance of a classifier whose numbers move is asked again alone, and where
+it stays there it is open: neither a flip nor kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations, islice, product
+from typing import TypeAlias
+
+import numpy as np
+
+from suffice.model.answers import PROBES
+from suffice.model.blackbox import BlackBox
+from suffice.model.network import Floats
+from suffice.model.text import Text, rewritten
+from suffice.prove.verdict import Budget, Witness
+
+Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
+
+SLICE = 0.4  # seconds that a run of texts should take between two looks at the clock
+FEWEST, MOST = 16, 1024  # texts between two looks
+GUESS, FASTEST = 1000.0, 20_000.0  # texts per second where nothing is known yet, and what writing them allows
+NOWHERE = np.zeros((0, 0))  # a text is no point
+
+
+class OutOfBudget(Exception):
+    """Time or texts are spent; what was learnt until then holds."""
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A change that was run and does not keep the label."""
+
+    change: Change
+    mask: int
+    rival: int
+    margin: float
+
+
+@dataclass(eq=False)
+class Meter:
+    """What may still be spent."""
+
+    budget: Budget
+    max_queries: int | None = None
+    spent: int = 0
+    seconds: float = 0.0
+
+    def look(self) -> None:
+        if self.budget.spent:
+            raise OutOfBudget("time is up")
+
+    @property
+    def rate(self) -> float:
+        """Texts per second."""
+        return min(self.spent / self.seconds, FASTEST) if self.seconds else GUESS
+
+    def left(self) -> float:
+        """About how many texts may still be asked."""
+        timely = max(self.budget.left, 0.0) * self.rate
+        return timely if self.max_queries is None else min(timely, self.max_queries - self.spent)
+
+    def room(self) -> int:
+        """How many texts may be asked before the next look at the clock."""
+        self.look()
+        size = int(min(max(self.rate * SLICE, FEWEST), MOST)) if self.seconds else FEWEST
+        if self.max_queries is None:
+            return size
+        left = self.max_queries - self.spent
+        return min(size, left) if left > 0 else 1  # what is known already costs nothing
+
+
+@dataclass(eq=False)
+class Asked:
+    """One text and one black box, ready for any number of questions about sets of words.
+
+    `options` are what each word may become. Sets of words are bit masks.
+    """
+
+    blackbox: BlackBox
+    text: Text
+    options: tuple[tuple[str, ...], ...]
+    at_most: int | None
+    meter: Meter = field(default_factory=lambda: Meter(Budget()))
+    open: set[str] = field(default_factory=set)  # texts that are too close to call
+    tightest: float = np.inf  # the smallest margin of a text that kept the label
+
+    @cached_property
+    def label(self) -> int:
+        """The label of the text; some changed ones are asked with it where it is not known how far numbers move."""
+        answers, meter = self.blackbox.answers, self.meter
+        single = (((i, word),) for i, words in enumerate(self.options) for word in words)
+        room = FEWEST if meter.max_queries is None else meter.max_queries - PROBES - 2
+        beside = [self.write(change) for change in islice(single, max(0, min(room, FEWEST)))]
+        before = answers.asked
+        rows = answers.scores([self.text.source] if answers.moves is not None else [self.text.source, *beside])
+        meter.spent += answers.asked - before
+        return int(rows[0].argmax())
+
+    @cached_property
+    def movable(self) -> int:
+        """The words that may change at all."""
+        return sum(1 << i for i, words in enumerate(self.options) if words)
+
+    @property
+    def limit(self) -> int:
+        """How many words change at once at the most."""
+        return len(self.options) if self.at_most is None else self.at_most
+
+    # --- asking ---
+
+    def margins(self, changes: Sequence[Change], rival: int | None = None) -> Floats:
+        """The margin of each changed text; NaN where it is too close to call."""
+        texts = [self.write(change) for change in changes]
+        rows = self._rows(texts)
+        found = self._lead(rows, rival)
+        tolerance = self.blackbox.answers.tolerance
+        for i in np.flatnonzero(np.abs(found) <= tolerance) if tolerance else ():
+            alone = self._lead(self.blackbox.answers.ask([texts[i]]), rival)[0]
+            found[i] = alone if abs(alone) > tolerance else np.nan
+        return found
+
+    def flip(self, change: Change, rival: int | None = None) -> Flip:
+        """A change whose margin is not above zero, with the rival that wins."""
+        row = self._rows([self.write(change)])[0]
+        others = np.delete(np.arange(len(row)), self.label)
+        winner = int(others[row[others].argmax()]) if rival is None else rival
+        return Flip(change, sum(1 << i for i, _ in change), winner, float(row[self.label] - row[winner]))
+
+    def write(self, change: Change) -> str:
+        return rewritten(self.text, dict(change))
+
+    def witness(self, flip: Flip) -> Witness:
+        """The flip for people."""
+        return Witness(
+            point=NOWHERE,
+            positions=tuple(i for i, _ in flip.change),
+            rival=flip.rival,
+            margin=flip.margin,
+            label=self.blackbox.labels[flip.rival],
+            words=tuple(word for _, word in flip.change),
+            real=True,
+            text=self.write(flip.change),
+        )
+
+    def _rows(self, texts: Sequence[str]) -> Floats:
+        parts, start, meter, answers = [], 0, self.meter, self.blackbox.answers
+        while start < len(texts):
+            part = texts[start : start + meter.room()]
+            before, began = answers.asked, time.monotonic()
+            if meter.max_queries is not None and meter.spent + answers.missing(part) > meter.max_queries:
+                raise OutOfBudget(f"the limit of {meter.max_queries} texts is reached")
+            parts.append(answers.scores(part))
+            meter.spent += answers.asked - before
+            meter.seconds += time.monotonic() - began if answers.asked > before else 0.0
+            start += len(part)
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.blackbox.labels)))
+
+    def _lead(self, rows: Floats, rival: int | None) -> Floats:
+        others = [i for i in range(rows.shape[1]) if i != self.label] if rival is None else [rival]
+        return np.asarray(rows[:, self.label] - rows[:, others].max(1))
+
+    # --- changes ---
+
+    def changes(self, words: Sequence[int]) -> Iterator[Change]:
+        """Every way to change all of these words."""
+        for choice in product(*(self.options[i] for i in words)):
+            yield tuple(zip(words, choice, strict=True))
+
+    def adding(self, word: int, others: Sequence[int], limit: int) -> Iterator[tuple[int, ...]]:
+        """The sets of words to change that hold `word` and any of the others, the small ones first."""
+        for size in range(min(limit - 1, len(others)) + 1):
+            for some in combinations(others, size):
+                yield tuple(sorted((word, *some)))
+
+    def count(self, free: Sequence[int], limit: int | None = None) -> int:
+        """How many texts there are with changes of the free words only (the unchanged one among them)."""
+        most = min(self.limit if limit is None else limit, len(free))
+        ways = [1] + [0] * most
+        for word in free:
+            for size in range(most, 0, -1):
+                ways[size] += ways[size - 1] * len(self.options[word])
+        return sum(ways)
+
+    def admits(self, flip: Flip) -> bool:
+        """Whether a flip of a like question is one here."""
+        return len(flip.change) <= self.limit and all(word in self.options[i] for i, word in flip.change)

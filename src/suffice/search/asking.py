@@ -1,0 +1,473 @@
+"""Asking: explanations of a classifier that can only be run.
+
+Every explanation shares a word with every set of words whose change flips the label. So the cheapest set that hits all
+flips known costs no more than any explanation: the lower bound. It is also the candidate: flips are looked for among
+changes of the other words, greedily and then one by one. Where every allowed text was asked and none flips, the
+candidate is proved, and it is the cheapest. All texts are asked as a growing cube: the changes of one word, of two, of
+three...; each full cube proves that everything outside it is enough, which is the upper bound in the meantime.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from suffice.model.network import Floats
+from suffice.proof.draws import draw_seed, draws
+from suffice.prove.asked import Asked, Change, Flip, OutOfBudget
+from suffice.search.covers import bits, cheapest_cover, covers_of, price
+from suffice.search.flip import FlipStatus
+
+SMALL = 64  # so few texts are asked at once, without attacks
+PATIENCE = 2  # steps of an attack without progress
+PART = 512  # changes written at a time
+SHARE = 0.998  # of the allowed texts that a test should vouch for
+LEAST = 50  # texts below which a test says nothing
+
+Progress = Callable[[int, int, float, int], None]
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """Every text that changes only words of `free`, at most `limit` of them, was asked and keeps the label."""
+
+    free: int
+    limit: int
+    texts: int
+
+    def covers(self, free: int, size: int) -> bool:
+        return free & ~self.free == 0 and size <= self.limit
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """No flip among `count` texts drawn from the allowed ones: with the confidence, at least `share` of them keep it.
+
+    `look` counts the tests of this question; the error of look k is (1 - confidence) / 2^k, so all of them together
+    err with no more than 1 - confidence.
+    """
+
+    count: int
+    confidence: float
+    share: float
+    look: int
+    seed: int
+
+
+@dataclass(eq=False)
+class Asking:
+    """What is wanted, and what is known so far."""
+
+    asked: Asked
+    costs: Sequence[int]
+    include: int = 0
+    exclude: int = 0
+    seed: int = 0
+    confidence: float | None = None
+    perturbation: Any = None  # the set as plain data: draws depend on it
+    on_progress: Progress | None = None
+    flips: list[Flip] = field(default_factory=list)
+    doubts: list[int] = field(default_factory=list)  # words of texts that are too close to call
+    cubes: list[Exhausted] = field(default_factory=list)
+    lower: int = 0
+    best: int | None = None
+    looks: int = 0
+    drawn: tuple[int, Drawn] | None = None
+    rung: tuple[int, int] = (0, 0)  # a candidate and the number of changes up to which it is proved
+
+    @property
+    def everything(self) -> int:
+        """All that may be held."""
+        return (1 << len(self.costs)) - 1 & ~self.exclude
+
+    def free(self, held: int) -> list[int]:
+        return bits(self.asked.movable & ~held)
+
+    # --- is it enough? ---
+
+    def decide(self, held: int) -> Flip | None:
+        """A flip that keeps these words; None where every allowed text was asked. Open texts go to `doubts`."""
+        free = self.free(held)
+        if self.known(held):
+            return None
+        if self.asked.count(free) > SMALL:
+            flip = self.attack(free)
+            if flip is not None:
+                return flip
+        return self.exhaust(held)
+
+    def known(self, held: int) -> bool:
+        """Whether every allowed text that keeps these words was asked and keeps the label."""
+        free = self.asked.movable & ~held
+        return any(cube.covers(free, self._size(free)) for cube in self.cubes)
+
+    def _size(self, free: int) -> int:
+        return min(self.asked.limit, free.bit_count())
+
+    def attack(self, free: Sequence[int], rival: int | None = None) -> Flip | None:
+        """Change the word that lowers the margin most, again and again; what flips is made as small as it goes."""
+        current: Change = ()
+        lowest, idle = math.inf, 0
+        for _ in range(min(self.asked.limit, len(free))):
+            trials = list(self._further(current, free))
+            margins = self.asked.margins(trials, rival)
+            if np.isnan(margins).all():
+                return None
+            best = int(np.nanargmin(margins))
+            if margins[best] <= 0:
+                return self.shrink(trials[best], rival)
+            idle = 0 if margins[best] < lowest else idle + 1
+            if idle >= PATIENCE:
+                return None
+            current, lowest = trials[best], min(lowest, float(margins[best]))
+        return None
+
+    def _further(self, current: Change, free: Sequence[int]) -> Iterator[Change]:
+        changed = {i for i, _ in current}
+        for word in free:
+            if word not in changed:
+                for new in self.asked.options[word]:
+                    yield tuple(sorted((*current, (word, new))))
+
+    def shrink(self, change: Change, rival: int | None = None) -> Flip:
+        """Put words back as long as the label stays flipped."""
+        while len(change) > 1:
+            trials = [change[:i] + change[i + 1 :] for i in range(len(change))]
+            margins = self.asked.margins(trials, rival)
+            flips = [i for i in range(len(trials)) if margins[i] <= 0]
+            if not flips:
+                break
+            change = trials[min(flips, key=lambda i: margins[i])]
+        return self.asked.flip(change, rival)
+
+    def exhaust(self, held: int) -> Flip | None:
+        """Ask every allowed text that keeps these words, as a growing cube; the first flip ends it."""
+        order = self._order(held)
+        for place, word in enumerate(order):
+            flip = self._grow(word, order[:place])
+            if flip is not None:
+                return flip
+            self._prove(order[: place + 1])
+        if not order:
+            self._prove(order)
+        return None
+
+    def _order(self, held: int) -> list[int]:
+        """Words that may not be held first, then the harmless ones: the sooner a cube says something."""
+        free = self.free(held)
+        singles = [(i, ((i, word),)) for i in free for word in self.asked.options[i]]
+        margins = self.asked.margins([change for _, change in singles])
+        worst = dict.fromkeys(free, math.inf)
+        for (i, _), margin in zip(singles, margins, strict=True):
+            worst[i] = min(worst[i], -math.inf if math.isnan(margin) else float(margin))
+        return sorted(free, key=lambda i: (not self.exclude >> i & 1, -worst[i], i))
+
+    def _grow(self, word: int, others: Sequence[int]) -> Flip | None:
+        sets = self.asked.adding(word, others, self.asked.limit)
+        return self._ask_all(words for words in sets if not self._asked_before(words))
+
+    def _asked_before(self, words: tuple[int, ...]) -> bool:
+        mask = sum(1 << i for i in words)
+        return any(cube.covers(mask, len(words)) for cube in self.cubes)
+
+    def _ask_all(self, sets: Iterable[tuple[int, ...]]) -> Flip | None:
+        """Ask all changes of each set of words; the smallest flip of the first part that has one."""
+        changes = (change for words in sets for change in self.asked.changes(words))
+        while part := list(islice(changes, PART)):
+            margins = self.asked.margins(part)
+            self._doubt(part, margins)
+            kept = margins[margins > 0]
+            self.asked.tightest = min(self.asked.tightest, float(kept.min()) if len(kept) else math.inf)
+            flips = [i for i in range(len(part)) if margins[i] <= 0]
+            if flips:
+                return self.shrink(part[min(flips, key=lambda i: (len(part[i]), margins[i]))])
+        return None
+
+    def _doubt(self, changes: Sequence[Change], margins: Floats) -> None:
+        for change, margin in zip(changes, margins, strict=True):
+            if math.isnan(margin):
+                self.doubts.append(sum(1 << i for i, _ in change))
+                self.asked.open.add(self.asked.write(change))
+
+    def _prove(self, free: Sequence[int]) -> None:
+        """A full cube: all words outside it are enough, unless a text in it is too close to call."""
+        mask = sum(1 << i for i in free)
+        if any(doubt & ~mask == 0 for doubt in self.doubts):
+            return
+        cube = Exhausted(mask, self._size(mask), self.asked.count(free))
+        self.cubes = [one for one in self.cubes if not cube.covers(one.free, one.limit)] + [cube]
+        held = self.asked.movable & ~mask | self.include
+        if not held & self.exclude and (self.best is None or price(held, self.costs) < price(self.best, self.costs)):
+            self.best = held
+            self.report()
+
+    def report(self) -> None:
+        if self.on_progress is not None:
+            best = self.everything if self.best is None else self.best
+            upper = price(best, self.costs)
+            self.on_progress(min(self.lower, upper), upper, self.asked.meter.budget.elapsed, best)
+
+    # --- which is cheapest? ---
+
+    def start(self) -> None:
+        """Does the text itself keep its label clearly? And which words flip it alone?"""
+        base = self.asked.margins([()])
+        if base[0] <= 0:
+            self.flips.append(self.asked.flip(()))
+        self._doubt([()], base)
+        words = bits(self.asked.movable & ~self.include)
+        singles = [((i, word),) for i in words for word in self.asked.options[i]]
+        margins = self.asked.margins(singles)
+        self._doubt(singles, margins)
+        for one, margin in zip(singles, margins, strict=True):
+            if margin <= 0 and not any(flip.change[:1] and flip.change[0][0] == one[0][0] for flip in self.flips):
+                self.flips.append(self.asked.flip(one))
+        if base[0] > 0 and not self.exclude & self.asked.movable:
+            self._prove(())
+
+    def candidate(self) -> int | None:
+        """The cheapest set that hits every flip, and where that costs nothing more every open text too."""
+        stop = self.asked.meter.look
+        known = [flip.mask for flip in self.flips]
+        found = cheapest_cover(known, self.costs, self.include, self.exclude, stop=stop)
+        if found is None:
+            return None
+        self.lower = max(self.lower, price(found, self.costs))
+        if self.doubts:
+            sure = cheapest_cover([*known, *self.doubts], self.costs, self.include, self.exclude, stop=stop)
+            return found if sure is None else sure
+        return found
+
+    def cheapest(self) -> str:
+        """Look for the cheapest explanation until it is proved or the budget is spent; the reason why it ended.
+
+        Empty: finished. `best` is the cheapest set proved, `lower` what any explanation costs at least; where `flips`
+        cannot be hit without excluded words, `best` stays None and there is no explanation.
+        """
+        try:
+            self.lower = price(self.include, self.costs)
+            self.start()
+            return self._search()
+        except OutOfBudget as spent:
+            return str(spent)
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def _search(self) -> str:
+        while (held := self.candidate()) is not None:
+            self.report()
+            if self.best is not None and price(self.best, self.costs) <= self.lower:
+                return ""
+            flip = self._look(held)
+            if flip is not None:
+                self.flips.append(flip)
+            elif self.known(held):
+                self.best = held
+                return "" if price(held, self.costs) <= self.lower else self.closeness()
+            elif any(doubt & held == 0 for doubt in self.doubts) and not self._avoidable():
+                return self.closeness()
+        self.best = None
+        return ""
+
+    def _look(self, held: int) -> Flip | None:
+        """A flip that keeps these words, looked for in the order that says most in the time there is."""
+        free = self.free(held)
+        if self.known(held):
+            return None
+        if self.asked.count(free) <= SMALL or self._affordable(free):
+            return self.decide(held)
+        flip = self.attack(free)
+        if flip is None and self.confidence is not None:
+            flip = self.test(held)
+        return flip or self.climb(held) or self.exhaust(held)
+
+    def _avoidable(self) -> bool:
+        sets = [*(flip.mask for flip in self.flips), *self.doubts]
+        return cheapest_cover(sets, self.costs, self.include, self.exclude, stop=self.asked.meter.look) is not None
+
+    def closeness(self) -> str:
+        tolerance = self.asked.blackbox.answers.tolerance
+        return f"{len(self.asked.open)} texts are too close to call (margins within {tolerance:.2g})"
+
+    def _affordable(self, free: Sequence[int]) -> bool:
+        """Whether all texts fit into what is left, as far as one can tell."""
+        return self.asked.count(free) <= 0.8 * self.asked.meter.left()
+
+    # --- what cannot be exhausted ---
+
+    def climb(self, held: int) -> Flip | None:
+        """All changes of exactly one word, of two, of three..., while that takes less than half of what is left."""
+        free = self.free(held)
+        for size in range(1, self._size(self.asked.movable & ~held) + 1):
+            more = self.asked.count(free, size) - self.asked.count(free, size - 1)
+            if more > 0.5 * self.asked.meter.left():
+                return None
+            flip = self._ask_all(words for words in combinations(free, size) if not self._asked_before(words))
+            if flip is not None:
+                return flip
+            if any(doubt & held == 0 and doubt.bit_count() <= size for doubt in self.doubts):
+                return None
+            self.rung = (held, size)
+        return None
+
+    def test(self, held: int) -> Flip | None:
+        """Draw allowed texts; a flip among them is as good as any, and none is a statement about their share."""
+        assert self.confidence is not None
+        self.looks += 1
+        error = (1.0 - self.confidence) / 2.0**self.looks
+        count = math.ceil(math.log(error) / math.log(SHARE))
+        count = min(count, int(self.asked.meter.left() * 0.5))
+        if count < LEAST:
+            return None
+        box, text = self.asked.blackbox, self.asked.text
+        seed = draw_seed(box.digest, text.source, self.perturbation, bits(held), self.looks)
+        drawn = draws(self.asked.options, self.free(held), self.asked.limit, count, seed)
+        changes = [tuple(sorted(change.items())) for change in drawn]
+        margins = self.asked.margins(changes)
+        self._doubt(changes, margins)
+        flips = [i for i in range(count) if margins[i] <= 0]
+        if flips:
+            return self.shrink(changes[min(flips, key=lambda i: (len(changes[i]), margins[i]))])
+        if not np.isnan(margins).any():
+            self.drawn = held, Drawn(count, self.confidence, error ** (1.0 / count), self.looks, seed)
+        return None
+
+    # --- all of them ---
+
+    def all_cheapest(self) -> Iterator[int]:
+        """After `cheapest` is finished: every explanation that costs as little, each once; OutOfBudget if there may be
+        more."""
+        seen: set[int] = set()
+        total, open_ones = self.lower, 0
+        while True:
+            known = [flip.mask for flip in self.flips]
+            look = self.asked.meter.look
+            sets = covers_of(known, self.costs, total, self.include, self.exclude, look)
+            held = next((one for one in sets if one not in seen), None)
+            if held is None and open_ones:
+                raise OutOfBudget(self.closeness())
+            if held is None:
+                return
+            flip = self.decide(held)
+            if flip is not None:
+                self.flips.append(flip)
+                continue
+            seen.add(held)
+            if self.known(held):
+                yield held
+            else:
+                open_ones += 1
+
+    def all_minimal(self) -> Iterator[int]:
+        """Every explanation of which no word can be left out, the cheapest first."""
+        found: list[int] = []
+        while True:
+            known = [flip.mask for flip in self.flips]
+            look = self.asked.meter.look
+            held = cheapest_cover(known, self.costs, self.include, self.exclude, found, look)
+            if held is None:
+                return
+            flip = self.decide(held)
+            if flip is not None:
+                self.flips.append(flip)
+                continue
+            if not self.known(held):
+                raise OutOfBudget(self.closeness())
+            found.append(held)
+            yield held
+
+
+# --- the cheapest flip ---
+
+
+@dataclass(eq=False)
+class Turning:
+    """The cheapest flip found, and the cost below which there is none."""
+
+    status: FlipStatus
+    flip: Flip | None
+    lower: int
+    reason: str = ""
+
+
+def cheapest_turn(asking: Asking, rival: int | None = None) -> Turning:
+    """Ask the sets of words in the order of their cost: the first that flips is the cheapest."""
+    hunt = _Turn(asking, rival)
+    try:
+        return hunt.run()
+    except OutOfBudget as spent:
+        return hunt.ended(str(spent))
+    except KeyboardInterrupt:
+        return hunt.ended("interrupted")
+
+
+class _Turn:
+    def __init__(self, asking: Asking, rival: int | None) -> None:
+        self.asking, self.asked, self.rival = asking, asking.asked, rival
+        self.best: Flip | None = None
+        self.lower, self.doubt = 0, math.inf
+
+    def run(self) -> Turning:
+        base = self.asked.margins([()], self.rival)
+        if base[0] <= 0:
+            return Turning("optimal", self.asked.flip((), self.rival), 0)
+        if math.isnan(base[0]):
+            return Turning("unknown", None, 0, "the text itself is too close to call")
+        self._better(self.asking.attack(bits(self.asked.movable), self.rival))
+        sets = by_cost(bits(self.asked.movable), self.asking.costs, self.asked.limit)
+        changes = ((cost, change) for cost, words in sets for change in self.asked.changes(words))
+        while part := list(islice(changes, PART)):
+            self.lower = part[0][0]
+            if self.lower >= self.upper:
+                return self.ended("")
+            self._ask([(cost, change) for cost, change in part if cost < self.upper])
+        self.lower = int(min(self.upper, 10**18))
+        return self.ended("")
+
+    @property
+    def upper(self) -> float:
+        return math.inf if self.best is None else price(self.best.mask, self.asking.costs)
+
+    def _ask(self, part: Sequence[tuple[int, Change]]) -> None:
+        margins = self.asked.margins([change for _, change in part], self.rival)
+        for (cost, change), margin in zip(part, margins, strict=True):
+            if math.isnan(margin):
+                self.doubt = min(self.doubt, cost)
+            elif margin <= 0 and cost < self.upper:
+                self._better(self.asked.flip(change, self.rival))
+
+    def _better(self, flip: Flip | None) -> None:
+        if flip is not None and price(flip.mask, self.asking.costs) < self.upper:
+            self.best = flip
+            self.asking.best = flip.mask
+            self.asking.lower = self.lower
+            self.asking.report()
+
+    def ended(self, reason: str) -> Turning:
+        upper, lower = self.upper, int(min(self.lower, self.doubt))
+        close = "a text is too close to call" if self.doubt < upper and not reason else ""
+        if self.best is not None:
+            sure = not reason and self.doubt >= upper
+            return Turning("optimal" if sure else "found", self.best, int(upper) if sure else lower, reason or close)
+        return Turning("unknown" if reason or close else "none", None, lower, reason or close)
+
+
+def by_cost(words: Sequence[int], costs: Sequence[int], limit: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Every set of one to `limit` words with its cost, the cheapest first."""
+    order = sorted(words, key=lambda i: (costs[i], i))
+    heap: list[tuple[int, tuple[int, ...]]] = [(costs[order[0]], (0,))] if order and limit > 0 else []
+    while heap:
+        cost, places = heappop(heap)
+        yield cost, tuple(sorted(order[i] for i in places))
+        last = places[-1] + 1
+        if last < len(order):
+            step = costs[order[last]]
+            heappush(heap, (cost + step - costs[order[places[-1]]], (*places[:-1], last)))
+            if len(places) < limit:
+                heappush(heap, (cost + step, (*places, last)))

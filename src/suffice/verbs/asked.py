@@ -1,0 +1,327 @@
+"""Asked: what the search found by asking a black box becomes an answer, with a certificate that was replayed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from suffice.errors import NotACertificate, Rejected
+from suffice.proof.certificate import Certificate
+from suffice.proof.replay import KIND, Wanted, replay
+from suffice.prove.asked import Flip, Meter, OutOfBudget
+from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
+from suffice.search import flip as flips
+from suffice.search.asking import Asking, cheapest_turn
+from suffice.search.covers import bits, mask_of, price, smallest
+from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
+from suffice.verbs.question import Question
+from suffice.verbs.running import OnProgress
+
+Line = dict[str, Any]
+SHOWN = 8  # options named per word
+
+
+def asking(question: Question, on_progress: OnProgress | None = None, seconds: float | None = None) -> Asking:
+    """A search with a fresh meter; what the black box has said before is known."""
+    asked = question.asked
+    budget = question.budget if seconds is None else replace(question.budget, seconds=seconds)
+    asked.meter = Meter(budget, question.max_queries)
+    return Asking(
+        asked,
+        [int(unit) for unit in question.costs.units],
+        mask_of(question.include),
+        mask_of(question.exclude),
+        confidence=question.confidence,
+        perturbation=question.perturbation.to_dict(),
+        on_progress=_reporter(question, on_progress),
+    )
+
+
+def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, int], None] | None:
+    if on_progress is None:
+        return None
+
+    def report(lower: int, upper: int, elapsed: float, held: int) -> None:
+        on_progress(question.costs.price(lower), question.costs.price(upper), elapsed, tuple(bits(held)))
+
+    return report
+
+
+# --- explanations ---
+
+
+def explanation(question: Question, search: Asking, reason: str, started: float, self_check: bool) -> Explanation:
+    """The answer to a search that has ended, finished where there is no reason why not."""
+    status, held = _status(question, search, reason)
+    if status == "infeasible":
+        return _infeasible(question, search, started, self_check)
+    cost = price(held, search.costs)
+    sure = status == "optimal"
+    found = Explanation(
+        status=status,
+        positions=tuple(bits(held)),
+        words=tuple(question.text.words[i] for i in bits(held)),
+        cost=question.costs.price(cost),
+        lower_bound=question.costs.price(cost if sure else min(search.lower, cost)),
+        label=question.label,
+        text=question.text,
+        certificate=_certificate(question, search, status, held),
+        stats=_stats(search, started),
+        meta=_meta(question, "" if sure else reason) | _ladder(search, held),
+        tested=_tested(search, held) if status == "tested" else None,
+        look=lambda: details(question, search.flips, held),
+    )
+    return replayed(found, question) if self_check else found
+
+
+def _status(question: Question, search: Asking, reason: str) -> tuple[Status, int]:
+    if not reason and search.best is None:
+        return "infeasible", 0
+    if not reason and search.best is not None:
+        return "optimal", search.best
+    if search.drawn is not None and _stands(search, search.drawn[0]):
+        return "tested", search.drawn[0]
+    if search.best is None or search.best == search.everything:
+        return "unknown", search.everything
+    return "sufficient", search.best
+
+
+def _stands(search: Asking, held: int) -> bool:
+    """Whether a tested set is cheaper than what is proved, and no flip found later speaks against it."""
+    cheaper = search.best is None or price(held, search.costs) < price(search.best, search.costs)
+    return cheaper and all(flip.mask & held for flip in search.flips)
+
+
+def _tested(search: Asking, held: int) -> Tested:
+    assert search.drawn is not None
+    drawn = search.drawn[1]
+    up_to = search.rung[1] if search.rung[0] == held else 0
+    return Tested(drawn.count, drawn.confidence, drawn.share, up_to)
+
+
+def _ladder(search: Asking, held: int) -> Line:
+    """What is known of the cheapest candidate where it could not be proved: it holds up to so many changes."""
+    candidate, size = search.rung
+    if not size or candidate == held or not all(flip.mask & candidate for flip in search.flips):
+        return {}
+    return {"candidate": {"positions": bits(candidate), "up_to": size}}
+
+
+def _infeasible(question: Question, search: Asking, started: float, self_check: bool) -> Explanation:
+    flip = next(one for one in search.flips if one.mask & ~search.exclude == 0)
+    head = header(question, {"kind": "infeasible", "exclude": bits(search.exclude)})
+    found = Explanation(
+        status="infeasible",
+        positions=(),
+        words=(),
+        cost=math.inf,
+        lower_bound=math.inf,
+        label=question.label,
+        text=question.text,
+        witness=search.asked.witness(flip),
+        certificate=None if not flip.change else Certificate((head, flip_line(question, flip))),
+        stats=_stats(search, started),
+        meta=_meta(question, ""),
+    )
+    return replayed(found, question) if self_check else found
+
+
+def explained(question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0) -> Explanation:
+    """The cheapest explanation."""
+    started = time.monotonic()
+    search = asking(question, on_progress, question.seconds * share)
+    reason = search.cheapest()
+    return explanation(question, search, reason, started, self_check)
+
+
+def every(
+    question: Question, on_progress: OnProgress | None, self_check: bool, minimal: bool = False
+) -> Iterator[Explanation | str]:
+    """Every cheapest (or minimal) explanation; at the end the reason why there may be more, if there is one.
+
+    Where there is none, the one answer that says why not.
+    """
+    started = time.monotonic()
+    search = asking(question, on_progress)
+    reason = search.cheapest()
+    first = explanation(question, search, reason, started, self_check)
+    if reason or search.best is None:
+        yield first
+        return
+    try:
+        for held in search.all_minimal() if minimal else search.all_cheapest():
+            search.best = held
+            unproved = "that nothing is cheaper is not claimed" if price(held, search.costs) > search.lower else ""
+            yield explanation(question, search, unproved, started, self_check)
+    except OutOfBudget as spent:
+        yield str(spent)
+    except KeyboardInterrupt:
+        yield "interrupted"
+
+
+# --- the other verbs ---
+
+
+def verdict(question: Question, held: int, claims: tuple[Line, Line], search: Asking | None = None) -> Verdict:
+    """Are these words enough? `claims` are what a certificate says if they are, and if not."""
+    hunt = asking(question) if search is None else search
+    try:
+        base = hunt.asked.margins([()])
+        flip = hunt.asked.flip(()) if base[0] <= 0 else hunt.decide(held)
+    except OutOfBudget as spent:
+        return Unknown(str(spent), by="asking")
+    except KeyboardInterrupt:
+        return Unknown("interrupted", by="asking")
+    if flip is not None:
+        lines = (header(question, claims[1]), flip_line(question, flip))
+        return Refuted(hunt.asked.witness(flip), "asking", Certificate(lines) if flip.change else None)
+    if math.isnan(base[0]) or not hunt.known(held):
+        return Unknown(hunt.closeness(), by="asking")
+    shown = Certificate((header(question, claims[0]), asked_line(hunt, held)))
+    return Proved(by="asking", certificate=shown)
+
+
+def sufficiency(question: Question, search: Asking | None = None) -> Verdict:
+    """Are the included words enough?"""
+    held = mask_of(question.include)
+    claims = tuple({"kind": kind, "positions": bits(held)} for kind in ("sufficient", "refuted"))
+    return verdict(question, held, (claims[0], claims[1]), search)
+
+
+def independence(question: Question) -> Verdict:
+    """Does the label stand whatever becomes of the excluded words?"""
+    out = mask_of(question.exclude)
+    claims = {"kind": "independent", "of": bits(out)}, {"kind": "infeasible", "exclude": bits(out)}
+    return verdict(question, (1 << len(question.text)) - 1 & ~out, claims)
+
+
+def cheapest_flip(
+    question: Question, on_progress: OnProgress | None, rival: int | None, share: float = 1.0
+) -> flips.Flip:
+    """The cheapest change that flips the label."""
+    search = asking(question, on_progress, question.seconds * share)
+    found = cheapest_turn(search, rival)
+    witness = None if found.flip is None else search.asked.witness(found.flip)
+    return flips.Flip(found.status, witness, found.lower, _stats(search, time.monotonic()) | {"reason": found.reason})
+
+
+def flippers(question: Question) -> list[int]:
+    """The words whose change alone flips the label; none where that could not be asked any more."""
+    asked = question.asked
+    singles = [((i, word),) for i, words in enumerate(asked.options) for word in words]
+    try:
+        margins = asked.margins(singles)
+    except OutOfBudget:
+        return []
+    return sorted({change[0][0] for change, margin in zip(singles, margins, strict=True) if margin <= 0})
+
+
+def leads(question: Question, positions: Sequence[int], rival: int) -> list[float]:
+    """By how much removing each of the words lowers the label's lead over a rival."""
+    asked = question.asked
+    texts = [asked.write(()), *(asked.write(((i, ""),)) for i in positions)]
+    rows = asked.blackbox.scores(texts)
+    lead = rows[:, asked.label] - rows[:, rival]
+    return [float(lead[0] - one) for one in lead[1:]]
+
+
+def details(question: Question, found: Sequence[Flip], held: int) -> tuple[Detail, ...]:
+    """What each word may become, and for words of the explanation a flip that only they stand against."""
+    return tuple(_detail(question, found, held, word.position) for word in question.text.words)
+
+
+def _detail(question: Question, found: Sequence[Flip], held: int, position: int) -> Detail:
+    options = tuple(question.asked.options[position])
+    against = [flip for flip in found if flip.mask & held == 1 << position]
+    shown = min(against, key=lambda flip: len(flip.change), default=None)
+    change = None if shown is None else _change(question, shown)
+    alone = any(flip.mask & ~mask_of(question.exclude) == 1 << position for flip in found)
+    return Detail(position, options[:SHOWN], max(0, len(options) - SHOWN), change, needed=alone)
+
+
+def _change(question: Question, flip: Flip) -> Change:
+    seen = question.asked.witness(flip)
+    return Change(seen.label, seen.margin, seen.positions, seen.words, real=True, text=seen.text)
+
+
+# --- certificates ---
+
+
+def header(question: Question, claim: Line) -> Line:
+    """How a certificate about a black box begins."""
+    box = question.asked.blackbox
+    return {
+        "certificate": KIND,
+        "model": box.digest,
+        "name": box.name,
+        "mask": box.mask,
+        "text": question.text.source,
+        "words": [[word.start, word.end] for word in question.text.words],
+        "perturbation": question.perturbation.to_dict(),
+        "label": question.label,
+        "claim": claim,
+    }
+
+
+def flip_line(question: Question, flip: Flip) -> Line:
+    seen = question.asked.witness(flip)
+    changed, words = list(seen.positions), list(seen.words)
+    return {"flip": {"changed": changed, "words": words, "text": seen.text, "label": seen.label, "margin": seen.margin}}
+
+
+def asked_line(search: Asking, held: int) -> Line:
+    free, asked = search.free(held), search.asked
+    margin = asked.tightest if math.isfinite(asked.tightest) else None
+    return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free), "margin": margin}}
+
+
+def _certificate(question: Question, search: Asking, status: Status, held: int) -> Certificate | None:
+    """What was exhausted or drawn, and the flips that every cheaper set misses."""
+    if status == "unknown":
+        return None
+    claim = {
+        "kind": "tested" if status == "tested" else "cheapest",
+        "positions": bits(held),
+        "costs": list(search.costs),
+        "unit": str(question.costs.unit),
+        "include": bits(search.include),
+        "exclude": bits(search.exclude),
+        "cost": price(held, search.costs),
+        "lower": min(search.lower, price(held, search.costs)),
+    }
+    needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
+    found = [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
+    if status != "tested":
+        return Certificate((header(question, claim), asked_line(search, held), *found))
+    assert search.drawn is not None
+    drawn = asdict(search.drawn[1])
+    seed = drawn.pop("seed")
+    line = {"drawn": {"free": search.free(held), "count": drawn["count"], "seed": seed}}
+    return Certificate((header(question, claim | drawn), line, *found))
+
+
+def replayed(result: Explanation, question: Question) -> Explanation:
+    """The result, lowered if the checker does not come to the same from the same answers."""
+    if result.certificate is None:
+        return replace(result, meta={**result.meta, "checked": False})
+    try:
+        checked = replay(result.certificate, question.asked.blackbox, Wanted(anew=False))
+    except (Rejected, NotACertificate) as error:
+        meta = {**result.meta, "checked": False, "rejected": str(error)}
+        return replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
+    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)
+
+
+# --- how it was asked ---
+
+
+def _stats(search: Asking, started: float) -> dict[str, Any]:
+    asked = search.asked.meter.spent
+    return {"seconds": time.monotonic() - started, "queries": asked, "nodes": len(search.flips), "texts": asked}
+
+
+def _meta(question: Question, reason: str) -> dict[str, Any]:
+    return {**question.meta(), **({"reason": reason} if reason else {})}

@@ -1,0 +1,458 @@
+"""Black boxes: words and changed texts, bad functions, numbers that move, files of answers, certificates, tests."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import sqlite3
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.errors import InputError, ModelError, NotACertificate, Rejected
+from suffice.model.text import rewritten, written
+from suffice.proof.certificate import Certificate
+from suffice.proof.draws import draws
+from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
+
+LABELS = ["no", "yes"]
+
+
+def rule(texts: list[str]) -> np.ndarray:
+    """Good films are good, unless they are not."""
+    marks = [("good" in text.lower()) - 2 * ("not" in text.lower().split()) - 0.5 for text in texts]
+    return np.array([[-mark, mark] for mark in marks])
+
+
+def good() -> sf.BlackBox:
+    return sf.from_function(rule, LABELS, "rule")
+
+
+# --- words and changed texts ---
+
+
+def test_words_keep_their_case_and_place():
+    text = good().read("A Good film, isn't it?")
+    assert [word.text for word in text.words] == ["A", "Good", "film", ",", "isn't", "it", "?"]
+    assert all(text.source[word.start : word.end] == word.text for word in text.words)
+    assert good().read(["New-York", "isn't", "good..."]).source == "New-York isn't good..."
+    assert [word.text for word in good().read(["it's", "good..."]).words] == ["it's", "good..."]
+
+
+@pytest.mark.parametrize(
+    ("source", "new", "expected"),
+    [
+        ("A Good film.", {1: ""}, "A film."),
+        ("A Good film.", {0: ""}, "Good film."),
+        ("A Good film.", {2: ""}, "A Good."),
+        ("A Good film.", {3: ""}, "A Good film"),
+        ("a good, film", {1: ""}, "a, film"),
+        ("a good, film", {2: ""}, "a good film"),
+        ("a good,film", {2: ""}, "a good film"),
+        ("well (good) film", {1: ""}, "well good) film"),
+        ("a  good \n film", {1: ""}, "a  film"),
+        (" a good film ", {0: ""}, " good film "),
+        (" a good film ", {2: ""}, " a good "),
+        ("a good film", {0: "", 1: "", 2: ""}, ""),
+        ("a good film", {1: "bad"}, "a bad film"),
+        ("A Good film!", {1: "very bad", 3: ""}, "A very bad film"),
+        ("3.5 stars", {1: ""}, "3 5 stars"),
+        ("a good film", {}, "a good film"),
+    ],
+)
+def test_a_changed_text_is_the_original_with_spaces_mended(source, new, expected):
+    assert rewritten(written(source), new) == expected
+
+
+def test_what_is_left_is_never_fused_to_new_words():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        pieces = [str(rng.choice(["a", "good", ",", "(", ")", "film's", "!", " ", "  "])) for _ in range(8)]
+        source = "x" + "".join(pieces)
+        text = written(source)
+        out = [int(i) for i in np.flatnonzero(rng.random(len(text.words)) < 0.4)]
+        kept = [word.text for word in text.words if word.position not in out]
+        left = rewritten(text, dict.fromkeys(out, ""))
+        assert [word.text for word in written(left).words] == kept if kept else left == ""
+
+
+# --- bad functions ---
+
+
+@pytest.mark.parametrize(
+    ("predict", "words"),
+    [
+        (lambda texts: np.zeros((len(texts), 3)), r"\(\d+, 2\), not \(\d+, 3\)"),
+        (lambda texts: np.zeros(len(texts)), "a row for each text and a column for each label"),
+        (lambda texts: [["a", "b"] for _ in texts], "array of numbers"),
+        (lambda texts: None, "array of numbers|column for each label"),
+        (lambda texts: np.full((len(texts), 2), np.nan), "not a finite number"),
+        (lambda texts: [[0.0, np.inf]] * len(texts), "not a finite number"),
+        (lambda texts: 1 / 0, "failed on .* ZeroDivisionError"),
+        (lambda texts: np.random.default_rng().random((len(texts), 2)), "not deterministic"),
+        (lambda texts: np.array([[len(texts) / 10, 0.0]] * len(texts)), "change by .* with the batch"),
+    ],
+)
+def test_a_bad_function_gets_one_clear_sentence(predict, words):
+    with pytest.raises(ModelError, match=words) as caught:
+        sf.explain(sf.from_function(predict, LABELS), "a good film", perturbation=sf.Deletion())
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_and_settings_that_make_no_sense_are_refused():
+    for labels in (["one"], ["a", "a"], "ab", [1, 2]):
+        with pytest.raises(ModelError, match=r"labels|Labels"):
+            sf.from_function(rule, labels)
+    with pytest.raises(ModelError, match="function"):
+        sf.from_function(None, LABELS)
+    with pytest.raises(InputError, match="no words"):
+        sf.explain(good(), "  ")
+    for settings in (
+        {"padding": "feature"},
+        {"method": "hs"},
+        {"oracle": "milp"},
+        {"confidence": 1.0},
+        {"confidence": 99},
+        {"max_queries": 0},
+        {"max_queries": 2.5},
+    ):
+        with pytest.raises(InputError):
+            sf.explain(good(), "a good film", **settings)
+    with pytest.raises(InputError, match="black boxes"):
+        sf.explain(sf.load("sst-fc25"), "a good film", max_queries=10)
+
+
+@pytest.mark.parametrize("kind", [sf.KNNBox(3), sf.KNNHull(3), sf.EpsilonBall(0.1), sf.Boxes([[0.0]], [[1.0]])])
+def test_sets_of_vectors_are_refused_with_what_to_use(kind):
+    for ask in (sf.explain, sf.contrast, sf.explain_all):
+        with pytest.raises(InputError, match=r"sf\.Deletion"):
+            list(ask(good(), "a good film", perturbation=kind))
+    with pytest.raises(InputError, match=r"sf\.Deletion"):
+        sf.bias(good(), "a good film", ["good"], perturbation=kind)
+
+
+def test_the_default_set_is_removal_or_a_bundled_substitute():
+    result = sf.explain(good(), "a good film", max_queries=5000)
+    assert result.meta["perturbation"]["kind"] == "removal-or-swap"
+    assert result.status == "optimal"
+    assert [word.text for word in result.words] == ["good"]
+
+
+# --- numbers that move ---
+
+
+def shaky(shift: float):
+    """The numbers move a little with the batch, as in single precision."""
+    inner = box(7, smooth=2.0).function
+
+    def predict(texts):
+        return inner(texts) + np.array([[shift * (len(texts) % 7), 0.0]])
+
+    return predict
+
+
+def test_numbers_that_move_a_little_decide_nothing_near_zero():
+    text = " ".join(WORDS[:6])
+    clf = sf.from_function(shaky(1e-6), LABELS)
+    truth = Truth(sf.Question(box(7, smooth=2.0), text, perturbation=sf.Deletion()))
+    result = sf.explain(clf, text, perturbation=sf.Deletion())
+    assert 0 < clf.answers.tolerance < 1e-2
+    assert result.status == "optimal"
+    assert mask(result.positions) in truth.cheapest
+
+
+def test_what_is_too_close_to_call_is_neither_kept_nor_a_flip():
+    """Without 'film' the margin is within what the numbers move by: no answer may rest on it."""
+
+    def predict(texts):
+        sure = [[0.0, 1.0 if "film" in text else 1e-7] for text in texts]
+        return np.array(sure) + 1e-7 * (len(texts) % 5)  # moves both scores, and
+        # so the margin by rounding only: the second column moves more
+
+    def moving(texts):
+        rows = predict(texts)
+        rows[:, 1] += 1e-6 * (len(texts) % 3)
+        return rows
+
+    clf = sf.from_function(moving, LABELS)
+    result = sf.explain(clf, "one film more", perturbation=sf.Deletion())
+    assert clf.answers.tolerance > 0
+    assert result.status == "sufficient"  # film holds it; whether anything is needed is open
+    assert [word.text for word in result.words] == ["film"]
+    assert result.lower_bound == 0
+    assert "too close to call" in result.meta["reason"]
+    verdict = sf.is_robust(clf, "one film more", ["one"], perturbation=sf.Deletion())
+    assert isinstance(verdict, sf.Unknown)
+    assert sf.bias(clf, "one film more", ["film"], perturbation=sf.Deletion()).status == "unknown"
+    assert sf.contrast(clf, "one film more", perturbation=sf.Deletion()).status == "unknown"
+    assert isinstance(sf.is_robust(clf, "one film more", ["film"], perturbation=sf.Deletion()), sf.Proved)
+
+
+def test_a_tie_is_a_flip():
+    clf = sf.from_function(lambda texts: np.array([[1.0, 1.0 + ("good" in text)] for text in texts]), LABELS)
+    result = sf.explain(clf, "a good film", perturbation=sf.Deletion())
+    assert [word.text for word in result.words] == ["good"]
+    tied = sf.explain(clf, "a film", perturbation=sf.Deletion())
+    assert tied.status == "infeasible"
+
+
+# --- answers on the disk ---
+
+
+def test_answers_are_kept_in_a_file(tmp_path):
+    calls: list[str] = []
+
+    def predict(texts):
+        calls.extend(texts)
+        return rule(texts)
+
+    def ask():
+        clf = sf.from_function(predict, LABELS, "paid")
+        return sf.explain(clf, "not a good film", perturbation=sf.Deletion(), cache=tmp_path / "answers.sqlite")
+
+    first, paid = ask(), len(calls)
+    again = ask()
+    assert len(calls) == paid
+    assert again.positions == first.positions
+    assert first.stats["queries"] == paid
+    assert again.stats["queries"] == 0
+    renamed = sf.from_function(predict, LABELS, "paid, version 2", cache=tmp_path / "answers.sqlite")
+    sf.explain(renamed, "not a good film", perturbation=sf.Deletion())
+    assert len(calls) == 2 * paid
+
+
+def test_a_damaged_file_of_answers_is_not_believed(tmp_path):
+    file = tmp_path / "answers.sqlite"
+    clf = sf.from_function(rule, LABELS, "rule", cache=file)
+    best = sf.explain(clf, "not a good film", perturbation=sf.Deletion())
+    base = sqlite3.connect(file)
+    base.execute("update answers set scores = '[1, 2, 3]' where rowid % 3 = 0")
+    base.execute("update answers set scores = '[NaN, 2]' where rowid % 3 = 1")
+    base.execute("update moves set size = 'no number'")
+    base.commit()
+    base.close()
+    again = sf.from_function(rule, LABELS, "rule", cache=file)
+    assert sf.explain(again, "not a good film", perturbation=sf.Deletion()).positions == best.positions
+    file.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(InputError, match="cannot be used"):
+        sf.explain(good(), "a good film", perturbation=sf.Deletion(), cache=file)
+    with pytest.raises(InputError, match="no folder"):
+        sf.explain(good(), "a good film", perturbation=sf.Deletion(), cache=tmp_path / "none" / "a.sqlite")
+
+
+# --- certificates ---
+
+
+def certificates() -> list[tuple[sf.BlackBox, Certificate]]:
+    clf, text = box(11, 3), " ".join(WORDS[:6])
+    settings = [{"perturbation": sf.Deletion()}, {"perturbation": sf.RemoveOrSwap(SWAPS, at_most=2)}]
+    found = [sf.explain(clf, text, cost={"film": 2.0}, **one).certificate for one in settings]
+    found += [sf.bias(clf, text, [i], **one).certificate for one in settings for i in (0, 4)]
+    found += [sf.is_robust(clf, text, held, **one).certificate for one in settings for held in ([], [0, 1, 2, 3, 4])]
+    return [(clf, one) for one in found]
+
+
+def spoilt(lines: list[dict]) -> list[tuple[str, list[dict]]]:
+    """Each certificate with one thing changed so that it says too much, or nothing."""
+    found = []
+
+    def variant(name, change):
+        copied = copy.deepcopy(lines)
+        try:
+            change(copied)
+        except (KeyError, IndexError):
+            return
+        if copied != lines:
+            found.append((name, copied))
+
+    def flips(copied):
+        return [line["flip"] for line in copied if "flip" in line]
+
+    def asked(copied):
+        return next(line["asked"] for line in copied if "asked" in line)
+
+    variant("model", lambda c: c[0].update(model="0" * 64))
+    variant("label", lambda c: c[0].update(label="perhaps" if c[0]["label"] != "perhaps" else "no"))
+    variant("no label", lambda c: c[0].update(label="other"))
+    variant("text", lambda c: c[0].update(text=c[0]["text"] + " indeed"))
+    variant("words", lambda c: c[0]["words"].pop())
+    variant("mask", lambda c: c[0].update(mask="x"))
+    variant("field", lambda c: c[0].update(more=1))
+    variant("set", lambda c: c[0]["perturbation"].update(kind="knn-box"))
+    variant("limit", lambda c: c[0]["perturbation"].update(at_most=0))
+    variant("claim", lambda c: c[0]["claim"].update(kind="proved"))
+    variant("lower", lambda c: c[0]["claim"].update(lower=c[0]["claim"]["lower"] + 1, cost=c[0]["claim"]["cost"] + 1))
+    variant("cost", lambda c: c[0]["claim"].update(cost=c[0]["claim"]["cost"] - 1))
+    variant("costs", lambda c: c[0]["claim"]["costs"].__setitem__(0, 0))
+    variant("positions", lambda c: c[0]["claim"]["positions"].append(99))
+    variant("fewer words", lambda c: c[0]["claim"]["positions"].pop())
+    variant("exhausted", lambda c: asked(c).update(texts=asked(c)["texts"] - 1) if any("asked" in x for x in c) else 0)
+    variant("free", lambda c: asked(c)["free"].pop() if any("asked" in x for x in c) else 0)
+    variant("flip words", lambda c: flips(c)[0]["words"].__setitem__(0, "never allowed"))
+    variant("flip text", lambda c: flips(c)[0].update(text="another"))
+    variant("flip less", lambda c: (flips(c)[0]["changed"].pop(), flips(c)[0]["words"].pop()))
+    variant("flip order", lambda c: flips(c)[0]["changed"].append(0))
+    variant("no evidence", lambda c: c.__delitem__(slice(1, None)))
+    return found
+
+
+def test_every_certificate_is_accepted_and_every_spoilt_one_rejected(tmp_path):
+    names = set()
+    for clf, certificate in certificates():
+        assert sf.check(certificate, clf)
+        certificate.save(tmp_path / "c")
+        assert sf.check(tmp_path / "c", clf)
+        for name, lines in spoilt([json.loads(json.dumps(line)) for line in certificate.lines]):
+            with pytest.raises((Rejected, NotACertificate)):
+                print(name, sf.check(Certificate(tuple(lines)), clf))
+            names.add(name)
+    assert len(names) >= 20
+
+
+def test_a_model_that_behaves_otherwise_is_found_out():
+    clf = good()
+    certificate = sf.explain(clf, "not a good film", perturbation=sf.Deletion()).certificate
+    other = sf.from_function(lambda texts: rule(texts) + np.array([[0.0, 3.0]]), LABELS, "rule")
+    with pytest.raises(Rejected):
+        sf.check(certificate, other)
+
+
+def test_the_checker_asks_anew():
+    calls: list[str] = []
+
+    def predict(texts):
+        calls.extend(texts)
+        return rule(texts)
+
+    clf = sf.from_function(predict, LABELS)
+    result = sf.explain(clf, "this is not a good film", perturbation=sf.Deletion())
+    before = len(calls)
+    checked = sf.check(result.certificate, clf)
+    assert len(calls) > before
+    assert f"{len(calls) - before} texts were run again" in checked.sentence
+
+
+def test_a_sample_says_that_it_is_one():
+    clf = box(2, smooth=3.0)
+    result = sf.explain(clf, " ".join(WORDS), perturbation=sf.Deletion())
+    checked = sf.check(result.certificate, clf, sample=5)
+    assert "sample of 5" in checked.sentence
+    assert "proves nothing" in checked.sentence
+    assert not checked.optimal
+    with pytest.raises(InputError):
+        sf.check(result.certificate, clf, sample=0)
+
+
+def test_certificates_do_not_cross_between_black_boxes_and_networks():
+    network = sf.load("sst-fc25")
+    mine = sf.explain(good(), "a good film", perturbation=sf.Deletion()).certificate
+    theirs = sf.explain(network, "a good film", perturbation=sf.Deletion()).certificate
+    with pytest.raises((Rejected, NotACertificate)):
+        sf.check(mine, network)
+    with pytest.raises((Rejected, NotACertificate)):
+        sf.check(theirs, good())
+
+
+# --- tested ---
+
+
+def stubborn() -> sf.BlackBox:
+    """Two words decide; far too many others do not matter."""
+    return sf.from_function(
+        lambda texts: np.array([[0.0, 2.0 * ("good" in t) + 2.0 * ("fine" in t) - 1.0] for t in texts]),
+        LABELS,
+        "stubborn",
+    )
+
+
+LONG = "good fine " + " ".join(f"word{i}" for i in range(30))
+
+
+def test_what_cannot_be_exhausted_is_tested_only_on_request():
+    result = sf.explain(stubborn(), LONG, perturbation=sf.Deletion(), max_queries=4000)
+    assert result.status == "sufficient"
+    assert result.lower_bound == 1
+    assert result.tested is None
+    assert result.meta["candidate"]["up_to"] >= 1
+    tested = sf.explain(stubborn(), LONG, perturbation=sf.Deletion(), max_queries=4000, confidence=0.99)
+    assert tested.status == "tested"
+    assert tested.cost == tested.lower_bound == 1
+    assert tested.tested.confidence == 0.99
+    assert tested.tested.share == pytest.approx((0.01 / 2) ** (1 / tested.tested.count))
+    assert tested.tested.up_to >= 1
+    assert "tested on" in str(tested)
+    assert "suffice for" not in str(tested)
+    checked = sf.check(tested.certificate, stubborn())
+    assert checked.kind == "tested"
+    assert not checked.optimal
+    assert sf.Explanation.from_json(tested.to_json()).tested == tested.tested
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"count": 10**6}, {"share": 0.99999}, {"look": 3}, {"confidence": 0.9999}, {"lower": 2}, {"positions": [1]}],
+)
+def test_a_test_that_says_too_much_is_rejected(change):
+    tested = sf.explain(stubborn(), LONG, perturbation=sf.Deletion(), max_queries=1500, confidence=0.99)
+    lines = [json.loads(json.dumps(line)) for line in tested.certificate.lines]
+    lines[0]["claim"].update(change)
+    with pytest.raises(Rejected):
+        sf.check(Certificate(tuple(lines)), stubborn())
+
+
+def test_a_flip_that_a_test_draws_is_exact():
+    """Rare flips: what a test meets is a counterexample like any other."""
+    for seed in range(5):
+        clf = box(seed, smooth=0.1)
+        result = sf.explain(clf, " ".join([*WORDS, *(f"w{i}" for i in range(12))]), max_queries=900, confidence=0.9)
+        assert result.status in ("optimal", "sufficient", "tested", "unknown")
+        if result.certificate is not None:
+            assert sf.check(result.certificate, clf).lower == result.lower_bound
+
+
+def test_draws_are_uniform_over_the_allowed_changes():
+    options = [("",), ("", "x"), (), ("y",)]
+    for limit in (1, 2, 4):
+        found: dict[tuple, int] = {}
+        for change in draws(options, [0, 1, 3], limit, 12_000, 5):
+            key = tuple(sorted(change.items()))
+            found[key] = found.get(key, 0) + 1
+        expected = {1: 5, 2: 10, 4: 12}[limit]
+        assert len(found) == expected
+        assert max(abs(count - 12_000 / expected) for count in found.values()) < 5 * np.sqrt(12_000 / expected)
+
+
+# --- people and processes ---
+
+
+def test_answers_speak_the_truth_about_how_they_were_found():
+    result = sf.explain(good(), "a good film", perturbation=sf.Deletion())
+    assert "(proved: every allowed text was run)" in str(result)
+    flip = sf.contrast(good(), "a good film", perturbation=sf.Deletion())
+    assert flip.flipped_text == "a film"
+    assert flip.flip.text == "a film"
+
+
+def test_a_question_can_be_saved_and_asked_again():
+    question = sf.Question(good(), "Not a Good film", perturbation=sf.Deletion(at_most=2), max_queries=100)
+    again = sf.Question.from_dict(json.loads(json.dumps(question.to_dict())), good())
+    assert again.max_queries == 100
+    assert again.to_dict() == question.to_dict()
+
+
+def test_a_black_box_goes_to_another_process():
+    clf = pickle.loads(pickle.dumps(good()))
+    assert clf.digest == good().digest
+    assert clf.predict("a good film").label == "yes"
+    assert clf.predict("a good film").probabilities == pytest.approx(
+        sf.from_function(rule, LABELS).predict("a good film").probabilities
+    )
+
+
+def test_details_show_why_a_word_is_needed():
+    result = sf.explain(good(), "a good film", perturbation=sf.Deletion())
+    (needed,) = [detail for detail in result.details if detail.flip is not None]
+    assert needed.position == 1
+    assert needed.flip.label == "no"
