@@ -3,7 +3,8 @@
 If a text fails by d, an explanation must put back words whose gains sum to d or more; so one failing text says
 something about every set of words. The form is N + b sqrt(S); the root is bounded by a line (from above by its tangent
 where b > 0, from below by a chord where b < 0), so all is a sum of functions of counts. A count that rises by k lifts
-its function by at most k times the steepest rise from here, and one that falls likewise. Where neighbours count, a word
+its function by at most k times the steepest rise from here, one that falls likewise, and where both may be, one slope
+serves with what it leaves uncovered added once. Where neighbours count, a word
 put back pays for the pair it ends, for the pair that it begins with what stands after it, and for the pair it parts.
 """
 
@@ -40,18 +41,18 @@ def gains(case: Case, chosen: Ints) -> Gains | None:
     slopes = _slopes(replace(case, at_most=None), allowed, chosen)
     if slopes is None:
         return None
-    form, up, down, line = slopes
+    form, steep, line = slopes
     inner = layout.inner
     change = inner[case.reference] - inner[chosen]
-    each = np.asarray(change.maximum(0) @ up + change.minimum(0) @ down).ravel()
+    each = np.asarray(change @ steep).ravel()
     each = np.where(back, each, 0.0)
     if layout.pairs:
-        each += _meeting(layout, case.reference, chosen, back, up, down)
+        each += _meeting(layout, case.reference, chosen, back, steep)
     return Gains(form, each, line)
 
 
-def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Floats, Line] | None:
-    """The form, per feature the steepest rise when its count rises by one and the gentlest when it falls, the line."""
+def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Line] | None:
+    """The form from above, per feature what it adds at most with each count, and the line of the bound."""
     layout, norm = case.layout, case.layout.bag.norm
     found = ranges(case, allowed)
     counts = layout.counts(chosen)
@@ -82,10 +83,11 @@ def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Fl
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(inside & (gap > 0), rise / gap, -np.inf).max(1)
         down = np.where(inside & (gap < 0), rise / gap, np.inf).min(1)
-    up = np.where(np.isfinite(up), up, np.where(np.isfinite(down), down, 0.0))
-    down = np.minimum(np.where(np.isfinite(down), down, up), up)
-    turned = np.where(found.most > counts, -up, -down)
-    return form, up, down, Line(low, high, -slope, turned)
+    rising, falling = np.isfinite(up), np.isfinite(down)
+    steep = np.where(rising & falling, 0.5 * (np.where(rising, up, 0.0) + np.where(falling, down, 0.0)), 0.0)
+    steep = np.where(rising & ~falling, up, np.where(falling & ~rising, down, steep))
+    above = np.where(inside, rise - steep[:, None] * gap, 0.0).max(1)  # where a count may rise and fall
+    return form + float(np.maximum(above, 0.0).sum()), steep, Line(low, high, -slope, -steep)
 
 
 def _line(bias: float, square: float, low: float, high: float) -> tuple[float, float]:
@@ -96,11 +98,11 @@ def _line(bias: float, square: float, low: float, high: float) -> tuple[float, f
     return bias * chord, float(np.sqrt(low) + (square - low) * chord)
 
 
-def _meeting(layout: Layout, reference: Ints, chosen: Ints, back: Ints, up: Floats, down: Floats) -> Floats:
+def _meeting(layout: Layout, reference: Ints, chosen: Ints, back: Ints, steep: Floats) -> Floats:
     """What pairs add to the gain of each word that is put back."""
     feature, sign = layout.pairs.feature, layout.pairs.sign
-    gained = np.where(sign > 0, up[feature], -down[feature]).tolist()
-    lost = np.where(sign > 0, -down[feature], up[feature]).tolist()
+    gained = (sign * steep[feature]).tolist()
+    lost = (-sign * steep[feature]).tolist()
     stand = _Standing(layout, chosen, reference, back)
     found = np.zeros(layout.size)
     for word in np.flatnonzero(back & ~layout.empty[reference]).tolist():
