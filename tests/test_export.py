@@ -347,7 +347,7 @@ def test_an_input_is_looked_at_by_the_leaf_to_which_its_splits_lead(tmp_path):
     free = np.arange(len(center)) < len(result.text.words)
     free[list(result.positions)] = False
     reached = set()
-    for _ in range(100):
+    for _ in range(40):
         x = (center + free[:, None] * rng.choice([-0.8, -0.4, 0.4, 0.8], size=center.shape)).ravel()
         line = leaf_of(result.certificate.lines, _ours(classifier.network.steps, x[None])[0, 2:])
         one = next(one for one in done.instances if one.vnnlib == f"vnnlib/line-{line:06d}.vnnlib")
