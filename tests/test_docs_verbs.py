@@ -31,6 +31,7 @@ NEEDS = {
     "torch": ["torch"],
     "onnx": ["torch", "onnx", "onnxruntime", "onnxscript"],
     "sklearn": ["sklearn"],
+    "huggingface": ["torch", "transformers", "tokenizers"],
     "export": ["onnx"],
     "keras": ["h5py", "keras"],
     "tokenizers": ["tokenizers"],
@@ -88,7 +89,7 @@ def workplace(folder: str | Path) -> Iterator[None]:
     here, before = os.getcwd(), dict(os.environ)
     os.environ.update(COLUMNS="80", NO_COLOR="1", TERM="dumb")
     os.chdir(folder)
-    for name in ("reviews.csv", "protected.txt", "swaps.json"):
+    for name in ("reviews.csv", "protected.txt", "swaps.json", "shop.py"):
         Path(name).write_text((FOLDER / name).read_text(encoding="utf-8"), encoding="utf-8")
     try:
         yield
