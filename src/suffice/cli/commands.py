@@ -68,7 +68,7 @@ def _print_explanation(
     if args.json:
         print(result.to_json(indent=None if args.all else 2))
     else:
-        terminal.show_explanation(Console(), result, classifier.predict(result.text))
+        terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model)
         if result.mistake is not None:
             auditors.show_mistake(Console(), result.mistake)
 
@@ -122,7 +122,7 @@ def repair(args: argparse.Namespace) -> int:
 def profile(args: argparse.Namespace) -> int:
     reading.check_folders(args.plot)
     classifier, text = load_any(args.model), reading.read_text(args.text)
-    family, steps = reading.growing(args, classifier)
+    family, steps = reading.growing(args)
     settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
     with terminal.live(_errors()) as progress:
         result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)

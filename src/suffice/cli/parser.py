@@ -109,7 +109,7 @@ def _add_auditors(commands: Any) -> None:
     repair.add_argument("--certificate", metavar="FILE", help="save the certificate")
     repair.set_defaults(run=run.repair)
     profile = commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets")
-    profile.add_argument("--steps", metavar="SIZES", help="of k or eps (default: 5,10,15,25), or at once (1,2,3)")
+    profile.add_argument("--steps", metavar="SIZES", help="of k (default: 5,10,15,25), eps, or at once (1,2,3)")
     profile.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
     profile.set_defaults(run=run.profile)
     attribute = commands.add_parser("attribute", parents=asked, help="the share of explanations with each word")

@@ -238,7 +238,7 @@ def table(audit: Audit) -> list[dict[str, Any]]:
 
 def _cells(line: Line) -> dict[str, Any]:
     witness = line.get("witness") or {}
-    moves = [f"{move['word']} → {move['became']}" for move in witness.get("changed", ())]
+    moves = [f"{move['word']} → {move['became'] or 'removed'}" for move in witness.get("changed", ())]
     return {
         "row": line["row"],
         "verdict": verdict(line),
