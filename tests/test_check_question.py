@@ -347,11 +347,11 @@ def test_format_1_is_refused_with_a_sentence():
 
 
 def beyond(weight: float) -> Classifier:
-    """relu(5 + w·0) - 1: the margin is 1 - 5 = -4 for "yes", whatever w is, as its input is always 0.
+    """The margin of "yes" is 1 - relu(5 + w·x) with x = 2^-1024: about -4, whatever w is.
 
-    Where w overflows, 0·inf is no number, and a relu that is neither on nor off was taken as off.
+    Where (w - |w|) / 2 is -inf, the relu seems to be off, and the margin to be 1.
     """
-    classifier = adder({"good": 0.0}, length=1)
+    classifier = adder({"good": 2.0**-1024}, length=1)
     hidden = Step(np.array([[weight]]), np.array([5.0]), np.array([True]))
     last = Step(np.array([[-1.0], [0.0]]), np.array([1.0, 0.0]), np.array([False, False]))
     object.__setattr__(classifier, "network", Network((hidden, last)))  # a classifier refuses such weights itself
@@ -362,11 +362,11 @@ def beyond(weight: float) -> Classifier:
 @pytest.mark.parametrize("weight", [1.0, 1e150, 2.0**799, 2.0**801, 2.0**1023, -(2.0**1023), 1.7e308, -1.7e308])
 def test_no_weight_is_so_large_that_something_false_is_accepted(weight):
     classifier = beyond(weight)
-    claim = {"kind": "sufficient", "positions": []}
+    claim, alone = {"kind": "sufficient", "positions": []}, {"kind": "word-swap", "swaps": {}}
     with pytest.raises(Rejected):
-        run(lines(classifier, ["good"], GONE, claim), classifier)
+        run(lines(classifier, ["good"], alone, claim), classifier)
     empty = {"changed": [], "vectors": {"f8": ""}, "rival": "yes"}
-    refuted = [header(classifier, ["good"], GONE, {"kind": "refuted", "positions": []}, label="no"), {"point": empty}]
+    refuted = [header(classifier, ["good"], alone, {"kind": "refuted", "positions": []}, label="no"), {"point": empty}]
     with pytest.raises(Rejected):  # "no" leads clearly: the text is no counterexample
         run(refuted, classifier)
 
@@ -408,3 +408,87 @@ def test_exact_scores_have_the_sign_of_fractions():
         ratio = scores[0] / scores[1]
         assert ratio == pytest.approx(floats[0] / floats[1], rel=1e-9)
     assert replace(GOOD).digest == GOOD.digest
+
+
+# --- budgets are spent inside the bound, not only by picks ---
+
+
+def worth(values: Sequence[float], threshold: float) -> Classifier:
+    """Words w0, w1, … of these values; the margin of "yes" is the sum of those that are left, less the threshold."""
+    return adder({f"w{i}": value for i, value in enumerate(values)}, len(values), threshold)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_single_leaf_under_at_most_knows_just_what_so_many_words_can_do(seed):
+    """Linear, so the bound is exact: the r most valuable words removed, and no more than these."""
+    rng = np.random.default_rng(seed)
+    values = rng.permutation(np.arange(1.0, 6.0)).tolist()
+    words = [f"w{i}" for i in range(5)]
+    for r, kept in itertools.product(range(1, 6), np.arange(-0.5, 15.0)):
+        classifier = worth(values, float(kept))
+        data = {"kind": "deletion", "at_most": r}
+        made = lines(classifier, words, data, {"kind": "sufficient", "positions": [0]}, label="yes")
+        rest = sum(values) - sum(sorted(values[1:], reverse=True)[:r])
+        assert accepted(made, classifier) == (rest > kept)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_single_leaf_of_a_flip_proof_knows_what_a_budget_can_buy(seed):
+    """With equal costs exactly; with others, nothing false is accepted, and what fits whole words is exact again."""
+    rng = np.random.default_rng(seed)
+    values, words = rng.permutation(np.arange(1.0, 6.0)).tolist(), [f"w{i}" for i in range(5)]
+    unequal = rng.integers(1, 4, 5).tolist()
+    seen = {True: 0, False: 0}
+    for costs, lower, kept, r in itertools.product(
+        ([2] * 5, unequal), range(1, 9), np.arange(-0.5, 15.0, 2), (None, 1)
+    ):
+        classifier, data = worth(values, float(kept)), {"kind": "deletion", **({} if r is None else {"at_most": r})}
+        claim = {"kind": "flip", "positions": None, "towards": None, "costs": costs, "unit": "1", "cost": None}
+        head = header(classifier, words, data, {**claim, "lower": lower})
+        sets = [s for n in range(6) for s in itertools.combinations(range(5), n) if r is None or n <= r]
+        worst = max(sum(values[i] for i in s) for s in sets if sum(costs[i] for i in s) < lower)
+        found, true = accepted([head, {"prove": "flip", "rival": "no"}, LEAF], classifier), sum(values) - worst > kept
+        assert true or not found
+        assert found or not true or len(set(costs)) > 1
+        seen[found] += 1
+    assert min(seen.values()) > 20
+
+
+def accepted(given: Lines, classifier: Classifier) -> bool:
+    try:
+        return bool(run(given, classifier))
+    except Rejected:
+        return False
+
+
+def test_choices_of_an_open_word_are_picked_only_where_every_open_word_is_paid_for():
+    classifier, words = worth([1.0, 2.0], 0.5), ["w0", "w1"]
+    for r, fine in ((1, False), (2, True)):
+        made = lines(classifier, words, {"kind": "deletion", "at_most": r}, {"kind": "sufficient", "positions": [1]})
+        head = {**made[0], "claim": {"kind": "sufficient", "positions": []}}
+        picked = [head, made[1], {"pick": 0, "chosen": [1]}, LEAF, LEAF]
+        with pytest.raises(Rejected, match="bound of this leaf" if fine else "has to be paid for"):
+            run(picked, classifier)
+    always = worth([1.0, 2.0], -0.5)
+    claim = {"kind": "sufficient", "positions": []}
+    made = lines(always, words, {"kind": "deletion", "at_most": 2}, claim)
+    assert run([*made[:2], {"pick": 0, "chosen": [1]}, LEAF, LEAF], always)
+
+
+def test_a_flip_changes_all_the_words_that_it_is_said_to_cost():
+    gone = {"changed": [0], "vectors": {"f8": base64.b64encode(bytes(8)).decode()}, "rival": "no"}
+    claim = {"kind": "flip", "towards": None, "costs": [1, 1, 1], "unit": "1", "lower": 0}
+    for positions, fine in (([0], True), ([0, 1], False)):
+        said = {**claim, "positions": positions, "cost": len(positions)}
+        assert accepted([header(GOOD, ["good", "fine", "bad"], GONE, said), {"point": gone}], GOOD) == fine
+
+
+@pytest.mark.parametrize(
+    ("sets", "reason"),
+    [([[0, 1], [0]], "must cost"), ([[0, 1], [0, 1]], "twice"), ([], "at least one"), ([[0, 1], [1, 2]], "include")],
+)
+def test_all_sets_are_different_cost_the_same_and_fit(sets, reason):
+    claim = {"kind": "all", "sets": sets, "costs": [2, 3, 2], "unit": "1", "include": [0], "exclude": [], "cost": 5}
+    with pytest.raises(Rejected, match=reason) as refusal:
+        run([header(GOOD, ["good", "fine", "bad"], GONE, claim)], GOOD)
+    assert refusal.value.line == 1

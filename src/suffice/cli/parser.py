@@ -45,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit of each (default: 60)")
     check.add_argument("--sample", type=int, metavar="N", help="of a black box: run N of the texts only (no proof)")
     check.set_defaults(run=run.check)
+    _add_export(commands.add_parser("export", help="the questions behind a certificate, for other tools (extra: onnx)"))
     words = commands.add_parser("words", help="what a word may become, by every set")
     words.add_argument("word", metavar="WORD")
     words.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
@@ -148,6 +149,13 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="save a report")
     parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
     parser.set_defaults(run=run.explain)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("certificate", metavar="CERTIFICATE")
+    parser.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER", help=f"default: {DEFAULT}")
+    parser.add_argument("--vnnlib", required=True, metavar="FOLDER", help="a new folder: ONNX and VNN-LIB files")
+    parser.set_defaults(run=run.export)
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:

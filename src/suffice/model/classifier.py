@@ -29,7 +29,7 @@ FORMAT = 2
 MOST_INPUTS = 2**24  # numbers that a text may be for the network: its words times their dimensions
 MOST_UNITS = 2**24  # of one step of the network
 READING = ("format", "length", "pad", "unknown", "tokenizer")  # of the header: what decides how a text is read
-DEFAULT = "sst-fc25"  # the bundled model that is meant where none is named
+DEFAULT = "sentiment"  # the bundled model that is meant where none is named
 BUNDLED = Path(__file__).parents[1] / "models"
 
 

@@ -498,10 +498,11 @@ class Varied:
             place, chosen = fields(line, "pick chosen")
             place = whole(place, 0, len(state.left))
             mine = state.left[place]
-            need(
-                self.sets.choosable and mine is not None and place not in state.opened,
-                "there is nothing to choose from",
-            )
+            need(self.sets.choosable and mine is not None, "there is nothing to choose from")
+            if place in state.opened:  # fine if all open words can be paid for together: then none of them is open
+                enough = sum((self.costs or ())[i] for i in state.opened) <= state.budget
+                need(enough and (state.count is None or len(state.opened) <= state.count), "this word is not paid for")
+                state = replace(state, opened=frozenset())
             need(type(chosen) is list, "chosen must be a list")
             points = self.sets.points or [[]]
             listed = {whole(choice, 0, len(points[0])) for choice in chosen}

@@ -87,7 +87,7 @@ class Varied:
         place, chosen = fields(line, "pick chosen", "a pick")
         need(self.sets.kind in CHOICES and type(chosen) is list, "there must be choices to pick from")
         word = whole(place, 0, len(state.allowed), "the picked word")
-        need(not state.opened[word], "an open word has to be paid for before its choices are picked")
+        state = self._all_paid(state) if state.opened[word] else state
         listed = np.zeros(state.allowed.shape[1], dtype=bool)
         listed[[whole(choice, 0, len(listed), "a choice") for choice in chosen]] = True
         mine = state.allowed[word]
@@ -96,6 +96,14 @@ class Varied:
         first[word] &= listed
         second[word] &= ~listed
         return replace(state, allowed=first), replace(state, allowed=second)
+
+    def _all_paid(self, state: Ranging) -> Ranging:
+        """Where the budget covers all open words together, it limits nothing: none of them is open."""
+        assert self.costs is not None
+        enough = self.costs[state.opened].sum() <= state.left
+        enough &= state.count is None or state.opened.sum() <= state.count
+        need(enough, "an open word has to be paid for before its choices are picked")
+        return replace(state, opened=np.zeros_like(state.opened))
 
     def _pay(self, line: Any, state: Ranging) -> tuple[Ranging, Ranging]:
         """In any input the word has its own vector, or it is changed, paid for and counted."""

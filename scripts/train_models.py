@@ -1,0 +1,393 @@
+"""Train the bundled models sentiment, topic and question: word vectors that mean something, and few relus.
+
+    python scripts/train_models.py DATA --out src/suffice/models [--only sentiment] [--vectors FILE]
+
+DATA holds the folders sst2, imdb, agnews and trec6 with CSV files (text,label). Word vectors are distilled
+from a sentence encoder (distil.py) and stay near it while the task is learned. The scores are those of a sum over
+the words, so removing a word is the same as never having read it: padding and unknown words are zero, there is no
+bias, and a text without words is a tie. Training is on one thread and seeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import distil
+import model_card
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+import suffice as sf
+from suffice.model.step import Step
+from suffice.model.text import split
+from suffice.sets.substitutes import group, groups, substitutes
+from suffice.train.data import read_rows as read_examples
+
+PAD, UNKNOWN = "<PAD>", "<UNK>"
+LISTS = Path(__file__).with_name("words")
+EVERY, INERTIA = 5, 0.97  # the moving average takes in every fifth step
+ROUNDS, PULL = 5, 2.0  # how substitutes draw each other near
+COUNTED = ("sst2/train", "imdb/train", "agnews/train", "trec6/train")
+NEGATIONS = ("not {}", "is not {}", "isn't {}")
+
+Row = tuple[list[str], int]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides a model's weights, apart from the data."""
+
+    name: str
+    labels: tuple[str, ...]
+    length: int
+    train: tuple[str, ...]
+    test: str
+    dev: str = ""  # a tenth of the training rows where none is named
+    more: tuple[str, ...] = ()  # rows for a first round, cut into pieces of `length`
+    negated: bool = False  # also learn that "not good" is negative
+    silent: bool = True  # words that hold a sentence together, and punctuation, are zero
+    dimension: int = 32
+    hidden: int = 16
+    filters: int = 0
+    window: int = 2
+    words: int = 24_000
+    first: int = 1  # epochs of the first round, which also sees `more`
+    epochs: int = 3
+    batch: int = 64
+    rate: float = 3e-3
+    drop: float = 0.3  # the share of words removed, on average
+    noise: float = 0.3
+    near: float = 2e-4  # keeps each word near its distilled vector
+    bend: float = 1e-4  # keeps the shared map of all vectors near the identity
+    quiet: float = 0.0  # keeps the scores of single words small unless they are needed
+    seed: int = 0
+
+
+RECIPES = {
+    "sentiment": Recipe(
+        "sentiment",
+        ("negative", "positive"),
+        40,
+        ("sst2/train", "sst2/train", "sst2/train_phrases"),
+        "sst2/test",
+        dev="sst2/dev",
+        more=("imdb/train",),
+        negated=True,
+        epochs=2,
+        batch=128,
+        rate=4e-3,
+        near=3e-3,
+    ),
+    "topic": Recipe(
+        "topic",
+        ("World", "Sports", "Business", "Sci/Tech"),
+        64,
+        ("agnews/train",),
+        "agnews/test",
+        epochs=10,
+        noise=0.2,
+        near=2e-3,
+    ),
+    "question": Recipe(
+        "question",
+        ("abbreviation", "entity", "description", "human", "location", "number"),
+        24,
+        ("trec6/train",),
+        "trec6/test",
+        silent=False,
+        hidden=24,
+        epochs=16,
+        batch=128,
+        rate=4e-3,
+        drop=0.1,
+        near=3e-3,
+        bend=1e-3,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows as word numbers (n, length) and classes (n,)."""
+
+    first: tuple[Tensor, Tensor]
+    train: tuple[Tensor, Tensor]
+    dev: tuple[Tensor, Tensor]
+    test: tuple[Tensor, Tensor]
+    vocabulary: list[str]
+    counts: Mapping[str, int] = field(repr=False)
+
+
+# --- data ---
+
+
+def tokens(text: str) -> list[str]:
+    return [token for token, _, _ in split(text)]
+
+
+@cache
+def read_rows(folder: Path, name: str) -> list[Row]:
+    return [(tokens(row.text), int(row.label)) for row in read_examples(folder / f"{name}.csv.gz")]
+
+
+def as_people_write(row: Row) -> Row:
+    """The words of the treebank joined again: did n't is didn't, it ' s is it's."""
+    text = re.sub(r" (n't)\b", r"\1", " ".join(row[0]))
+    return tokens(re.sub(r"(\w) (['’]) (s|re|ve|ll|d|m)\b", r"\1\2\3", text)), row[1]
+
+
+def pieces(rows: Iterable[Row], length: int) -> list[Row]:
+    """Long texts as several, each with the label of the whole; marks of web pages left out."""
+    found = []
+    for words, label in rows:
+        words = [word for word in words if word not in ("br", "<", ">", "/")]
+        found += [(words[start : start + length], label) for start in range(0, len(words), length)]
+    return found
+
+
+def negated(rows: Iterable[Row]) -> list[Row]:
+    """Each word that is a positive row by itself, negated and negative."""
+    single = sorted({words[0] for words, label in rows if label == 1 and len(words) == 1 and words[0].isalpha()})
+    return [(tokens(pattern.format(word)), 0) for word in single for pattern in NEGATIONS]
+
+
+def read_data(folder: Path, recipe: Recipe) -> Data:
+    rows = [row for name in recipe.train for row in read_rows(folder, name)]
+    test = read_rows(folder, recipe.test)
+    if recipe.dev:
+        dev = read_rows(folder, recipe.dev)
+    else:
+        random.Random(recipe.seed).shuffle(rows)
+        dev, rows = rows[: len(rows) // 10], rows[len(rows) // 10 :]
+    held = {tuple(words) for words, _ in (*dev, *test)}
+    rows = [row for row in rows if row[0] and tuple(row[0]) not in held]
+    if recipe.negated:
+        rows += negated(rows) + [as_people_write(row) for row in rows if "n't" in row[0] or "s" in row[0]]
+    more = pieces((row for name in recipe.more for row in read_rows(folder, name)), recipe.length)
+    counts = Counter(word for name in COUNTED for words, _ in read_rows(folder, name) for word in words)
+    words = vocabulary(rows, counts, recipe.words)
+    number = {word: place for place, word in enumerate(words)}
+    first, *rest = (numbered(part, number, recipe.length) for part in (more + rows, rows, dev, test))
+    return Data(first, *rest, vocabulary=words, counts=counts)
+
+
+def vocabulary(rows: Sequence[Row], counts: Mapping[str, int], most: int) -> list[str]:
+    """The words of the task seen twice, those that may take their place or that audits exchange, then frequent ones."""
+    own = Counter(word for words, _ in rows for word in words)
+    seen = [word for word in sorted(own, key=lambda word: (-own[word], word)) if own[word] > 1]
+    swaps = sorted({other for word in seen for other in substitutes().get(word, ())})
+    usual = sorted(counts, key=lambda word: (-counts[word], word))
+    protected = [word for name in groups() for word in group(name)]
+    return [PAD, UNKNOWN, *list(dict.fromkeys([*seen, *swaps, *protected, *usual]))[:most]]
+
+
+def numbered(rows: Sequence[Row], number: Mapping[str, int], length: int) -> tuple[Tensor, Tensor]:
+    table = np.zeros((len(rows), length), np.int64)
+    for place, (words, _) in enumerate(rows):
+        found = [number.get(word, 1) for word in words[:length]]
+        table[place, : len(found)] = found
+    return torch.from_numpy(table), torch.tensor([label for _, label in rows])
+
+
+# --- the model ---
+
+
+class Model(torch.nn.Module):
+    """Scores of a sum of word vectors: linear, plus relus of the sum, plus relus of neighbouring words."""
+
+    def __init__(self, start: NDArray[np.float32], heard: NDArray[np.float32], recipe: Recipe) -> None:
+        super().__init__()
+        size, classes = recipe.dimension, len(recipe.labels)
+        self.recipe, self.scale = recipe, 1 / math.sqrt(recipe.length)
+        self.start, self.heard = torch.from_numpy(start), torch.from_numpy(heard)
+        self.shift = torch.nn.Parameter(torch.zeros_like(self.start))
+        self.bend = torch.nn.Parameter(torch.eye(size))
+        self.direct = torch.nn.Linear(size, classes, bias=False)
+        self.inner = torch.nn.Linear(size, recipe.hidden, bias=False)
+        self.outer = torch.nn.Linear(recipe.hidden, classes, bias=False)
+        if recipe.filters:
+            self.filter = torch.nn.Linear(size * recipe.window, recipe.filters, bias=False)
+            self.filtered = torch.nn.Linear(recipe.filters, classes, bias=False)
+
+    def vectors(self, numbers: Tensor) -> Tensor:
+        return (self.start[numbers] @ self.bend + self.shift[numbers]) * self.heard[numbers]
+
+    def scores(self, points: Tensor) -> Tensor:
+        """Scores (n, classes) of embedded words (n, length, dimension)."""
+        total = points.sum(1) * self.scale
+        found = self.direct(total) + self.outer(torch.relu(self.inner(total)))
+        if self.recipe.filters:
+            windows = points.unfold(1, self.recipe.window, 1).transpose(2, 3).flatten(2)
+            found = found + self.filtered(torch.relu(self.filter(windows)).sum(1) * self.scale)
+        return found
+
+    def penalty(self, numbers: Tensor, points: Tensor) -> Tensor:
+        recipe = self.recipe
+        far = recipe.near * (self.shift[numbers] ** 2).sum(1).mean()
+        bent = recipe.bend * ((self.bend - torch.eye(recipe.dimension)) ** 2).sum()
+        total = points * self.scale
+        loud = self.direct(total) + self.outer(torch.relu(self.inner(total)))
+        return far + bent + recipe.quiet * loud.abs().sum(1).mean() / self.scale
+
+    @torch.no_grad()
+    def accuracy(self, numbers: Tensor, classes: Tensor) -> float:
+        parts = zip(numbers.split(500), classes.split(500), strict=True)
+        return sum(int((self.scores(self.vectors(x)).argmax(1) == y).sum()) for x, y in parts) / len(classes)
+
+
+def loss_of(model: Model, numbers: Tensor, classes: Tensor) -> Tensor:
+    """The loss of a batch, words removed and vectors shaken at random."""
+    recipe = model.recipe
+    share = 2 * recipe.drop * torch.rand(len(numbers), 1)
+    numbers = numbers[:, : max(recipe.window, int((numbers > 0).sum(1).max()))]
+    numbers = numbers * (torch.rand(numbers.shape) >= share)
+    each, place = numbers.unique(return_inverse=True)
+    points = model.vectors(each)
+    words = points[place]
+    words = words + recipe.noise * torch.randn_like(words) * model.heard[numbers]
+    return torch.nn.functional.cross_entropy(model.scores(words), classes) + model.penalty(each, points)
+
+
+def fit(model: Model, rows: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], epochs: int, rate: float) -> None:
+    """Train, and keep the moving average of the weights after the epoch that is best on dev."""
+    numbers, classes = rows
+    size = model.recipe.batch
+    steps, done = epochs * (len(classes) // size), 0
+    optimiser = torch.optim.Adam(model.parameters(), lr=rate)
+    mean = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    best: tuple[float, dict[str, Tensor]] = (-1.0, mean)
+    for epoch in range(epochs):
+        for batch in torch.randperm(len(classes)).split(size)[: len(classes) // size]:
+            for part in optimiser.param_groups:
+                part["lr"] = rate * max(0.05, 1 - done / steps)
+            optimiser.zero_grad()
+            loss_of(model, numbers[batch], classes[batch]).backward()
+            optimiser.step()
+            done += 1
+            if done % EVERY == 0:
+                inertia = min(INERTIA, done / (done + 10 * EVERY))
+                for name, value in model.state_dict().items():
+                    mean[name].lerp_(value, 1 - inertia)
+        now = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        model.load_state_dict(mean)
+        reached = model.accuracy(*dev)
+        print(f"  epoch {epoch + 1} of {epochs}: dev {reached:.4f}", flush=True)
+        if reached > best[0]:
+            best = (reached, {name: value.clone() for name, value in mean.items()})
+        model.load_state_dict(now)
+    model.load_state_dict(best[1])
+
+
+def drawn_together(vectors: NDArray[np.float32], words: Sequence[str]) -> NDArray[np.float32]:
+    """Each word moved towards the middle of its substitutes (retrofitting): alone, an encoder misjudges some words."""
+    place = {word: number for number, word in enumerate(words)}
+    found = vectors.copy()
+    for _ in range(ROUNDS):
+        for word, others in substitutes().items():
+            near = [place[other] for other in others if other in place]
+            if near and word in place:
+                found[place[word]] = (vectors[place[word]] + PULL * found[near].mean(0)) / (1 + PULL)
+    return found
+
+
+def train(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
+    torch.manual_seed(recipe.seed)
+    words = data.vocabulary
+    start = np.zeros((len(words), recipe.dimension), np.float32)
+    few = distil.reduced(distil.encoded(words[2:], vectors), words[2:], data.counts, recipe.dimension)
+    start[2:] = drawn_together(few, words[2:])
+    silent = set((LISTS / "silent.txt").read_text(encoding="utf-8").split()) if recipe.silent else set()
+    heard = np.array([word not in silent for word in words], np.float32)[:, None]
+    heard[:2] = 0
+    model = Model(start, heard, recipe)
+    if recipe.more:
+        fit(model, data.first, data.dev, recipe.first, recipe.rate)
+    fit(model, data.train, data.dev, recipe.epochs, recipe.rate / 2 if recipe.more else recipe.rate)
+    return model
+
+
+# --- the classifier ---
+
+
+@torch.no_grad()
+def classifier(model: Model, data: Data, meta: Mapping[str, Any]) -> sf.Classifier:
+    """The model in the normal form: one step with relus and the direct scores beside them, one that adds up."""
+    recipe, classes = model.recipe, len(model.recipe.labels)
+    shared = [np.tile(row, recipe.length) for row in (model.scale * plain(model.inner.weight))]
+    direct = [np.tile(row, recipe.length) for row in (model.scale * plain(model.direct.weight))]
+    local, outer = windows(model) if recipe.filters else ([], np.zeros((classes, 0)))
+    relu = np.arange(len(local) + recipe.hidden + classes) < len(local) + recipe.hidden
+    weight, top = np.array([*local, *shared, *direct]), np.hstack([outer, plain(model.outer.weight), np.eye(classes)])
+    steps = (
+        Step(single(weight), np.zeros(len(weight)), relu),
+        Step(single(top), np.zeros(classes), np.zeros(classes, dtype=bool)),
+    )
+    return sf.Classifier(
+        network=sf.Network(steps),
+        embedding=model.vectors(torch.arange(len(data.vocabulary))).double().numpy(),
+        vocabulary=data.vocabulary,
+        labels=recipe.labels,
+        length=recipe.length,
+        pad=PAD,
+        unknown=UNKNOWN,
+        meta=meta,
+    )
+
+
+def windows(model: Model) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+    """A row for every filter at every place, and what each adds to the scores."""
+    recipe = model.recipe
+    rows = []
+    for place in range(recipe.length - recipe.window + 1):
+        for weight in plain(model.filter.weight):
+            row = np.zeros((recipe.length, recipe.dimension))
+            row[place : place + recipe.window] = weight.reshape(recipe.window, recipe.dimension)
+            rows.append(row.ravel())
+    return rows, np.tile(model.scale * plain(model.filtered.weight), recipe.length - recipe.window + 1)
+
+
+def plain(weight: Tensor) -> NDArray[np.float64]:
+    return weight.double().numpy()
+
+
+def single(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rounded to float32, which is how they are kept in the file."""
+    return values.astype(np.float32).astype(np.float64)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("src/suffice/models"))
+    parser.add_argument("--only", choices=RECIPES, action="append")
+    parser.add_argument("--vectors", type=Path, help="a .npz file that keeps the encoder's vectors for the next run")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    for name in args.only or RECIPES:
+        print(name, flush=True)
+        recipe = RECIPES[name]
+        data = read_data(args.data, recipe)
+        model = train(data, recipe, args.vectors)
+        reached = {part: model.accuracy(*getattr(data, part)) for part in ("train", "dev", "test")}
+        rows = {part: len(getattr(data, part)[1]) for part in reached}
+        made = classifier(model, data, {"accuracy": reached, "rows": rows})
+        made.save(args.out / name)
+        card = model_card.card(name, recipe, made, reached, rows)
+        (args.out / name / "README.md").write_text(card, encoding="utf-8", newline="\n")
+        print(f"  {reached}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
