@@ -6,7 +6,7 @@
 TF-IDF with norm l2 (single words, or words and pairs) and logistic regression, trained here on the first 10,000 texts;
 test texts of 30 to 130 words (AG News, four labels) and 60 to 400 words (IMDB). A forest of 100 trees on SST-2, which
 is asked as a black box. One core; seconds are of the processor, the limit is of the clock. Beside it LIME, SHAP
-(Linear and Partition), Anchors and the plain weights: their words, and the share that a removal of other words refutes.
+(Partition), Anchors and the plain weights (what SHAP's Linear gives against an empty text): their words, and the share that a removal of other words refutes.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
                     runs += [explained(model, box, text, change, limit, swaps, args.seconds) for text in texts]
                     print(row(f"{model}, {change}, {limit}", runs, (model, change, limit)), flush=True)
             for explainer in args.explainers:
-                if not (explainer in ("linear shap", "weights") and kind == "forest"):
+                if not (explainer == "weights" and kind == "forest"):
                     few = texts[: args.others]
                     others += [other(model, pipeline, box, text, explainer, args.seconds) for text in few]
     table = report(runs, others)
@@ -199,18 +199,9 @@ def anchors(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
 
 def weights(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
     """The ten words that add most to the label, each with the pairs it stands in: weight times value."""
-    return _ten(pipeline, text, label, lambda values, rows, label_row: values * rows[label_row])
-
-
-def linear_shap(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
-    """shap.LinearExplainer against a text without features: the same values less their mean over labels."""
-    return _ten(pipeline, text, label, lambda values, rows, label_row: values * (rows[label_row] - rows.mean(0)))
-
-
-def _ten(pipeline: Pipeline, text: sf.Text, label: str, share: Callable[..., Any]) -> Sequence[int]:
     vectorizer, model = pipeline[0], pipeline[-1]
     rows = np.concatenate([-model.coef_, model.coef_]) if len(model.coef_) == 1 else model.coef_
-    added = share(vectorizer.transform([text.source]).toarray()[0], rows, list(model.classes_).index(label))
+    added = vectorizer.transform([text.source]).toarray()[0] * rows[list(model.classes_).index(label)]
     scores = dict.fromkeys(range(len(text.words)), 0.0)
     for place in np.flatnonzero(added):
         gram = set(vectorizer.get_feature_names_out()[place].split())
@@ -223,7 +214,6 @@ def _ten(pipeline: Pipeline, text: sf.Text, label: str, share: Callable[..., Any
 
 EXPLAINERS: dict[str, Callable[[Pipeline, sf.Text, str], Sequence[int]]] = {
     "lime": lime,
-    "linear shap": linear_shap,
     "partition shap": partition,
     "anchors": anchors,
     "weights": weights,
