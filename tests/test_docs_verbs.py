@@ -1,4 +1,4 @@
-"""Every example in docs/verbs, docs/imports and docs/training.md runs and prints what the page says.
+"""Every example of the verbs, the imports, training and keeping evidence runs and prints what its page says.
 
 `python tests/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep it.
 """
@@ -24,7 +24,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
 IMPORTS = [page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README"]
-PAGES = [*VERBS, *IMPORTS, DOCS / "training.md"]
+PAGES = [*VERBS, *IMPORTS, DOCS / "training.md", DOCS / "tasks" / "evidence.md"]
 # what a page needs beyond suffice itself
 NEEDS = {
     "training": ["torch"],
@@ -32,6 +32,7 @@ NEEDS = {
     "onnx": ["torch", "onnx", "onnxruntime", "onnxscript"],
     "sklearn": ["sklearn"],
     "huggingface": ["torch", "transformers", "tokenizers"],
+    "export": ["onnx"],
     "keras": ["h5py", "keras"],
     "tokenizers": ["tokenizers"],
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ import suffice as sf
 from suffice.cli import reading
 from suffice.corpus import audit as auditing
 from suffice.corpus.batch import explained_rows, failures
+from suffice.corpus.evidence import recheck
 from suffice.corpus.running import Run
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
@@ -68,7 +68,7 @@ def _print_explanation(
     if args.json:
         print(result.to_json(indent=None if args.all else 2))
     else:
-        terminal.show_explanation(Console(), result, classifier.predict(result.text))
+        terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model)
         if result.mistake is not None:
             auditors.show_mistake(Console(), result.mistake)
 
@@ -122,7 +122,7 @@ def repair(args: argparse.Namespace) -> int:
 def profile(args: argparse.Namespace) -> int:
     reading.check_folders(args.plot)
     classifier, text = load_any(args.model), reading.read_text(args.text)
-    family, steps = reading.growing(args, classifier)
+    family, steps = reading.growing(args)
     settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
     with terminal.live(_errors()) as progress:
         result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
@@ -187,11 +187,11 @@ def audit(args: argparse.Namespace) -> int:
             recheck=args.recheck,
             padding=args.padding,
             seconds=args.seconds,
-            **reading.asking(args),
             workers=args.workers,
             engine=args.engine,
             fresh=args.fresh,
             on_row=on_row,
+            **reading.asking(args),
         )
     print(found)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
@@ -247,19 +247,24 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.Blac
 
 def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
     """Every certificate of a folder, counted and timed; the ones that fail are named."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".certificate", ".cert"))
-    if not paths:
-        raise InputError(f"{folder} holds no certificates (*.certificate, *.cert).")
-    started, failed = time.monotonic(), 0
-    for path in paths:
-        try:
-            sf.check(path, classifier, seconds=args.seconds)
-        except (Rejected, NotACertificate) as error:
-            failed += 1
-            print(f"{path.relative_to(folder)}: {error}")
-    taken = time.monotonic() - started
-    print(f"{len(paths) - failed} of {len(paths)} certificates accepted, {failed} not, in {taken:.1f} s.")
-    return NEGATIVE if failed else PROVED
+    done = recheck(folder, classifier, args.seconds)
+    for name, reason in done.failed:
+        print(f"{name}: {reason}")
+    print(done)
+    return NEGATIVE if done.failed else PROVED
+
+
+def export(args: argparse.Namespace) -> int:
+    """The questions of a certificate; 3 where some of them could not be written."""
+    from suffice.proof.export import export
+
+    try:
+        done = export(Path(args.certificate), load(args.model), args.vnnlib)
+    except Rejected as error:
+        print(f"Rejected: {error}")
+        return NEGATIVE
+    print(done)
+    return UNDECIDED if done.skipped else PROVED
 
 
 def words(args: argparse.Namespace) -> int:

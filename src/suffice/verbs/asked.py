@@ -234,16 +234,17 @@ def details(question: Question, found: Sequence[Flip], held: int) -> tuple[Detai
 
 
 def _detail(question: Question, found: Sequence[Flip], held: int, position: int) -> Detail:
-    options = tuple(word for word in question.asked.options[position] if word)
+    options = tuple(question.asked.options[position])
     against = [flip for flip in found if flip.mask & held == 1 << position]
     shown = min(against, key=lambda flip: len(flip.change), default=None)
     change = None if shown is None else _change(question, shown)
-    return Detail(position, options[:SHOWN], max(0, len(options) - SHOWN), change)
+    alone = any(flip.mask & ~mask_of(question.exclude) == 1 << position for flip in found)
+    return Detail(position, options[:SHOWN], max(0, len(options) - SHOWN), change, needed=alone)
 
 
 def _change(question: Question, flip: Flip) -> Change:
     seen = question.asked.witness(flip)
-    return Change(seen.label, seen.margin, seen.positions, seen.words, real=True)
+    return Change(seen.label, seen.margin, seen.positions, seen.words, real=True, text=seen.text)
 
 
 # --- certificates ---
@@ -311,7 +312,7 @@ def replayed(result: Explanation, question: Question) -> Explanation:
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
         return replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
-    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind})
+    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)
 
 
 # --- how it was asked ---
