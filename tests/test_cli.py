@@ -247,3 +247,23 @@ def test_words_shows_what_a_word_may_become_by_every_set(capsys: pytest.CaptureF
     assert len(found["nearest words"]) == 10
     assert main(["words", "he"]) == 0
     assert "group gender" in capsys.readouterr().out
+
+
+def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:
+    path = tmp_path / "proof.gz"
+    assert main(["explain", "word1 word2 word3", "--model", folder, "--deletion", "--certificate", str(path)]) == 0
+    assert main(["check", str(path), "--model", folder, "--exact"]) == 0
+    assert "Proved, in rational numbers" in capsys.readouterr().out
+    assert main(["check", str(path), "--exact"]) == 1  # another model
+    assert main(["check", str(path), "--exact", "--text", "word1"]) == 2
+
+
+def test_a_folder_of_certificates_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:
+    for number in (1, 2):
+        kept = tmp_path / f"{number}.cert"
+        main(["explain", f"word{number} word3", "--model", folder, "--deletion", "--certificate", str(kept)])
+    assert main(["check", str(tmp_path), "--model", folder]) == 0
+    assert "2 of 2 certificates accepted" in capsys.readouterr().out
+    (tmp_path / "3.cert").write_bytes(b"nothing")
+    assert main(["check", str(tmp_path), "--model", folder]) == 1
+    assert "2 of 3 certificates accepted, 1 not" in capsys.readouterr().out

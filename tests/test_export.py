@@ -339,6 +339,39 @@ def test_questions_look_at_every_allowed_input(kind, tmp_path):
     assert max(looked_at(done, "onnx/network.onnx", outside)) == 0
 
 
+def test_an_input_is_looked_at_by_the_leaf_to_which_its_splits_lead(tmp_path):
+    """The tree is followed by the sums of the network itself: below zero the first side, above it the second."""
+    classifier, result = explained(*KINDS["a ball with splits"])
+    done = export(result.certificate, classifier, tmp_path / "out")
+    center, rng = classifier.embed(result.text), np.random.default_rng(0)
+    free = np.arange(len(center)) < len(result.text.words)
+    free[list(result.positions)] = False
+    reached = set()
+    for _ in range(40):
+        x = (center + free[:, None] * rng.choice([-0.8, -0.4, 0.4, 0.8], size=center.shape)).ravel()
+        line = leaf_of(result.certificate.lines, _ours(classifier.network.steps, x[None])[0, 2:])
+        one = next(one for one in done.instances if one.vnnlib == f"vnnlib/line-{line:06d}.vnnlib")
+        only = Exported(done.folder, (one,), ())
+        assert looked_at(only, "onnx/network.onnx", x[None]) == [1]
+        others = Exported(done.folder, tuple(other for other in done.instances if other is not one), ())
+        assert looked_at(others, "onnx/network.onnx", x[None]) == [0]
+        reached.add(line)
+    assert len(reached) > 3
+
+
+def leaf_of(lines: Sequence[Any], sums: Floats) -> int:
+    """The line (from 1) of the leaf of the first proof tree to which the sums of all hidden units lead."""
+    place = 2
+    while "split" in lines[place]:
+        place = place + 1 if sums[lines[place]["split"]] < 0 else after(lines, place + 1)
+    return place + 1
+
+
+def after(lines: Sequence[Any], place: int) -> int:
+    """Where the tree that begins here has ended."""
+    return after(lines, after(lines, place + 1)) if "split" in lines[place] else place + 1
+
+
 def ball(center: Floats) -> tuple[Floats, Floats]:
     return center - 0.8, center + 0.8
 
@@ -364,19 +397,22 @@ def test_questions_about_limited_changes_look_at_those_and_no_others(at_most, tm
         assert (looked_at(done, "onnx/network.onnx", row)[0] > 0) == fits
 
 
-def test_the_questions_of_a_flip_look_at_what_can_be_paid_for(tmp_path):
+@pytest.mark.parametrize("at_most", [None, 1, 2])
+def test_the_questions_of_a_flip_look_at_what_can_be_paid_for(at_most, tmp_path):
     classifier, text = make_classifier(3, hidden=(6,)), [f"word{i}" for i in range(4)]
     label = classifier.predict(text).label
     rival = next(name for name in classifier.labels if name != label)
     costs = {"costs": [2, 4, 6, 2], "unit": "1", "cost": None, "lower": 7}
     claim = {"kind": "flip", "positions": None, "towards": None, **costs}
     picked = ({"prove": "flip", "rival": rival}, {"pick": 1}, LEAF, {"pick": 0}, LEAF, LEAF)
-    done = export(handmade(classifier, text, {"kind": "deletion"}, claim, *picked), classifier, tmp_path / "out")
+    data = {"kind": "deletion"} | ({} if at_most is None else {"at_most": at_most})
+    done = export(handmade(classifier, text, data, claim, *picked), classifier, tmp_path / "out")
     words, pad = classifier.embed(classifier.read(text)), classifier.table[0]
     for gone in itertools.product((False, True), repeat=4):
         row = np.where(np.array(gone)[:, None], pad, words).reshape(1, -1)
         price = sum(cost for cost, away in zip((2, 4, 6, 2), gone, strict=True) if away)
-        assert (looked_at(done, "onnx/network.onnx", row)[0] > 0) == (price < 7)
+        fits = price < 7 and (at_most is None or sum(gone) <= at_most)
+        assert (looked_at(done, "onnx/network.onnx", row)[0] > 0) == fits
 
 
 def test_questions_about_restorations_look_at_every_affordable_one(tmp_path):

@@ -37,6 +37,7 @@ PUBLIC = {
     "ModelError",
     "Network",
     "NotACertificate",
+    "NotChecked",
     "Prediction",
     "Profile",
     "Proved",

@@ -22,7 +22,8 @@ from suffice.corpus.evidence import recheck
 from suffice.corpus.running import Run
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
-from suffice.model.classifier import bundled, load
+from suffice.model.classifier import BUNDLED, bundled, load
+from suffice.proof import check_exact
 from suffice.render import auditors, terminal
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
@@ -213,6 +214,8 @@ def _fails(found: Any, kind: str) -> bool:
 
 
 def check(args: argparse.Namespace) -> int:
+    if args.exact:
+        return _check_exactly(args)
     classifier, path = load_any(args.model), Path(args.certificate)
     if path.is_dir():
         return _check_folder(args, classifier, path)
@@ -233,6 +236,16 @@ def check(args: argparse.Namespace) -> int:
         return UNDECIDED
     print(f"Proved. {checked.sentence}")
     return PROVED
+
+
+def _check_exactly(args: argparse.Namespace) -> int:
+    """The second checker: rational numbers, and nothing of suffice; it says itself what it found."""
+    if args.question is not None or args.text is not None or args.sample is not None:
+        raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
+    folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
+    if not folder.is_dir():
+        raise InputError(f"--exact reads a saved folder or a bundled model, not {args.model!r}.")
+    return check_exact.main([args.certificate, str(folder)])
 
 
 def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox) -> dict[str, Any]:

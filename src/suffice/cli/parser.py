@@ -44,6 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     asked.add_argument("--text", metavar="TEXT", help="the text that it must be about")
     check.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit of each (default: 60)")
     check.add_argument("--sample", type=int, metavar="N", help="of a black box: run N of the texts only (no proof)")
+    check.add_argument("--exact", action="store_true", help="with the second checker: rational numbers, slow and small")
     check.set_defaults(run=run.check)
     _add_export(commands.add_parser("export", help="the questions behind a certificate, for other tools (extra: onnx)"))
     words = commands.add_parser("words", help="what a word may become, by every set")

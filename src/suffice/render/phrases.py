@@ -259,7 +259,9 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
 
 def move(text: Text, flip: Change | Witness, place: int) -> str:
     """What becomes of one word."""
-    return f"{named(text, flip.positions[place])} {visible(turned_into(flip.words[place], flip.real))}"
+    own, became = named(text, flip.positions[place]), flip.words[place]
+    near = not flip.real and own == f"'{visible(became)}'"  # no other word is nearer to where it moved
+    return f"{own} moves a little" if near else f"{own} {visible(turned_into(became, flip.real))}"
 
 
 def named(text: Text, position: int) -> str:

@@ -17,6 +17,7 @@ from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked, check
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.search import writing
+from suffice.search.node import Node
 from suffice.search.words import Outcome
 from suffice.sets.regions import Choice
 from suffice.verbs.alternatives import alternatives
@@ -89,6 +90,23 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     lower = outcome.lower if outcome.finished else outcome.root.lower
     claim = writing.cheapest_claim(outcome.held, question.costs, question.included, question.excluded, lower)
     return writing.assemble(question.header(claim), proof, writing.cheapest(labels, problem, tree))
+
+
+def every_set(
+    question: Question, found: Sequence[tuple[Bools, Proved]], root: Node, self_check: bool = True
+) -> tuple[Certificate | None, dict[str, Any]]:
+    """The certificate that these sets are all the cheapest ones, and what the checker said of it."""
+    if not found or any(proof.evidence is None for _, proof in found):
+        return None, {"checked": False}
+    claim = writing.all_claim([held for held, _ in found], question.costs, question.included, question.excluded)
+    lines = writing.all_sets(question.classifier.labels, question.problem, found, root)
+    certificate = writing.assemble(question.header(claim), lines)
+    if not self_check:
+        return certificate, {"checked": False}
+    try:
+        return certificate, {"checked": True, "proved": check(certificate, question.classifier).kind}
+    except (Rejected, NotACertificate) as error:
+        return None, {"checked": False, "rejected": str(error)}
 
 
 def self_checked(result: Explanation, classifier: Classifier) -> Explanation:

@@ -16,6 +16,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text, Word
+from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved, Refuted
 from suffice.search.cost import Cost
 from suffice.search.hitting import sparse_attack
@@ -23,7 +24,7 @@ from suffice.search.node import Node
 from suffice.search.words import Outcome, Search, optimal_sets
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
-from suffice.verbs.answering import FORMAT, finished
+from suffice.verbs.answering import FORMAT, every_set, finished, summary
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
@@ -60,6 +61,7 @@ class Attribution:
     label: str
     text: Text
     reason: str = ""
+    certificate: Certificate | None = None  # that these are all the optimal ones
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,7 +77,8 @@ class Attribution:
         if not self.complete:
             return f"At least {total} {kind} explanations exist ({self.reason}). {self._known()}"
         counted = f"There is 1 {kind} explanation" if total == 1 else f"There are {total} {kind} explanations"
-        return f"{counted}. In all of them: {listed(self.necessary) or 'no word'}; in some: {self._shared()}."
+        proved = " (proved)" if self.meta.get("proved") == "all" else ""
+        return f"{counted}{proved}. In all of them: {listed(self.necessary) or 'no word'}; in some: {self._shared()}."
 
     def _known(self) -> str:
         """What can be said where not all are known: words that every one must hold, and shares of those found."""
@@ -107,6 +110,7 @@ class Attribution:
             "words": [{**asdict(item.word), "count": item.count, "share": item.share} for item in self.shares],
             "necessary": [word.position for word in self.necessary],
             "explanations": [list(result.positions) for result in self.explanations],
+            "certificate": summary(self.certificate),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
@@ -169,6 +173,9 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         found = tuple(finished(question, one, started, self_check) for one in outcomes[:limit])
         more = "there are more than the limit" if len(outcomes) > limit else hunt.doubt
         necessary = _necessary(question, found, complete=not more)
+        sets = [(one.held, one.proof) for one in outcomes if one.held is not None and one.proof is not None]
+        whole = of == "optimal" and not more
+        certificate, said = every_set(question, sets if whole else (), hunt.search.root, self_check)
     stats = {"seconds": time.monotonic() - started, **hunt.search.stats}
     return Attribution(
         of=of,
@@ -179,8 +186,9 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         label=question.label,
         text=question.text,
         reason=more or hunt.reason,
+        certificate=certificate,
         stats=stats,
-        meta=question.meta(),
+        meta={**question.meta(), **said},
     )
 
 

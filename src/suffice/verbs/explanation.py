@@ -78,6 +78,8 @@ class Alternatives:
     def __str__(self) -> str:
         if self.count == 1 and self.complete:
             return "No other set is as cheap."
+        if self.count == 1:
+            return "Whether another set is as cheap is open."
         if not self.complete:
             fixed = f" Every one holds {listed(self.in_all)}." if self.in_all else ""
             return f"At least {self.count} sets are equally cheap; not all were looked for.{fixed}"
