@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from suffice.model.answers import batches
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Text, rewritten, written
+from suffice.proof.bag import BagCheck, none_below
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.draws import draw_seed, draws
@@ -32,6 +34,7 @@ KIND = "asked 1"  # what the first line of a certificate about a black box says
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
 MAX_LINE = 2**20
 MOST = 10**9  # texts that are run again at the most
+COMPARED = 12  # changed texts on which a bag of words is compared with the program
 PART = 512  # texts written at a time
 
 
@@ -162,6 +165,9 @@ class _Replay:
         flips = self._flips()
         enough(self._free(self._places("positions")))
         self.number = 1
+        if self._lines_with("rule") or self._lines_with("computed"):
+            self._ruled(flips, costs, include, exclude)
+            return
         open_sets = [flip for flip in flips if not flip & include]
         left = claim["lower"] - _price(include, costs)
         _need(not _hittable(open_sets, costs, exclude, left), "a cheaper set hits all the flips that are given")
@@ -215,8 +221,47 @@ class _Replay:
             _need(margin <= 0, "run again, the text keeps the label or is too close to call")
         return found
 
+    def _ruled(self, flips: Sequence[int], costs: Sequence[int], include: int, exclude: int) -> None:
+        """No set of a lower cost than `lower` hits all flips and keeps all rules."""
+        labels, count = list(self.blackbox.labels), len(costs)
+        rules = [(np.array([float(flip >> i & 1) for i in range(count)]), 1.0) for flip in flips]
+        for number, line in self._lines_with("rule"):
+            self.number = number
+            rules.append(self.opened.rule(line, labels))
+        self.number = 1
+        lower = self.claim["lower"]
+        _need(none_below(rules, costs, include, exclude, lower) >= lower, "a cheaper set may keep all rules")
+
+    @cached_property
+    def opened(self) -> BagCheck:
+        """The bag of words that the model is laid open as, compared with the program on texts that are run."""
+        _need(self.blackbox.bag is not None, "the model is not laid open: what was computed cannot be checked")
+        assert self.blackbox.bag is not None
+        limit = self.head["perturbation"].get("at_most")
+        found = BagCheck(self.blackbox.bag, self.text, self.options, limit, self.label)
+        everything = self._movable(range(len(self.options)))
+        changes = [{}, *draws(self.options, everything, self.limit, COMPARED, 0)] if everything else [{}]
+        texts = list(dict.fromkeys(rewritten(self.text, change) for change in changes))
+        rows = self._rows(texts)
+        found.agrees(texts, np.array([rows[text] for text in texts]))
+        return found
+
+    def _lines_with(self, name: str) -> list[tuple[int, Any]]:
+        return [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
+
+    def _computed(self, free: Sequence[int]) -> None:
+        """The worst case of the free words, by bounds."""
+        line = self._only("computed")
+        _need(line.keys() == {"free", "at_most", "proofs"}, "what was computed has other fields")
+        _need(line["free"] == list(free), "the words that were free are others")
+        _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
+        self.opened.enough(free, line["proofs"], list(self.blackbox.labels))
+
     def _exhausted(self, free: Sequence[int]) -> None:
         """Every allowed text that changes only free words keeps the label."""
+        if self._lines_with("computed"):
+            self._computed(free)
+            return
         line = self._only("asked")
         _need(line.keys() == {"free", "at_most", "texts", "margin"}, "what was asked has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
@@ -303,7 +348,7 @@ class _Replay:
         return [i for i in places if self.options[i]]
 
     def _only(self, name: str) -> Any:
-        found = [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
+        found = self._lines_with(name)
         _need(len(found) == 1, f"there must be one line that says what was {name}")
         self.number = found[0][0]
         return found[0][1]

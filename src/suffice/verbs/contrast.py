@@ -198,10 +198,11 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
         text=question.text,
         flip=witness,
         certificate=certificate,
-        stats={**flip.stats, "seconds": seconds},
+        stats={**{k: v for k, v in flip.stats.items() if "computed" not in k}, "seconds": seconds},
         meta={
             **question.meta(),
             "checked": checked,
+            **{name: flip.stats[name] for name in ("computed", "not_computed") if name in flip.stats},
             **({"proved": "flip"} if checked else {}),
             **({"rejected": rejected} if rejected else {}),
         },

@@ -80,6 +80,8 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
     """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim."""
     if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):
         return "proved"
+    if "computed" in meta:
+        return "according to the bound on its worst case, not checked"
     if "asked" in meta:
         return "according to the texts that were run, not checked"
     solver, method = SOLVERS.get(meta.get("oracle", "")), meta.get("method", "search")
