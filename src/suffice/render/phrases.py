@@ -320,6 +320,8 @@ def scope(result: Explanation) -> list[tuple[str, str]]:
         "Padding may change too." if result.meta.get("padding") == "feature" else "Padding after the text stays fixed."
     )
     at_once = "" if perturbation.get("at_most") is not None else " All free words may change at once."
+    if "asked" in result.meta:
+        return _scope_of_black_box(result, f"{allowed(perturbation)}{at_once}")
     return [
         ("What may change", f"{allowed(perturbation)}{at_once} {padding}"),
         (
@@ -333,6 +335,23 @@ def scope(result: Explanation) -> list[tuple[str, str]]:
             "accounted for.",
         ),
         ("What was checked", evidence(result)),
+    ]
+
+
+def _scope_of_black_box(result: Explanation, may_change: str) -> list[tuple[str, str]]:
+    """The same for a classifier that can only be run."""
+    how = result.meta["asked"]
+    moves = f"margins within {how['tolerance']:.2g} were asked again and decide nothing" if how["tolerance"] else "none"
+    notes = " ".join(visible(note) for note in how["notes"])
+    return [
+        ("What may change", may_change),
+        (
+            "What is not covered",
+            "Words beyond these sets, words added, moved or typed differently, and whether the label is right. What is "
+            f"said is about the program {quoted(how['name'])} as it was run. {notes}".strip(),
+        ),
+        ("Tolerance", f"A tie counts against the label. The program's numbers were seen to move: {moves}."),
+        ("What was checked", f"{evidence(result)} `suffice check` runs the texts again."),
     ]
 
 

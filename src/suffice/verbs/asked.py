@@ -248,6 +248,33 @@ def cheapest_flip(
     return flips.Flip(found.status, witness, found.lower, stats | (_way(search) if even else {}))
 
 
+def flip_certificate(question: Question, found: flips.Flip, towards: str | None) -> Certificate | None:
+    """The flip, and below which cost every change was run; nothing where nothing is claimed."""
+    units, seen = [int(unit) for unit in question.costs.units], found.witness
+    if (seen is not None and not seen.positions) or (seen is None and not found.lower and found.status != "none"):
+        return None
+    changed = [] if seen is None else list(seen.positions)
+    claim = {
+        "kind": "flip",
+        "positions": changed,
+        "costs": units,
+        "unit": str(question.costs.unit),
+        "towards": towards,
+        "cost": None if seen is None else sum(units[i] for i in changed),
+        "lower": None if found.status == "none" else found.lower,
+    }
+    if seen is None:
+        return Certificate((header(question, claim),))
+    change = tuple(zip(seen.positions, seen.words, strict=True))
+    line = flip_line(question, Flip(change, mask_of(changed), seen.rival, seen.margin))
+    return Certificate((header(question, claim), line))
+
+
+def accepted(certificate: Certificate, question: Question) -> str:
+    """The kind of claim that the checker accepts, from the answers given before."""
+    return replay(certificate, question.asked.blackbox, Wanted(anew=False)).kind
+
+
 def flippers(question: Question) -> list[int]:
     """The words whose change alone flips the label; none where that could not be asked any more."""
     asked = question.asked

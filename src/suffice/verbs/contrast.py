@@ -180,7 +180,7 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
     price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), ""
     try:
-        checked = certificate is not None and check(certificate, question.classifier).kind == "flip"
+        checked = certificate is not None and _accepted(question, certificate) == "flip"
     except (Rejected, NotACertificate) as error:
         certificate, checked, rejected = None, False, str(error)
         flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
@@ -209,7 +209,16 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
     )
 
 
+def _accepted(question: Question, certificate: Certificate) -> str:
+    """The kind of claim that the checker accepts."""
+    if question.blackbox is not None:
+        return asked.accepted(certificate, question)
+    return check(certificate, question.classifier).kind
+
+
 def _certificate(question: Question, flip: Flip, towards: str | None) -> Certificate | None:
+    if question.blackbox is not None:
+        return asked.flip_certificate(question, flip, towards)
     if flip.proof is None or flip.proof.evidence is None:
         return None
     labels, problem = question.classifier.labels, question.problem

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from suffice.verbs.question import Question
 
 PREFERENCES = ("content", "found")
 RESTARTS = 4  # random starts of an attack on a candidate
+DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
 EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
@@ -45,36 +45,45 @@ def preference(name: str) -> str:
 
 
 def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
-    """The outcome with stop words exchanged for content words of the same cost, where that is proved to suffice.
+    """The outcome with words exchanged for better ones of the same cost, where that is proved to suffice.
 
-    One word at a time and with a limit per question, so that it stays quick; the candidates are tried in the order of
-    the text, so that the answer is the same every time.
+    Content words are better than stop words, and of two content words the one whose change alone takes more from the
+    label's lead. One word at a time, the least first, and with a limit per question, so that it stays quick; ties go
+    to the order of the text, so that the answer is the same every time.
     """
     wanted = question.more.get("prefer", "content") == "content" and outcome.finished and outcome.witness is None
-    if not wanted or outcome.held is None or not _weak(question, outcome.held).any():
+    if not wanted or outcome.held is None:
         return outcome
     oracle = BoundsOracle(question.problem)
-    for word in np.flatnonzero(_weak(question, outcome.held)):
-        outcome = _exchanged(question, oracle, outcome, int(word), budget)
+    rank = _ranks(question, oracle)
+    mine = np.flatnonzero(outcome.held & question.features & ~question.included)
+    for word in sorted(mine.tolist(), key=lambda i: -rank[i]):
+        outcome = _exchanged(question, oracle, outcome, word, rank, budget)
     return outcome
 
 
-def _weak(question: Question, held: Bools) -> Bools:
-    """The words of a set that carry little and were not asked for."""
-    weak = [carries_little(token) for token in question.text.tokens]
-    return np.asarray(held & question.features & ~question.included & np.array(weak))
+def _ranks(question: Question, oracle: BoundsOracle) -> list[int]:
+    """The place of each position, the best first: content before stop words, then by what it takes from the lead."""
+    falls = oracle.attacker.push.min(0)
+    worth = np.round(falls / (np.abs(falls).max() or 1.0), DIGITS)
+    order = sorted(range(len(question.text)), key=lambda i: (carries_little(question.text.tokens[i]), worth[i], i))
+    return [order.index(i) for i in range(len(order))]
 
 
-def _exchanged(question: Question, oracle: BoundsOracle, outcome: Outcome, word: int, budget: Budget) -> Outcome:
-    """The outcome with another word in the place of one, the first that is proved to do."""
+def _exchanged(
+    question: Question, oracle: BoundsOracle, outcome: Outcome, word: int, rank: list[int], budget: Budget
+) -> Outcome:
+    """The outcome with a better word in the place of one, the best that is proved to do."""
     assert outcome.held is not None
-    rows = [_swap(outcome.held, word, other) for other in _instead(question, outcome.held, word)]
+    rows = [_swap(outcome.held, word, other) for other in _instead(question, outcome.held, word, rank)]
     if not rows:
         return outcome
+    weak = carries_little(question.text.tokens[word])
     free = question.problem.features & ~np.stack(rows)
     cheap = oracle.ask_cheaply(free, restarts=RESTARTS)
     for row, known, answer in zip(rows, free, cheap, strict=True):
-        verdict = oracle.ask(known[None], _limited(budget))[0] if isinstance(answer, Unknown) else answer
+        harder = weak and isinstance(answer, Unknown)  # worth more work only where a stop word would go
+        verdict = oracle.ask(known[None], _limited(budget))[0] if harder else answer
         if isinstance(verdict, Proved):
             return replace(outcome, held=row, proof=verdict)
     return outcome
@@ -84,12 +93,12 @@ def _limited(budget: Budget) -> Budget:
     return Budget(max(budget.left, 0.0), EFFORT)
 
 
-def _instead(question: Question, held: Bools, word: int) -> Iterator[int]:
-    """Content words of the same cost that could stand in a word's place."""
-    units = question.costs.units
-    for i in np.flatnonzero(question.features & ~held & ~question.excluded):
-        if units[i] == units[word] and i < len(question.text.words) and not carries_little(question.text.tokens[i]):
-            yield int(i)
+def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:
+    """Better words of the same cost that could stand in a word's place, the best first."""
+    units, others = question.costs.units, question.features & ~held & ~question.excluded
+    found = [int(i) for i in np.flatnonzero(others) if units[i] == units[word] and rank[i] < rank[word]]
+    real = [i for i in found if i < len(question.text.words) and not carries_little(question.text.tokens[i])]
+    return sorted(real, key=rank.__getitem__)
 
 
 def _swap(held: Bools, word: int, other: int) -> Bools:
