@@ -97,10 +97,10 @@ class Explanations(Iterator[Explanation]):
         while (one := _next(sets)) is not None:
             found.append(one)
             yield finished(question, replace(outcome, held=one[0], proof=one[1]), started, self._self_check)
-        self.complete = search.frontier.done
-        if self.complete:
+        if search.frontier.done:
             with single_threaded():
                 self.certificate, _ = every_set(question, found, search.root, self._self_check)
+            self.complete = self.certificate is not None  # not said where the checker rejected it
 
 
 def _next(sets: Iterator[tuple[Bools, Proved]]) -> tuple[Bools, Proved] | None:
