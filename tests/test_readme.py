@@ -37,7 +37,9 @@ def untimed(text: str) -> str:
 
 def commands() -> list[str]:
     """The commands of the page that ask something of a bundled model."""
-    found = re.findall(r"^\$ (suffice (?:explain|contrast|bias|repair|words|models)\b.*)$", PAGE.read_text("utf-8"), re.M)
+    found = re.findall(
+        r"^\$ (suffice (?:explain|contrast|bias|repair|words|models)\b.*)$", PAGE.read_text("utf-8"), re.M
+    )
     return [line.split("   ")[0].split("&&")[0].partition("  #")[0].strip() for line in found if "…" not in line]
 
 

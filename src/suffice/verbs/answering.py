@@ -79,7 +79,7 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     labels, problem = question.classifier.labels, question.problem
     if outcome.witness is not None:
         head = question.header({"kind": "infeasible", "exclude": writing.positions(question.excluded)})
-        return writing.assemble(head, [writing.counterexample(labels, problem, outcome.witness)])
+        return writing.assemble(head, [writing.counterexample(labels, outcome.witness)])
     if outcome.held is None or outcome.proof is None or outcome.proof.evidence is None:
         return None
     proof = writing.sufficient(labels, problem, outcome.proof)
@@ -151,7 +151,7 @@ def public(question: Question, answer: Verdict) -> Verdict:
             return replace(answer, certificate=writing.assemble(head, writing.sufficient(labels, problem, answer)))
         case Refuted(witness=witness):
             head = question.header({"kind": "refuted", "positions": held})
-            shown = writing.assemble(head, [writing.counterexample(labels, problem, witness)])
+            shown = writing.assemble(head, [writing.counterexample(labels, witness)])
             named = question.witness(witness)
             assert named is not None
             return replace(answer, witness=named, certificate=shown)

@@ -72,7 +72,7 @@ def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[i
 def explanation(question: Question, search: Asking, reason: str, started: float, self_check: bool) -> Explanation:
     """The answer to a search that has ended, finished where there is no reason why not."""
     reason = _confirmed(search, reason)
-    status, held = _status(question, search, reason)
+    status, held = _status(search, reason)
     if status == "infeasible":
         return _infeasible(question, search, started, self_check)
     cost = price(held, search.costs)
@@ -105,7 +105,7 @@ def _confirmed(search: Asking, reason: str) -> str:
     return "that nothing is cheaper was found, but not confirmed"
 
 
-def _status(question: Question, search: Asking, reason: str) -> tuple[Status, int]:
+def _status(search: Asking, reason: str) -> tuple[Status, int]:
     if not reason and search.best is None:
         return "infeasible", 0
     if not reason and search.best is not None:

@@ -217,9 +217,7 @@ def _independent(question: Question, verdict: Proved) -> Certificate | None:
 
 def _infeasible(question: Question, verdict: Refuted) -> Certificate:
     head = question.header({"kind": "infeasible", "exclude": writing.positions(question.excluded)})
-    return writing.assemble(
-        head, [writing.counterexample(question.classifier.labels, question.problem, verdict.witness)]
-    )
+    return writing.assemble(head, [writing.counterexample(question.classifier.labels, verdict.witness)])
 
 
 def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:

@@ -224,5 +224,5 @@ def _certificate(question: Question, flip: Flip, towards: str | None) -> Certifi
     labels, problem = question.classifier.labels, question.problem
     rivals = problem.rivals if towards is None else (question.rival(towards),)
     claim = writing.flip_claim(flip.witness, question.costs, flip.lower, towards)
-    evidence = writing.flip(labels, problem, rivals, flip.witness, flip.proof)
+    evidence = writing.flip(labels, rivals, flip.witness, flip.proof)
     return writing.assemble(question.header(claim), evidence)

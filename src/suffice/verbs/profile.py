@@ -208,7 +208,7 @@ def profile(
     with single_threaded():
         questions = [question(size) for size in sizes]
         parameter = _parameter([one.perturbation.to_dict() for one in questions])
-        _check_nested(questions, sizes, parameter)
+        _check_nested(questions, sizes)
         climb = _Climb(questions, on_progress, self_check)
         found = climb.run(budget)
         free, needed = _known_radius(sizes, found, climb.questions[0])
@@ -244,7 +244,7 @@ def _parameter(sets: Sequence[Mapping[str, Any]]) -> str:
     return grows if grows is not None and differing <= {grows} else "size"
 
 
-def _check_nested(questions: Sequence[Question], sizes: Sequence[float], parameter: str) -> None:
+def _check_nested(questions: Sequence[Question], sizes: Sequence[float]) -> None:
     """Refuse sets that do not grow: what a step says of the next would not hold."""
     steps = list(zip(questions, sizes, strict=True))
     for (small, low), (large, high) in pairwise(steps):
