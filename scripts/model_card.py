@@ -93,6 +93,20 @@ def nearest(classifier: sf.Classifier, word: str) -> list[str]:
     return [classifier.vocabulary[place] for place in np.argsort(distance, kind="stable")[:NEAREST]]
 
 
+def parts(recipe: Recipe) -> str:
+    """What the scores are made of, a line for each part that the model has."""
+    lines = ["- The scores are sums: word vectors of {0.dimension} dimensions are added up and mapped to the labels."]
+    if recipe.hidden:
+        lines.append("- {0.hidden} relus of that sum add to the scores.")
+    if recipe.places:
+        lines.append("- The first {0.places} words also count by their place.")
+    if recipe.filters:
+        lines.append("- {0.filters} filters over {0.window} neighbouring words, each a relu, are summed over the text.")
+    if recipe.teachers:
+        lines.append("- Beside the labels it learned the mean answers of {0.teachers} larger models (weight {0.trust}).")
+    return "\n".join(line.format(recipe) for line in lines)
+
+
 def card(
     name: str,
     recipe: Recipe,
@@ -115,31 +129,34 @@ def card(
         neighbours="\n".join(f"| {word} | {', '.join(nearest(classifier, word))} |" for word in known),
         right="\n".join(f"- {text} → {found}" for text, wanted, found in said if found == wanted),
         wrong="\n".join(wrong) or "- none of these",
-        silent=SILENT if recipe.silent else "",
+        parts=parts(recipe),
+        removed=PLACED if recipe.filters or recipe.places else UNPLACED,
+        silent=SILENT.format(lists=" and ".join(f"`scripts/words/{file}`" for file in recipe.silent))
+        if recipe.silent
+        else "",
         data=DATA[name],
-        filters=FILTERS.format(recipe=recipe) if recipe.filters else "",
     )
 
 
 SILENT = """\
-- Punctuation and words that only hold a sentence together (the, of, is; `scripts/words/silent.txt`) are zero as well,
-  so removing one of them changes nothing.
+- Punctuation and words that only hold a sentence together (the, of, is; {lists}) are
+  zero as well, so removing one of them changes nothing.
 """
 
-FILTERS = """\
-- {recipe.filters} filters over {recipe.window} neighbouring words, each a relu, summed over the text.
-"""
+UNPLACED = "a removed word is as if never read"
+PLACED = "a removed word leaves its place empty"
 
 CARD = """\
 # {name}
 
 A classifier of texts into {labels}, by their first {length} words.
 
-- The scores are sums: word vectors of {dimension} dimensions are added up, then a linear map and relus. {relus} relus.
-{filters}- {words:,} words. Their vectors were distilled from the encoder all-MiniLM-L6-v2 (Apache-2.0), one word at a
-  time; substitutes were drawn together (retrofitting); then they were learned with the task, held near where they
-  were.
-- Padding and unknown words are zero and there is no bias: a removed word is as if never read, and a text without
+{parts}
+- {relus} relus for a text of {length} words.
+- {words:,} words. Their vectors were distilled from the encoder all-MiniLM-L6-v2 (Apache-2.0), one word at a
+  time; substitutes were drawn together (retrofitting); then a map to {dimension} dimensions, and a step of each word's
+  own, were learned with the task, held near where they were.
+- Padding and unknown words are zero and there is no bias: {removed}, and a text without
   known words is a tie.
 {silent}- Digest: `{digest}`
 

@@ -68,7 +68,7 @@ def test_the_nearest_words_mean_something(name: str, word: str, near: set[str]) 
     assert near & nearest(model(name), word, 10)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["sentiment", "topic"])
 def test_a_removed_word_is_as_if_never_read(name: str) -> None:
     classifier = model(name)
     words = ["what", "great", "films", "did", "the", "city", "see"]
