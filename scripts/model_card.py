@@ -69,6 +69,11 @@ SENTENCES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("At what temperature does lead melt?", "number"),
         ("Name the author of that poem.", "human"),
         ("Is there a word for the fear of heights?", "entity"),
+        ("How do you say hello in Finnish?", "entity"),
+        ("Where does the word robot come from?", "description"),
+        ("What is the width of a soccer field?", "number"),
+        ("What do you call someone who collects stamps?", "human"),
+        ("Tell me the price of a stamp.", "number"),
     ],
 }
 
@@ -147,7 +152,7 @@ def card(
     )
 
 
-LISTED = "- Punctuation and words that only hold a sentence together (the, of, is; {lists})"
+LISTED = "- Punctuation and words that only hold a sentence together (the, of, is;\n  {lists})"
 SILENT = """
   are zero as well, so removing one of them changes nothing.
 """
@@ -178,8 +183,8 @@ A classifier of texts into {labels}, by their first {length} words.
 
 The settings were chosen on dev; its row tells how a model does that did not learn from it. With the same settings the
 model in this folder then learned from the dev rows too. Training rows with the same words as a dev or test row were
-left out. Earlier versions with other settings were run on test on the way (sentiment 0.82 to 0.85, topic 0.86 to 0.88,
-question 0.85 to 0.89).
+left out. Test did not stay unseen: earlier versions with other settings were run on it on the way (sentiment 0.82 to
+0.85, topic 0.86 to 0.88, question 0.85 to 0.89, of which 0.886 with 24 filters just before this one).
 
 ## Neighbours
 
