@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text
-from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap, from_dict
+from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+from suffice.sets.table import from_dict
 
 SOME = settings(max_examples=40)
 WORDS = 8
