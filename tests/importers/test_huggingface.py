@@ -174,8 +174,6 @@ def test_a_folder_a_pipeline_and_the_objects_are_the_same_model(tmp_path, capsys
     file = str(tmp_path / "c.cert")
     assert main(["explain", TEXTS[0], "--model", spec, "--deletion", "--at-most", "2", "--certificate", file]) == 0
     assert main(["check", file, "--model", spec]) == 0
-    assert main(["check", file, "--model", spec, "--sample", "2"]) == 3
-    assert "sample" in capsys.readouterr().out
 
 
 def test_what_is_no_classifier_is_refused(tmp_path):
@@ -300,6 +298,17 @@ def test_the_command_line_takes_your_own_code(module, attribute, capsys):
     assert main(["explain", "a Good film", "--model", spec, "--mask", "***", "--cache", "answers.sqlite"]) == 0
     assert main(["explain", "a Good film", "--model", spec, "--knn-box", "3"]) == 2
     assert "sf.Deletion" in capsys.readouterr().err
+
+
+def test_a_sample_is_called_one_only_where_texts_were_left_out(module, capsys):
+    spec = f"python:{module}:predict"
+    asked = ["--model", spec, "--deletion", "--certificate", "c.cert"]
+    assert main(["explain", "a really Good film of ours", *asked]) == 0
+    capsys.readouterr()
+    assert main(["check", "c.cert", "--model", spec, "--sample", "2"]) == 3
+    assert "only a sample of 2 was run" in capsys.readouterr().out
+    assert main(["check", "c.cert", "--model", spec, "--sample", "5000"]) == 0
+    assert capsys.readouterr().out.startswith("Proved.")
 
 
 @pytest.mark.parametrize(

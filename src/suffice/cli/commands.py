@@ -231,7 +231,7 @@ def check(args: argparse.Namespace) -> int:
         return NEGATIVE
     except NotACertificate as error:
         raise InputError(f"{args.certificate} is not a certificate: {error}") from error
-    if args.sample is not None or checked.kind == "tested":
+    if checked.sampled or checked.kind == "tested":
         print(f"Not a proof. {checked.sentence}")
         return UNDECIDED
     print(f"Proved. {checked.sentence}")

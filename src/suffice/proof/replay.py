@@ -361,7 +361,8 @@ class _Replay:
         bounds = (claim.get("cost"), claim.get("lower"))
         proved = (f"the text has the label {self.head['label']!r}", *self._facts())
         places = tuple(claim[name])
-        return Checked(kind, self.head["label"], places, *bounds, optimal, self._sentence(proved), proved)
+        said, some = self._sentence(proved), bool(self.sampled)
+        return Checked(kind, self.head["label"], places, *bounds, optimal, said, proved, some)
 
     def _facts(self) -> tuple[str, ...]:
         """What is proved beyond the label, one short sentence each."""

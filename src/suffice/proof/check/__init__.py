@@ -41,6 +41,7 @@ class Checked:
     """What a certificate proves, of the words at `positions` (of the claim "all": those of its first set).
 
     `cost` and `lower` count units of cost; `sentence` says all of it, `proved` what is proved in short sentences.
+    `sampled`: of a black box only some of the texts were run, so that nothing is proved.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Checked:
     optimal: bool
     sentence: str
     proved: tuple[str, ...]
+    sampled: bool = False
 
     def __repr__(self) -> str:
         cost = "" if self.cost is None else f", cost {self.cost}"
