@@ -6,13 +6,18 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import runpy
+import shlex
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import suffice
+from suffice.cli import build_parser
 from suffice.model.classifier import bundled as suffice_models
 from suffice.sets.table import KINDS
 
@@ -30,6 +35,18 @@ def test_every_public_name_is_in_the_python_reference():
     simple = {"Text", "Word", "__version__"}
     missing = [name for name in suffice.__all__ if name not in errors | simple and f"::: suffice.{name}\n" not in text]
     assert missing == []
+
+
+def test_every_command_of_the_gate_page_and_of_the_hooks_is_one_that_the_parser_takes():
+    yaml = pytest.importorskip("yaml")
+    page = (ROOT / "docs" / "tasks" / "gate.md").read_text(encoding="utf-8")
+    action, hooks = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    run = [step["run"] for step in action["jobs"]["audit"]["steps"] if "suffice audit" in step.get("run", "")]
+    entries = {hook["id"]: hook["entry"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    named = [[*entries[hook["id"]].split(), *hook["args"]] for hook in hooks["repos"][0]["hooks"]]
+    assert {hook["id"] for hook in hooks["repos"][0]["hooks"]} == set(entries)
+    for command in [*map(shlex.split, run), *named]:
+        build_parser().parse_args(command[1:])  # SystemExit where it is not
 
 
 def test_the_site_builds_with_no_link_that_leads_nowhere_and_a_gallery_of_answers_that_are_checked(tmp_path):

@@ -24,7 +24,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
 IMPORTS = [page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README"]
-PAGES = [*VERBS, *IMPORTS, DOCS / "training.md", DOCS / "tasks" / "evidence.md"]
+PAGES = [*VERBS, *IMPORTS, DOCS / "training.md", DOCS / "tasks" / "evidence.md", DOCS / "tasks" / "tools.md"]
 # what a page needs beyond suffice itself
 NEEDS = {
     "training": ["torch"],
@@ -35,6 +35,7 @@ NEEDS = {
     "export": ["onnx"],
     "keras": ["h5py", "keras"],
     "tokenizers": ["tokenizers"],
+    "tools": ["pandas"],
 }
 BLOCK = re.compile(r"^```(pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # how long it took and how large a certificate came out is not part of what a page promises, nor where lines break by it

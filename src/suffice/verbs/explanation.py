@@ -239,6 +239,25 @@ class Explanation:
             tested=None if data.get("tested") is None else Tested(**data["tested"]),
         )
 
+    def to_frame(self) -> Any:
+        """A pandas table with a row for each word of the text: position, word, start, end, in_set, unknown.
+
+        Label, status, cost, lower bound and what is proved are in its `attrs`. (extra: pandas)
+        """
+        from suffice.render.frames import frame
+
+        return frame(self)
+
+    def to_shap(self) -> dict[str, Any]:
+        """Fields for `shap.Explanation(**fields)`: 1 for a word of the set, 0 for a free one.
+
+        For SHAP's plots and tables only: the values say which words decide, they are no contributions to a score and
+        do not add up to one, so there are no base values.
+        """
+        from suffice.render.frames import shap_of
+
+        return shap_of(self)
+
     def to_html(self) -> str:
         """A self-contained page."""
         from suffice.render.html import page
