@@ -272,7 +272,7 @@ class Branching:
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
-        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, 0.0)
+        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
         for i, part in enumerate(parts):
             part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
             if part.bound > 0:
@@ -340,6 +340,8 @@ class Branching:
     def _finish(self, part: Subproblem, bounds: Hidden) -> bool:
         """All relus are linear here: better multipliers, or a flip, settle it. False when neither does."""
         inputs = part.inputs.decided
+        if self.form.pooled is not None:
+            return False
         if inputs is None or not inputs.free.any() or self.form.curved is not None:
             return False  # a single point that the rounding error leaves open stays open, as do smooth curves
         solved = leaf_program(self.form, inputs, bounds, part.signs, part.rival)
