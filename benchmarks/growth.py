@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import itertools
 import re
 import resource
 import statistics
@@ -22,8 +23,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
@@ -47,7 +46,7 @@ class Shape:
 class Row:
     name: str
     shape: Shape
-    perturbation: Any = sf.KNNBox(3)
+    perturbation: Any = None  # the nearest three words
 
 
 FAMILIES: dict[str, list[Row]] = {
@@ -84,7 +83,9 @@ def measured(row: Row, args: argparse.Namespace) -> str:
     times, checks, gaps, costs = [], [], [], []
     for text in texts(Path(args.data), row.shape, classifier, args.texts):
         started = time.process_time()
-        found = sf.explain(classifier, text, perturbation=row.perturbation, seconds=args.seconds, self_check=False)
+        found = sf.explain(
+            classifier, text, perturbation=row.perturbation or sf.KNNBox(3), seconds=args.seconds, self_check=False
+        )
         times.append(time.process_time() - started)
         gaps.append(found.cost - found.lower_bound)
         costs.append(found.cost)
@@ -135,7 +136,7 @@ def _layers(torch: Any, shape: Shape) -> list[Any]:
         kernels = [torch.nn.Conv1d(shape.dimension, shape.filters, width) for width in (3, 4, 5)]
         return [*kernels, torch.nn.Linear(3 * shape.filters, 2)]
     sizes = [shape.length * shape.dimension, *shape.hidden, 2]
-    return [torch.nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+    return [torch.nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
 
 
 def _scores(torch: Any, shape: Shape, layers: Any, vectors: Any) -> Any:

@@ -275,7 +275,7 @@ def _header(classifier: Classifier) -> dict[str, Any]:
     }
     curves = [{name: units.tolist() for name, units in step.curves} for step in classifier.network.steps]
     maxima = [[group.tolist() for group in step.maxima] for step in classifier.network.steps]
-    more = {"curves": curves, "maxima": maxima}
+    more: dict[str, list[Any]] = {"curves": curves, "maxima": maxima}
     return {**header, **{name: units for name, units in more.items() if any(units)}}
 
 

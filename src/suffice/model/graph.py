@@ -432,6 +432,17 @@ def _new(before: Tensor, relu: Bools, curve: str = "") -> Tensor:
     return Tensor(((block, _eye(before.size)),), np.zeros(before.size), before.shape)
 
 
+def through(state: Tensor, step: Step) -> Tensor:
+    """What a step without curves gives, its maxima as tournaments of relus."""
+    z = state.affine(step.weight, (len(step.bias),), step.bias)
+    given = _new(z, step.relu) if step.bent.any() else z
+    parts, places = [given, z.pick(np.array([-1]))], np.arange(z.size)  # the last entry is 0
+    for group in step.maxima:
+        places[group], places[group[0]] = z.size, z.size + len(parts) - 1
+        parts.append(z._tournament(group[None], (1,)))
+    return concatenate(parts).pick(places)
+
+
 # --- from blocks to steps ---
 
 

@@ -141,6 +141,19 @@ class Step:
         """The weight as an ordinary array."""
         return np.asarray(self.weight.toarray()) if scipy.sparse.issparse(self.weight) else self.weight  # type: ignore[attr-defined]
 
+    def by_word(self, words: int) -> list[tuple[Ints, Floats]]:
+        """Of sparse weights over so many words: for each word the units that see it, and their weights."""
+        if words not in self._by_word:
+            columns, size = scipy.sparse.csc_array(self.weight), self.weight.shape[1] // words
+            parts = [columns[:, i * size : (i + 1) * size].tocsr() for i in range(words)]
+            units = [np.flatnonzero(np.diff(part.indptr)) for part in parts]
+            self._by_word[words] = [(u, np.asarray(part[u].toarray())) for u, part in zip(units, parts, strict=True)]
+        return self._by_word[words]
+
+    @cached_property
+    def _by_word(self) -> dict[int, list[tuple[Ints, Floats]]]:
+        return {}
+
     def magnitude(self) -> Floats:
         """The absolute weights, sparse where the weight is."""
         return abs(self.weight)

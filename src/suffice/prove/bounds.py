@@ -3,7 +3,8 @@
 A row of coefficients over the margin is carried back through the network. At each relu it is replaced by the
 relu's lower line where the coefficient is positive (slope alpha, free in [0, 1] for an unstable unit) and by
 its upper chord where it is negative; at a smooth curve by the lines of `tangents`, and at a maximum by those of
-`maxima`, which go through all its candidates. A unit that a proof has split on also gets a multiplier beta >= 0 (sign s: the row becomes A - beta s). At the input the set's own support function
+`maxima`, which go through all its candidates. A unit that a proof has split on also gets a multiplier beta >= 0 (sign
+s: the row becomes A - beta s), unless the split is on who wins a maximum. At the input the set's own support function
 gives the least value.
 
 Every bound that leaves this module is already lowered by an a-priori bound of the rounding error, so
@@ -115,7 +116,8 @@ class Form:
     def first(self) -> tuple[tuple[Ints, Shared], ...]:
         """The unsettled units of the first step in pieces, each with its rows over the input."""
         units = self.unsettled[0]
-        parts = _split(units, PIECE // (2 * self.problem.network.inputs))
+        widest = max(1, _stored(self.steps[0]) // max(1, len(self.steps[0].bias)))
+        parts = _split(units, PIECE // (2 * widest))
         return tuple((some, Shared(self.steps[0], some, self.problem.region)) for some in parts)
 
     def pieces(self, place: int) -> list[Ints]:
@@ -220,8 +222,8 @@ class Hidden:
     relu(z) lies above low·z and below up·z + shift; `loose` marks the unstable units, whose `low` may be any
     slope in [0, 1]. Units without relu are given as [0, inf], which makes both lines the identity. A smooth curve
     lies above low·z + floor; there is no `floor` where there are no curves. `live` marks the candidates of maxima that
-    may still win and `start` has the choice of their lines; there are none where there are no maxima. The `shift` of a
-    maximum is at its first candidate.
+    may still win, and `start` has the slopes and the choice of lines to start from; there are none where there are no
+    maxima. The `shift` of a maximum is at its first candidate.
     """
 
     lower: Floats
@@ -242,7 +244,9 @@ class Hidden:
             self.up[index],
             self.shift[index],
             self.loose[index],
-            *(None if part is None else part[index] for part in (self.floor, self.live, self.start)),
+            None if self.floor is None else self.floor[index],
+            None if self.live is None else self.live[index],
+            None if self.start is None else self.start[index],
         )
 
     @staticmethod
@@ -333,7 +337,9 @@ def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
 
 def _relax_maxima(found: Hidden, form: Form, place: int, signs: Signs | None) -> None:
     """The same for maxima: who may win, and the lines that every search starts from."""
-    groups = form.steps[place].groups
+    groups, part = form.steps[place].groups, form.slices[place]
+    if found.start is not None:
+        found.start[:, part] = found.low[:, part]
     if groups is None:
         return
     assert found.live is not None
@@ -346,7 +352,7 @@ def _relax_maxima(found: Hidden, form: Form, place: int, signs: Signs | None) ->
     found.live[:, at], found.start[:, at], found.low[:, at], found.up[:, at] = range_.live, choice, low, up
     found.shift[:, at], found.loose[:, at] = 0.0, False
     found.shift[:, form.slices[place].start + groups.leaders] = shift
-    found.lower[:, at] = np.where(nobody, np.inf, found.lower[:, at])  # the splits contradict the bounds
+    found.lower[:, at] += np.where(nobody, found.upper[:, at] - found.lower[:, at] + 1, 0.0)  # a contradiction
 
 
 def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int, budget: Budget | None = None) -> Interval:
@@ -369,7 +375,7 @@ def _first_rows(form: Form, inputs: Inputs) -> Iterator[tuple[Ints, Floats]]:
     """Lower bounds (n, r) of the first step's rows and of their negatives, piece by piece, without the bias."""
     for units, shared in form.first:
         found = shared.at(inputs.anchor) + np.zeros((len(inputs), 1))
-        many = max(1, PIECE // (len(shared) * form.shape[0]))
+        many = max(1, PIECE // (len(shared) * shared.width))
         for i in range(0, len(inputs), many):
             found[i : i + many] += inputs.take(slice(i, i + many)).shared_fall(shared)
         yield units, found
@@ -438,8 +444,8 @@ class Dual:
 
 def plain(bounds: Hidden) -> Dual:
     """The dual that every search starts from: the relaxation's own slopes, no multipliers."""
-    alpha = bounds.low.copy() if bounds.live is None else np.where(bounds.live, bounds.start, bounds.low)
-    return Dual(alpha, np.zeros_like(bounds.low))
+    start = bounds.low if bounds.start is None else bounds.start
+    return Dual(start.copy(), np.zeros_like(bounds.low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -538,7 +544,7 @@ def _multipliers(form: Form, batch: Batch, dual: Dual) -> Floats | None:
     """beta·sign of the units that are split at zero; who wins a maximum has none."""
     if batch.signs is None:
         return None
-    multiplier = np.maximum(dual.beta, 0.0) * batch.signs
+    multiplier: Floats = np.maximum(dual.beta, 0.0) * batch.signs
     return multiplier if form.pooled is None else np.where(form.pooled, 0.0, multiplier)
 
 
@@ -642,7 +648,7 @@ def _better_maxima(
         gradient[:, leaders] = np.minimum(found.over[:, leaders], 0.0) * rise
     alpha = slope.step(dual.alpha, gradient)
     part = 0.6 * 0.9**slope.turn
-    for place, groups, at in _pools(form):
+    for _, groups, at in _pools(form):
         share = maxima.shares(groups, dual.alpha[:, at])
         share += part * (maxima.winners(groups, z[:, at]) - share)
         others = groups.units != groups.leaders[groups.group]

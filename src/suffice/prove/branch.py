@@ -340,15 +340,12 @@ class Branching:
     def _finish(self, part: Subproblem, bounds: Hidden) -> bool:
         """All relus are linear here: better multipliers, or a flip, settle it. False when neither does."""
         inputs = part.inputs.decided
-        if self.form.pooled is not None:
-            return False
         if inputs is None or not inputs.free.any() or self.form.curved is not None:
             return False  # a single point that the rounding error leaves open stays open, as do smooth curves
         solved = leaf_program(self.form, inputs, bounds, part.signs, part.rival)
         if solved is None:
             return False
-        beta, point, shares = solved
-        dual = Dual(part.dual.alpha, beta)  # type: ignore[union-attr]
+        dual, point, shares = solved
         rows = margin_rows(self.form, np.array([part.rival]), self.sign)
         found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:

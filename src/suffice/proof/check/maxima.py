@@ -49,7 +49,7 @@ class Pools:
         self.pooled = np.zeros(units, dtype=bool)
         self.pooled[listed] = True
 
-    def of(self, values: Floats, missing: float) -> Floats:
+    def of(self, values: Floats | Signs, missing: float) -> Floats:
         """Values by unit (..., units) as a table (..., groups, most)."""
         return np.where(self.real, values[..., self.units], missing)
 
@@ -82,8 +82,8 @@ def alive(pools: Pools, signs: Signs, unit: int) -> Ints:
     """The units of the group of `unit` that may still win, by the splits alone."""
     row = np.flatnonzero((pools.units == unit).any(-1))[0]
     group = pools.units[row][pools.real[row]]
-    won = group[signs[group] > 0]
-    return won if len(won) else group[signs[group] == 0]
+    won: Ints = group[signs[group] > 0]
+    return won if len(won) else np.asarray(group[signs[group] == 0])
 
 
 def lines(found: Around, chosen: Floats | None) -> tuple[Floats, Floats, Floats]:

@@ -191,7 +191,7 @@ class Net:
         k = next(k for k, part in enumerate(self.parts) if part.start <= unit < part.stop)
         pools, part = self.pools[k], self.parts[k]
         assert pools is not None
-        return (part.start + maxima.alive(pools, signs[part], unit - part.start)).tolist()
+        return [part.start + int(one) for one in maxima.alive(pools, signs[part], unit - part.start)]
 
     def _loose(self, k: int) -> Bools:
         """The units of which better bounds may tell something: relus that can switch, candidates that can win."""
@@ -216,7 +216,8 @@ class Net:
             holds = holds | (self.bent[part] & (lower > upper)).any(-1)
             self._lines(k, lower, upper, around)
             candidates.append(self._maxima(k, lower, upper, signs[:, part], around))
-            holds = holds | (False if candidates[k] is None else candidates[k].empty)
+            pooled = candidates[k]
+            holds = holds if pooled is None else holds | pooled.empty
         chosen = self._chosen(around, candidates, alpha)
         margin = self.margin(sign, [leaf.rival for leaf in leaves])
         found = self.below(len(self.parts), margin, inputs, states, chosen, np.where(self.pooled, 0.0, push))
@@ -234,7 +235,7 @@ class Net:
     def _chosen(self, around: Lines, candidates: Sequence[maxima.Around | None], alpha: Floats) -> Lines:
         """The lines that leaves chose for the margin."""
         below = np.where(around.loose & ~np.isnan(alpha), np.clip(alpha, 0.0, 1.0), around.below)
-        given = ~np.isnan(alpha).any(-1)
+        given = np.asarray(~np.isnan(alpha).any(-1))
         if not self.pooled.any() or not given.any():
             return replace(around, below=below)
         chosen = Lines(below, around.above.copy(), around.shift.copy(), around.floor, around.loose)

@@ -1,8 +1,9 @@
 """Walk: the evidence of each claim, line by line, and the trees it is made of.
 
 *Cover.* Trees are read in preorder, and a node that cuts is followed by both of its sides: what the cut leaves out on
-one is on the other. Cuts are exhaustive: z <= 0 or z >= 0; of those that may reach a maximum, this one or another; a choice is listed or it is not; a word is paid for or
-stays as it is, is restored or not, is held or out. So if every leaf holds, the claim at the root does.
+one is on the other. Cuts are exhaustive: z <= 0 or z >= 0; of the units that may reach a maximum, another or this one;
+a choice is listed or it is not; a word is paid for or stays as it is, is restored or not, is held or out. So if every
+leaf holds, the claim at the root does.
 
 *Words.* A node of the word tree stands for the sets that hold its held words and none of its out words. An attack on
 out words alone rules all of them out. A restoration-proof attack rules out those that cost less than `below`: such a
