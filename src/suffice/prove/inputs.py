@@ -7,6 +7,7 @@ can fall from it; a proof also needs to know on which word to split a set, and i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -365,8 +366,10 @@ class Restored(Budgeted):
         return _largest(-self.gains(row[None])[0], self.buyable[0], at_least=-np.inf if any_word else TINY)
 
     def few(self, row: Floats, relus: int) -> bool:
-        """Fewer words that can be paid for and matter than relus: "restored or not" is then the quicker way."""
-        return bool(np.count_nonzero(self.buyable[0] & (self.gains(row[None])[0] < 0)) < relus)
+        """Few enough ways to spend the budget on words that matter that trying them beats splitting relus."""
+        words = self.buyable[0] & (self.gains(row[None])[0] < 0)
+        count, bought = int(words.sum()), int(self.budget[0] // self.cost[words].min(initial=np.inf))
+        return math.log2(max(1, math.comb(count, min(bought, count)))) <= relus / 4
 
     def sure(self, row: Floats, room: float) -> Ints:
         return self.needed(self.gains(row[None])[0], room)

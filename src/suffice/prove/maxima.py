@@ -53,7 +53,7 @@ def narrowed(groups: Groups, lower: Floats, upper: Floats, signs: Floats | None)
         alive = np.where(named, signs > 0, alive)
     least = groups.highest(lower)[..., groups.group]  # m is at least that, whoever wins
     live = alive & (upper >= least)
-    nobody = ~(groups.highest(live * 1.0) > 0)[..., groups.group]
+    nobody = ~(groups.highest(live.astype(np.float64)) > 0)[..., groups.group]
     live = np.where(nobody, alive, live)
     return Range(groups, lower, upper, live), nobody & alive
 
