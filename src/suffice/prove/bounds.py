@@ -260,12 +260,18 @@ class Hidden:
         return Hidden(lower, upper, low, up, shift, loose, floor, live, start)
 
     def candidates(self, form: Form, place: int) -> maxima.Range:
-        """The candidates of the maxima of one step."""
-        groups = form.steps[place].groups
-        assert groups is not None
-        assert self.live is not None
-        at = form.slices[place].start + groups.units
-        return maxima.Range(groups, self.lower[:, at], self.upper[:, at], self.live[:, at])
+        """The candidates of the maxima of one step, once all bounds are known."""
+        if place not in self._candidates:
+            groups = form.steps[place].groups
+            assert groups is not None
+            assert self.live is not None
+            at = form.slices[place].start + groups.units
+            self._candidates[place] = maxima.Range(groups, self.lower[:, at], self.upper[:, at], self.live[:, at])
+        return self._candidates[place]
+
+    @cached_property
+    def _candidates(self) -> dict[int, maxima.Range]:
+        return {}
 
     def crossing(self, form: Form) -> Bools:
         """The units that a split at zero would tell something about."""

@@ -12,6 +12,7 @@ A proof splits on who wins: "this one" leaves one candidate, and the maximum is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,16 +31,16 @@ class Range:
     upper: Floats
     live: Bools
 
-    @property
+    @cached_property
     def low(self) -> Floats:
         """The largest lower bound (n, groups) of those that may win: theta is not below it."""
         return self.groups.highest(np.where(self.live, self.lower, -np.inf))
 
-    @property
+    @cached_property
     def high(self) -> Floats:
         return self.groups.highest(np.where(self.live, self.upper, -np.inf))
 
-    @property
+    @cached_property
     def settled(self) -> Bools:
         """The groups (n, groups) of which one candidate is left."""
         return np.asarray(self.groups.total(self.live.astype(np.int64)) == 1)
