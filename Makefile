@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= ../shared/data
-DEMO ?= a warm and funny film , if a little too long
+DEMO ?= The jokes fall flat, but the cast is wonderful and the songs are great fun.
 
 .PHONY: demo test test-all check lint build wheel clean browser paper docs docs-serve fuzz
 

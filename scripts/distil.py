@@ -64,10 +64,13 @@ def _run(words: Sequence[str]) -> NDArray[np.float32]:
 
 def reduced(
     vectors: NDArray[np.float32], words: Sequence[str], counts: Mapping[str, int], dimension: int
-) -> NDArray[np.float32]:
-    """The vectors in the `dimension` directions in which frequent words differ most, with a spread of one half."""
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The vectors around their middle, and the `dimension` directions in which frequent words differ most.
+
+    The vectors are scaled so that their products with the directions have a spread of one half.
+    """
     weight = np.minimum(np.sqrt([1 + counts.get(word, 0) for word in words]), MOST)[:, None]
     centred = vectors - (vectors * weight).sum(0) / weight.sum()
-    _, _, directions = np.linalg.svd(centred * weight, full_matrices=False)
-    few = centred @ directions[:dimension].T
-    return (few / (2 * few.std())).astype(np.float32)
+    _, _, found = np.linalg.svd(centred * weight, full_matrices=False)
+    directions = found[:dimension].T
+    return (centred / (2 * (centred @ directions).std())).astype(np.float32), directions.astype(np.float32)

@@ -16,7 +16,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import cross_entropy, embedding
 
 import suffice as sf
 from suffice.model.step import Step
@@ -38,10 +39,13 @@ PAD, UNKNOWN = "<PAD>", "<UNK>"
 LISTS = Path(__file__).with_name("words")
 EVERY, INERTIA = 5, 0.97  # the moving average takes in every fifth step
 ROUNDS, PULL = 5, 2.0  # how substitutes draw each other near
+SAME = 1e-3  # how far scores in single and in double precision may be apart
 COUNTED = ("sst2/train", "imdb/train", "agnews/train", "trec6/train")
+TEACHER: Mapping[str, Any] = {"dimension": 96, "hidden": 64, "filters": 48, "window": 3, "silent": (), "teachers": 0}
 NEGATIONS = ("not {}", "is not {}", "isn't {}")
 
 Row = tuple[list[str], int]
+Rows = tuple[Tensor, Tensor]  # word numbers (n, length), and classes (n,) or shares of them (n, classes)
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,13 @@ class Recipe:
     dev: str = ""  # a tenth of the training rows where none is named
     more: tuple[str, ...] = ()  # rows for a first round, cut into pieces of `length`
     negated: bool = False  # also learn that "not good" is negative
-    silent: bool = True  # words that hold a sentence together, and punctuation, are zero
+    silent: tuple[str, ...] = ("silent.txt",)  # words that hold a sentence together, and punctuation
+    hush: float = 0.0  # what is left of those words
     dimension: int = 32
     hidden: int = 16
     filters: int = 0
     window: int = 2
+    places: int = 0  # the first words, which also count by their place
     words: int = 24_000
     first: int = 1  # epochs of the first round, which also sees `more`
     epochs: int = 3
@@ -69,8 +75,11 @@ class Recipe:
     drop: float = 0.3  # the share of words removed, on average
     noise: float = 0.3
     near: float = 2e-4  # keeps each word near its distilled vector
-    bend: float = 1e-4  # keeps the shared map of all vectors near the identity
+    bend: float = 1e-4  # keeps the shared map of all vectors near where it began
     quiet: float = 0.0  # keeps the scores of single words small unless they are needed
+    strict: float = 1.0  # how much more so for the words in the lists `silent`
+    teachers: int = 0  # larger models whose answers it learns beside the labels
+    trust: float = 0.7  # the weight of those answers
     seed: int = 0
 
 
@@ -84,10 +93,16 @@ RECIPES = {
         dev="sst2/dev",
         more=("imdb/train",),
         negated=True,
+        silent=("silent.txt", "quiet.txt"),
+        hush=0.25,
+        dimension=40,
+        hidden=24,
         epochs=2,
-        batch=128,
-        rate=4e-3,
+        batch=256,
         near=3e-3,
+        bend=1e-3,
+        quiet=0.006,
+        strict=5.0,
     ),
     "topic": Recipe(
         "topic",
@@ -95,9 +110,14 @@ RECIPES = {
         64,
         ("agnews/train",),
         "agnews/test",
-        epochs=10,
+        dimension=40,
+        hidden=32,
+        epochs=8,
+        batch=128,
         noise=0.2,
         near=2e-3,
+        bend=1e-3,
+        quiet=0.003,
     ),
     "question": Recipe(
         "question",
@@ -105,13 +125,18 @@ RECIPES = {
         24,
         ("trec6/train",),
         "trec6/test",
-        silent=False,
-        hidden=24,
-        epochs=16,
+        silent=(),
+        dimension=40,
+        hidden=0,
+        filters=32,
+        window=3,
+        places=4,
+        epochs=12,
         batch=128,
         rate=4e-3,
         drop=0.1,
-        near=3e-3,
+        noise=0.4,
+        near=2e-3,
         bend=1e-3,
     ),
 }
@@ -121,10 +146,10 @@ RECIPES = {
 class Data:
     """Rows as word numbers (n, length) and classes (n,)."""
 
-    first: tuple[Tensor, Tensor]
-    train: tuple[Tensor, Tensor]
-    dev: tuple[Tensor, Tensor]
-    test: tuple[Tensor, Tensor]
+    first: Rows
+    train: Rows
+    dev: Rows | None
+    test: Rows
     vocabulary: list[str]
     counts: Mapping[str, int] = field(repr=False)
 
@@ -192,7 +217,7 @@ def vocabulary(rows: Sequence[Row], counts: Mapping[str, int], most: int) -> lis
     return [PAD, UNKNOWN, *list(dict.fromkeys([*seen, *swaps, *protected, *usual]))[:most]]
 
 
-def numbered(rows: Sequence[Row], number: Mapping[str, int], length: int) -> tuple[Tensor, Tensor]:
+def numbered(rows: Sequence[Row], number: Mapping[str, int], length: int) -> Rows:
     table = np.zeros((len(rows), length), np.int64)
     for place, (words, _) in enumerate(rows):
         found = [number.get(word, 1) for word in words[:length]]
@@ -206,39 +231,55 @@ def numbered(rows: Sequence[Row], number: Mapping[str, int], length: int) -> tup
 class Model(torch.nn.Module):
     """Scores of a sum of word vectors: linear, plus relus of the sum, plus relus of neighbouring words."""
 
-    def __init__(self, start: NDArray[np.float32], heard: NDArray[np.float32], recipe: Recipe) -> None:
+    def __init__(
+        self, start: NDArray[np.float32], directions: NDArray[np.float32], heard: NDArray[np.float32], recipe: Recipe
+    ) -> None:
         super().__init__()
         size, classes = recipe.dimension, len(recipe.labels)
         self.recipe, self.scale = recipe, 1 / math.sqrt(recipe.length)
         self.start, self.heard = torch.from_numpy(start), torch.from_numpy(heard)
-        self.shift = torch.nn.Parameter(torch.zeros_like(self.start))
-        self.bend = torch.nn.Parameter(torch.eye(size))
+        self.map = torch.from_numpy(directions)
+        self.weight = torch.where(self.heard[:, 0] < 1, recipe.strict, 1.0)
+        self.shift = torch.nn.Parameter(torch.zeros(len(start), size))
+        self.bend = torch.nn.Parameter(torch.zeros_like(self.map))
         self.direct = torch.nn.Linear(size, classes, bias=False)
         self.inner = torch.nn.Linear(size, recipe.hidden, bias=False)
         self.outer = torch.nn.Linear(recipe.hidden, classes, bias=False)
         if recipe.filters:
             self.filter = torch.nn.Linear(size * recipe.window, recipe.filters, bias=False)
             self.filtered = torch.nn.Linear(recipe.filters, classes, bias=False)
+        if recipe.places:
+            self.early = torch.nn.Linear(size * recipe.places, recipe.hidden + classes, bias=False)
+            torch.nn.init.zeros_(self.early.weight)
 
     def vectors(self, numbers: Tensor) -> Tensor:
-        return (self.start[numbers] @ self.bend + self.shift[numbers]) * self.heard[numbers]
+        moved = self.start[numbers] @ (self.map + self.bend) + embedding(numbers, self.shift)
+        return moved * self.heard[numbers]
 
     def scores(self, points: Tensor) -> Tensor:
         """Scores (n, classes) of embedded words (n, length, dimension)."""
+        recipe = self.recipe
         total = points.sum(1) * self.scale
-        found = self.direct(total) + self.outer(torch.relu(self.inner(total)))
-        if self.recipe.filters:
+        inner, found = self.inner(total), self.direct(total)
+        if recipe.places:
+            early = self.early(points[:, : recipe.places].flatten(1)) * self.scale
+            inner, found = inner + early[:, : recipe.hidden], found + early[:, recipe.hidden :]
+        found = found + self.outer(torch.relu(inner))
+        if recipe.filters:
             windows = points.unfold(1, self.recipe.window, 1).transpose(2, 3).flatten(2)
             found = found + self.filtered(torch.relu(self.filter(windows)).sum(1) * self.scale)
         return found
 
-    def penalty(self, numbers: Tensor, points: Tensor) -> Tensor:
+    def penalty(self, numbers: Tensor, share: Tensor, points: Tensor) -> Tensor:
         recipe = self.recipe
-        far = recipe.near * (self.shift[numbers] ** 2).sum(1).mean()
-        bent = recipe.bend * ((self.bend - torch.eye(recipe.dimension)) ** 2).sum()
+        far = recipe.near * ((embedding(numbers, self.shift) ** 2).sum(1) * share).sum()
+        bent = recipe.bend * (self.bend**2).sum()
         total = points * self.scale
         loud = self.direct(total) + self.outer(torch.relu(self.inner(total)))
-        return far + bent + recipe.quiet * loud.abs().sum(1).mean() / self.scale
+        return far + bent + recipe.quiet * (loud.abs().sum(1) * self.weight[numbers] * share).sum() / self.scale
+
+    def shares(self, numbers: Tensor) -> Tensor:
+        return self.scores(self.vectors(numbers)).softmax(1)
 
     @torch.no_grad()
     def accuracy(self, numbers: Tensor, classes: Tensor) -> float:
@@ -246,25 +287,27 @@ class Model(torch.nn.Module):
         return sum(int((self.scores(self.vectors(x)).argmax(1) == y).sum()) for x, y in parts) / len(classes)
 
 
-def loss_of(model: Model, numbers: Tensor, classes: Tensor) -> Tensor:
+def loss_of(model: Model, numbers: Tensor, wanted: Tensor) -> Tensor:
     """The loss of a batch, words removed and vectors shaken at random."""
     recipe = model.recipe
     share = 2 * recipe.drop * torch.rand(len(numbers), 1)
-    numbers = numbers[:, : max(recipe.window, int((numbers > 0).sum(1).max()))]
+    longest = int((numbers > 0).sum(1).max())
+    numbers = numbers[:, : max(recipe.places, longest + recipe.window - 1)]
     numbers = numbers * (torch.rand(numbers.shape) >= share)
-    each, place = numbers.unique(return_inverse=True)
+    each, place, times = numbers.unique(return_inverse=True, return_counts=True)
+    times = times * (each > 0)
     points = model.vectors(each)
-    words = points[place]
+    words = embedding(place, points)
     words = words + recipe.noise * torch.randn_like(words) * model.heard[numbers]
-    return torch.nn.functional.cross_entropy(model.scores(words), classes) + model.penalty(each, points)
+    return cross_entropy(model.scores(words), wanted) + model.penalty(each, times / times.sum(), points)
 
 
-def fit(model: Model, rows: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], epochs: int, rate: float) -> None:
-    """Train, and keep the moving average of the weights after the epoch that is best on dev."""
+def fit(model: Model, rows: Rows, dev: Rows | None, epochs: int, rate: float) -> None:
+    """Train, and keep the moving average of the weights: after the epoch that is best on dev, or after the last."""
     numbers, classes = rows
     size = model.recipe.batch
     steps, done = epochs * (len(classes) // size), 0
-    optimiser = torch.optim.Adam(model.parameters(), lr=rate)
+    optimiser = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     mean = {name: value.detach().clone() for name, value in model.state_dict().items()}
     best: tuple[float, dict[str, Tensor]] = (-1.0, mean)
     for epoch in range(epochs):
@@ -281,8 +324,8 @@ def fit(model: Model, rows: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], e
                     mean[name].lerp_(value, 1 - inertia)
         now = {name: value.detach().clone() for name, value in model.state_dict().items()}
         model.load_state_dict(mean)
-        reached = model.accuracy(*dev)
-        print(f"  epoch {epoch + 1} of {epochs}: dev {reached:.4f}", flush=True)
+        reached = model.accuracy(*dev) if dev else float(epoch)
+        print(f"  epoch {epoch + 1} of {epochs}" + (f": dev {reached:.4f}" if dev else ""), flush=True)
         if reached > best[0]:
             best = (reached, {name: value.clone() for name, value in mean.items()})
         model.load_state_dict(now)
@@ -301,20 +344,50 @@ def drawn_together(vectors: NDArray[np.float32], words: Sequence[str]) -> NDArra
     return found
 
 
-def train(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
+def begun(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
+    """A model before it has learned: the distilled vectors, some of them silent."""
     torch.manual_seed(recipe.seed)
     words = data.vocabulary
-    start = np.zeros((len(words), recipe.dimension), np.float32)
-    few = distil.reduced(distil.encoded(words[2:], vectors), words[2:], data.counts, recipe.dimension)
-    start[2:] = drawn_together(few, words[2:])
-    silent = set((LISTS / "silent.txt").read_text(encoding="utf-8").split()) if recipe.silent else set()
-    heard = np.array([word not in silent for word in words], np.float32)[:, None]
+    found, directions = distil.reduced(distil.encoded(words[2:], vectors), words[2:], data.counts, recipe.dimension)
+    start = np.vstack([np.zeros((2, found.shape[1]), np.float32), drawn_together(found, words[2:])])
+    silent = {word for name in recipe.silent for word in (LISTS / name).read_text(encoding="utf-8").split()}
+    heard = np.array([recipe.hush if word in silent else 1 for word in words], np.float32)[:, None]
     heard[:2] = 0
-    model = Model(start, heard, recipe)
+    return Model(start, directions, heard, recipe)
+
+
+def learn(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
+    model = begun(data, recipe, vectors)
     if recipe.more:
         fit(model, data.first, data.dev, recipe.first, recipe.rate)
     fit(model, data.train, data.dev, recipe.epochs, recipe.rate / 2 if recipe.more else recipe.rate)
     return model
+
+
+def on_all(data: Data) -> Data:
+    """The data with the dev rows among those to learn from, for the last run, when nothing is left to choose."""
+    assert data.dev is not None
+    first, rows = (tuple(map(torch.cat, zip(part, data.dev, strict=True))) for part in (data.first, data.train))
+    return replace(data, first=first, train=rows, dev=None)
+
+
+def train(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
+    """The model, after larger ones whose mean answers it learns beside the labels."""
+    larger = replace(recipe, **TEACHER)
+    teachers = [learn(data, replace(larger, seed=recipe.seed + 1 + count), vectors) for count in range(recipe.teachers)]
+    if not teachers:
+        return learn(data, recipe, vectors)
+    first, rows = (taught(teachers, part, recipe.trust) for part in (data.first, data.train))
+    return learn(replace(data, first=first, train=rows), recipe, vectors)
+
+
+@torch.no_grad()
+def taught(teachers: Sequence[Model], rows: Rows, trust: float) -> Rows:
+    """The rows with shares of the classes in place of one class: the label's and the teachers'."""
+    numbers, classes = rows
+    parts = [torch.stack([model.shares(part) for model in teachers]).mean(0) for part in numbers.split(500)]
+    label = torch.nn.functional.one_hot(classes, len(teachers[0].recipe.labels)).float()
+    return numbers, trust * torch.cat(parts) + (1 - trust) * label
 
 
 # --- the classifier ---
@@ -324,11 +397,13 @@ def train(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
 def classifier(model: Model, data: Data, meta: Mapping[str, Any]) -> sf.Classifier:
     """The model in the normal form: one step with relus and the direct scores beside them, one that adds up."""
     recipe, classes = model.recipe, len(model.recipe.labels)
-    shared = [np.tile(row, recipe.length) for row in (model.scale * plain(model.inner.weight))]
-    direct = [np.tile(row, recipe.length) for row in (model.scale * plain(model.direct.weight))]
+    both = np.vstack([plain(model.inner.weight), plain(model.direct.weight)])
+    shared = model.scale * np.tile(both, recipe.length)
+    if recipe.places:
+        shared[:, : recipe.places * recipe.dimension] += model.scale * plain(model.early.weight)
     local, outer = windows(model) if recipe.filters else ([], np.zeros((classes, 0)))
     relu = np.arange(len(local) + recipe.hidden + classes) < len(local) + recipe.hidden
-    weight, top = np.array([*local, *shared, *direct]), np.hstack([outer, plain(model.outer.weight), np.eye(classes)])
+    weight, top = np.array([*local, *shared]), np.hstack([outer, plain(model.outer.weight), np.eye(classes)])
     steps = (
         Step(single(weight), np.zeros(len(weight)), relu),
         Step(single(top), np.zeros(classes), np.zeros(classes, dtype=bool)),
@@ -343,6 +418,15 @@ def classifier(model: Model, data: Data, meta: Mapping[str, Any]) -> sf.Classifi
         unknown=UNKNOWN,
         meta=meta,
     )
+
+
+@torch.no_grad()
+def compare(model: Model, made: sf.Classifier, numbers: Tensor) -> None:
+    """Stop where the normal form does not give the scores of the model that was trained."""
+    found = made.network.forward(made.table[numbers.numpy()].reshape(len(numbers), -1))
+    apart = np.abs(found - plain(model.scores(model.vectors(numbers)))).max()
+    if apart > SAME:
+        raise SystemExit(f"The scores of the classifier and of the trained model differ by {apart:.2g}.")
 
 
 def windows(model: Model) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
@@ -379,10 +463,12 @@ def main() -> None:
         print(name, flush=True)
         recipe = RECIPES[name]
         data = read_data(args.data, recipe)
-        model = train(data, recipe, args.vectors)
-        reached = {part: model.accuracy(*getattr(data, part)) for part in ("train", "dev", "test")}
+        dev = train(data, recipe, args.vectors).accuracy(*data.dev)
+        model = train(on_all(data), recipe, args.vectors)
+        reached = {"train": model.accuracy(*data.train), "dev": dev, "test": model.accuracy(*data.test)}
         rows = {part: len(getattr(data, part)[1]) for part in reached}
         made = classifier(model, data, {"accuracy": reached, "rows": rows})
+        compare(model, made, data.dev[0][:300])
         made.save(args.out / name)
         card = model_card.card(name, recipe, made, reached, rows)
         (args.out / name / "README.md").write_text(card, encoding="utf-8", newline="\n")

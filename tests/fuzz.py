@@ -12,6 +12,7 @@ import argparse
 import itertools
 import json
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from brute import KINDS, Case, make_case
 
 import suffice as sf
 from suffice.errors import Rejected
+from suffice.proof import check_exact
 from suffice.sets.table import from_dict
 
 
@@ -87,6 +89,18 @@ def scaled(case: Case, rng: np.random.Generator) -> Case:
 # --- one check per verb ---
 
 
+def both_checkers(found: sf.Certificate | None, classifier: sf.Classifier) -> None:
+    """What the first checker accepted, the second, in fractions, accepts too."""
+    if found is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        classifier.save(folder)
+        try:
+            check_exact.check(found.data, check_exact.load(folder))
+        except check_exact.Reject as error:
+            raise Wrong(f"the exact checker rejects: {error}") from error
+
+
 def explain(asked: Question) -> None:
     found = sf.explain(
         asked.case.classifier,
@@ -99,6 +113,7 @@ def explain(asked: Question) -> None:
     )
     best = min((asked.price(words) for words in asked.explanations()), default=None)
     need("rejected" not in found.meta, f"the checker rejected a certificate: {found.meta.get('rejected')}")
+    both_checkers(found.certificate, asked.case.classifier)
     match found.status:
         case "optimal":
             need(best is not None and found.cost == best, f"optimal at {found.cost}, the truth is {best}")
@@ -114,22 +129,28 @@ def explain(asked: Question) -> None:
 
 
 def explain_all(asked: Question) -> None:
-    found = list(sf.explain_all(asked.case.classifier, list(asked.case.tokens), cost=asked.prices, **asked.common))
+    words = {"include": asked.include, "exclude": asked.exclude}
+    every = sf.explain_all(asked.case.classifier, list(asked.case.tokens), cost=asked.prices, **words, **asked.common)
+    found = list(every)
     if any(one.status != "optimal" for one in found):
         need(asked.seconds < 1 or found[0].status == "infeasible", "undecided with time left")
         return
-    every = list(asked.explanations(free=True))
-    best = min(map(asked.price, every))
-    truth = {words for words in every if asked.price(words) == best}
+    all_sets = list(asked.explanations())
+    best = min(map(asked.price, all_sets))
+    truth = {words for words in all_sets if asked.price(words) == best}
     seen = {one.positions for one in found}
     need(seen <= truth, f"not optimal: {seen - truth}")
-    need(asked.seconds < 1 or seen == truth, f"missed: {truth - seen}")
+    need(not every.complete or seen == truth, f"called complete, but missed: {truth - seen}")
+    need(asked.seconds < 1 or every.complete, "not complete with time left")
+    need(not every.complete or every.certificate is not None, "complete, but the certificate was rejected")
+    both_checkers(every.certificate, asked.case.classifier)
 
 
 def contrast(asked: Question) -> None:
     found = sf.contrast(asked.case.classifier, list(asked.case.tokens), cost=asked.prices, **asked.common)
     flips = asked.case.flips({*range(asked.case.length)})
     best = min((asked.price(tuple(asked.case.changed(text))) for text, _ in flips), default=None)
+    both_checkers(found.certificate, asked.case.classifier)
     match found.status:
         case "optimal":
             need(best is not None and found.cost == best, f"a flip for {found.cost}, the truth is {best}")
@@ -144,6 +165,7 @@ def contrast(asked: Question) -> None:
 
 def bias(asked: Question) -> None:
     found = sf.bias(asked.case.classifier, list(asked.case.tokens), asked.exclude, **asked.common)
+    both_checkers(found.certificate, asked.case.classifier)
     depends = bool(asked.case.flips(set(asked.exclude)))
     need("rejected" not in found.meta, f"the checker rejected a certificate: {found.meta.get('rejected')}")
     match found.status:

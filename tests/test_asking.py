@@ -84,6 +84,9 @@ def test_the_cheapest_flip_is_that_of_full_enumeration():
         flips = truth.flips if rival is None else truth.flips_to(rival)
         towards = None if rival is None else clf.labels[rival]
         result = sf.contrast(clf, text, towards=towards, **settings)
+        if result.certificate is not None:
+            assert sf.check(result.certificate, clf).kind == "flip"
+            assert result.meta["checked"] is True
         if not flips:
             assert result.status == "none", number
             assert result.flip is None

@@ -50,6 +50,10 @@ def test_a_limit_makes_the_count_incomplete_and_says_so():
     found = sf.attribute(judge.classifier, judge.words, perturbation=judge.perturbation, limit=2)
     assert (len(found.explanations), found.complete) == (2, False)
     assert str(found).startswith("At least 2 optimal explanations exist (there are more than the limit).")
+    assert "In all of them" not in str(found)
+    assert "no word;" not in str(found)
+    everyone = [i for i in range(4) if all(i in held for held in judge.explanations())]
+    assert ("Every explanation holds" in str(found)) == bool(everyone)
 
 
 def test_necessary_words_are_proved_so_even_when_the_count_is_incomplete():

@@ -68,13 +68,29 @@ def test_the_nearest_words_mean_something(name: str, word: str, near: set[str]) 
     assert near & nearest(model(name), word, 10)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["sentiment", "topic"])
 def test_a_removed_word_is_as_if_never_read(name: str) -> None:
     classifier = model(name)
     words = ["what", "great", "films", "did", "the", "city", "see"]
     without = words[:1] + words[2:]
     removed = classifier.predict([words[0], classifier.pad, *words[2:]])
     assert removed.scores == pytest.approx(classifier.predict(without).scores, abs=1e-9)
+
+
+def test_a_word_removed_from_a_question_leaves_its_place_empty() -> None:
+    classifier = model("question")
+    words = ["what", "old", "city", "is", "the", "capital"]
+    removed = classifier.predict([words[0], classifier.pad, *words[2:]])
+    unread = classifier.predict([words[0], classifier.unknown, *words[2:]])
+    assert removed.scores == unread.scores
+    assert removed.scores != classifier.predict([words[0], *words[2:]]).scores
+
+
+@pytest.mark.parametrize("little", ["the", "of", "is", "a", "this", "that", "with", ",", "."])
+def test_little_words_weigh_little_beside_a_word_that_judges(little: str) -> None:
+    classifier = model("sentiment")
+    judging = min(abs(classifier.predict(word).margin) for word in ("dull", "wonderful", "boring"))
+    assert abs(classifier.predict(little).margin) < 0.2 * judging
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -298,7 +298,7 @@ def flipped(case: Case) -> Lines:
     with single_threaded():
         flip = cheapest_flip(problem, costs, BoundsOracle(problem), Budget(30))
     head = question.header(writing.flip_claim(flip.witness, costs, flip.lower, None))
-    lines = [head, *writing.flip(case.classifier.labels, problem, problem.rivals, flip.witness, flip.proof)]
+    lines = [head, *writing.flip(case.classifier.labels, problem.rivals, flip.witness, flip.proof)]
     return json.loads(json.dumps(lines))  # type: ignore[no-any-return]
 
 

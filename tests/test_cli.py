@@ -16,6 +16,7 @@ from helpers import make_classifier
 
 import suffice as sf
 from suffice.cli import main
+from suffice.model.classifier import DEFAULT
 
 TEXT = "a quiet , moving film that is never dull"
 
@@ -61,7 +62,7 @@ def test_explain_shows_the_marked_text_the_label_the_proof_and_the_time() -> Non
 def test_json_is_exactly_the_dictionary(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", TEXT, "--knn-box", "40", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    wanted = sf.explain(sf.load("sst-fc25"), TEXT, perturbation=sf.KNNBox(40)).to_dict()
+    wanted = sf.explain(sf.load(DEFAULT), TEXT, perturbation=sf.KNNBox(40)).to_dict()
     for data in (printed, wanted):
         data["stats"].pop("seconds")
     assert printed == json.loads(json.dumps(wanted))
@@ -122,7 +123,7 @@ def test_a_saved_certificate_checks_and_a_changed_one_does_not(
     path = tmp_path / "proof.gz"
     assert main(["explain", TEXT, "--knn-box", "30", "--certificate", str(path)]) == 0
     capsys.readouterr()
-    assert main(["check", str(path), "--model", "sst-fc25"]) == 0
+    assert main(["check", str(path)]) == 0
     assert "proved" in capsys.readouterr().out.lower()
     assert main(["check", str(path), "--model", folder]) == 1  # another model
     assert "Rejected: line 1" in capsys.readouterr().out
@@ -150,7 +151,7 @@ def test_it_runs_from_any_folder_and_reads_standard_input(tmp_path: Path) -> Non
 
 
 def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["explain", "zzyzx " + "good " * 30])
+    main(["explain", "zzyzx " + "good " * 70])
     out = capsys.readouterr().out
     assert "seen as unknown: zzyzx" in out
     assert "Cut off" in out
@@ -246,3 +247,23 @@ def test_words_shows_what_a_word_may_become_by_every_set(capsys: pytest.CaptureF
     assert len(found["nearest words"]) == 10
     assert main(["words", "he"]) == 0
     assert "group gender" in capsys.readouterr().out
+
+
+def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:
+    path = tmp_path / "proof.gz"
+    assert main(["explain", "word1 word2 word3", "--model", folder, "--deletion", "--certificate", str(path)]) == 0
+    assert main(["check", str(path), "--model", folder, "--exact"]) == 0
+    assert "Proved, in rational numbers" in capsys.readouterr().out
+    assert main(["check", str(path), "--exact"]) == 1  # another model
+    assert main(["check", str(path), "--exact", "--text", "word1"]) == 2
+
+
+def test_a_folder_of_certificates_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:
+    for number in (1, 2):
+        kept = tmp_path / f"{number}.cert"
+        main(["explain", f"word{number} word3", "--model", folder, "--deletion", "--certificate", str(kept)])
+    assert main(["check", str(tmp_path), "--model", folder]) == 0
+    assert "2 of 2 certificates accepted" in capsys.readouterr().out
+    (tmp_path / "3.cert").write_bytes(b"nothing")
+    assert main(["check", str(tmp_path), "--model", folder]) == 1
+    assert "2 of 3 certificates accepted, 1 not" in capsys.readouterr().out

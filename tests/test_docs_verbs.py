@@ -1,4 +1,4 @@
-"""Every example in docs/verbs, docs/imports and docs/training.md runs and prints what the page says.
+"""Every example of the verbs, the imports, training and keeping evidence runs and prints what its page says.
 
 `python tests/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep it.
 """
@@ -24,13 +24,15 @@ DOCS = Path(__file__).parent.parent / "docs"
 FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
 IMPORTS = [page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README"]
-PAGES = [*VERBS, *IMPORTS, DOCS / "training.md"]
+PAGES = [*VERBS, *IMPORTS, DOCS / "training.md", DOCS / "tasks" / "evidence.md"]
 # what a page needs beyond suffice itself
 NEEDS = {
     "training": ["torch"],
     "torch": ["torch"],
     "onnx": ["torch", "onnx", "onnxruntime", "onnxscript"],
     "sklearn": ["sklearn"],
+    "huggingface": ["torch", "transformers", "tokenizers"],
+    "export": ["onnx"],
     "keras": ["h5py", "keras"],
     "tokenizers": ["tokenizers"],
 }
@@ -87,7 +89,7 @@ def workplace(folder: str | Path) -> Iterator[None]:
     here, before = os.getcwd(), dict(os.environ)
     os.environ.update(COLUMNS="80", NO_COLOR="1", TERM="dumb")
     os.chdir(folder)
-    for name in ("reviews.csv", "protected.txt", "swaps.json"):
+    for name in ("reviews.csv", "protected.txt", "swaps.json", "shop.py"):
         Path(name).write_text((FOLDER / name).read_text(encoding="utf-8"), encoding="utf-8")
     try:
         yield

@@ -288,7 +288,23 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())
+OPENED = {"l2", "l1", "sublinear", "pairs", "l2 between", "selection", "hashing", "bernoulli"}
+
+
+@pytest.mark.parametrize("name", sorted(OPENED))
+def test_what_is_no_sum_over_words_is_laid_open_as_a_bag(name):
+    pipeline = REFUSED[name][0]()
+    box = sf.from_sklearn(pipeline)
+    assert isinstance(box, sf.BlackBox)
+    assert box.bag is not None
+    assert box.meta["import"]["way"] == "laid open as a bag of words"
+    assert [box.predict(text).label for text in TEXTS] == [str(label) for label in pipeline.predict(TEXTS)]
+
+
+ASKED = {name: row for name, row in REFUSED.items() if name not in OPENED}
+
+
+@pytest.mark.parametrize(("make", "message"), ASKED.values(), ids=ASKED.keys())
 def test_what_cannot_be_matched_is_asked_as_a_function_or_refused_by_name(make, message):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, about odd settings

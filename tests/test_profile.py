@@ -146,19 +146,103 @@ def test_any_family_of_sets_will_do(large):
 
 def test_the_command(capsys):
     text = "a gripping , beautifully acted film"
-    assert main(["profile", text, "--steps", "5,100", "--json"]) == 0
+    assert main(["profile", text, "--knn-box", "5", "--steps", "5,100", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["parameter"], data["steps"]) == ("k", [5, 100])
-    assert main(["profile", text, "--eps", "1", "--norm", "2", "--steps", "0.1,0.2"]) == 0
-    assert "eps" in capsys.readouterr().out
+    assert main(["profile", text, "--eps", "0.3", "--norm", "2", "--steps", "0.1,0.2", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["parameter"], data["steps"]) == ("eps", [0.1, 0.2, 0.3])
     assert main(["profile", text, "--steps", "5,x"]) == 2
-    assert main(["profile", text, "--deletion"]) == 2
     capsys.readouterr()
 
 
 def test_the_command_saves_a_plot(capsys, tmp_path):
     saved = tmp_path / "p.svg"
-    assert main(["profile", "a dull film", "--steps", "5,50", "--plot", str(saved)]) == 0
+    assert main(["profile", "a dull film", "--knn-box", "5", "--steps", "50", "--plot", str(saved)]) == 0
     assert "<svg" in saved.read_text(encoding="utf-8")
     assert main(["profile", "a dull film", "--plot", str(tmp_path / "nowhere" / "p.svg")]) == 2
     capsys.readouterr()
+
+
+# --- what a profile may say ---
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_radius_is_about_the_empty_set_whatever_words_were_asked_for(seed):
+    classifier, text = make_classifier(seed), make_text(seed)
+    plain = sf.profile(classifier, text, sf.KNNBox, [1, 3, 6])
+    asked = sf.profile(classifier, text, sf.KNNBox, [1, 3, 6], include=[0, 1])
+    assert (asked.free_until, asked.needed_from) == (plain.free_until, plain.needed_from)
+    if asked.free_until is not None:
+        empty = sf.is_robust(classifier, text, [], perturbation=sf.KNNBox(asked.free_until))
+        assert isinstance(empty, sf.Proved)
+
+
+NOT_NESTED = {
+    "other words": lambda n: sf.WordSwap({TEXT[0]: [f"word{n}"]}),
+    "falling k": lambda n: sf.KNNBox(20 - n),
+    "other norm": lambda n: sf.EpsilonBall(0.1 * n, 1 if n % 2 else 2),
+    "other kind": lambda n: sf.KNNBox(n) if n < 3 else sf.KNNHull(n),
+    "falling limit": lambda n: sf.Deletion(at_most=9 - n),
+}
+
+
+@pytest.mark.parametrize("family", NOT_NESTED.values(), ids=NOT_NESTED.keys())
+def test_sets_that_are_not_one_inside_the_other_are_refused(large, family):
+    with pytest.raises(sf.InputError, match="do not grow: that of size 2 is not inside"):
+        sf.profile(large, TEXT, family, [2, 3])
+
+
+@pytest.mark.parametrize("family", [lambda n: sf.Deletion(), lambda n: sf.KNNBox(5)], ids=["no size", "same size"])
+def test_a_set_that_stays_the_same_has_no_growth(large, family):
+    with pytest.raises(sf.InputError, match="they are the same at 2 and at 3"):
+        sf.profile(large, TEXT, family, [2, 3])
+
+
+def test_the_limit_on_changes_at_once_is_a_size_too(large):
+    questions = [sf.Deletion(at_most=r).to_dict() for r in (1, 2, 3)]
+    assert growth._parameter(questions) == "at_most"
+    assert growth._parameter([sf.KNNBox(k, at_most=2).to_dict() for k in (1, 2)]) == "k"
+    assert growth._parameter([sf.KNNBox(k, at_most=k).to_dict() for k in (1, 2)]) == "size"
+
+
+def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):
+    from suffice.render.auditors import _growth
+
+    for item in grown.growth:
+        holding = tuple(
+            s for s, one in zip(grown.steps, grown.explanations, strict=True) if item.word.position in one.positions
+        )
+        assert item.steps == holding
+        if holding and item.needed is None:
+            assert _growth(item, "k") == f"'{item.word.text}': in the explanation at k = " + ", ".join(
+                map(str, holding)
+            )
+
+
+def test_radii_are_called_proved_only_where_the_checker_accepts(large, monkeypatch):
+    from suffice.errors import Rejected
+    from suffice.verbs import answering
+
+    def reject(*given, **more):
+        raise Rejected(1, "no")
+
+    monkeypatch.setattr(answering, "check", reject)
+    found = sf.profile(large, TEXT, sf.KNNBox, [1, 2])
+    assert found.free_until is None
+    assert "proved" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter", "steps"),
+    [
+        (["--eps", "0.1"], "eps", [0.1, 0.2, 0.4, 0.8]),
+        (["--eps", "0.3", "--steps", "0.1"], "eps", [0.1, 0.3]),
+        (["--knn-box", "100"], "k", [5, 10, 15, 25, 100]),
+        (["--knn-hull", "7", "--steps", "3"], "k", [3, 7]),
+    ],
+)
+def test_a_size_named_with_its_set_is_one_of_the_steps(capsys, options, parameter, steps):
+    assert main(["profile", "a dull film", *options, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["parameter"], data["steps"]) == (parameter, steps)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import suffice as sf
-from suffice.model.network import Bools
+from suffice.model.network import Bools, Floats
 from suffice.prove.verdict import Verdict
 from suffice.search.cost import costs
 from suffice.search.words import Search
@@ -371,7 +371,10 @@ def test_contrast_ends_with_the_cheapest_flip_and_never_gets_worse(
 ) -> None:
     """Also where weights are small whole numbers, so that many texts are tied."""
     rng = np.random.default_rng(seed)
-    numbers = (lambda *shape: rng.integers(-1, 2, shape).astype(float)) if whole else rng.standard_normal
+
+    def numbers(*shape: int) -> Floats:
+        return rng.integers(-1, 2, shape).astype(float) if whole else rng.standard_normal(shape)
+
     layers = [(numbers(3, length * 2), numbers(3)), (numbers(2, 3), numbers(2))]
     vocabulary = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(8))]
     classifier = sf.Classifier(sf.Network.dense(layers), numbers(10, 2), vocabulary, ["no", "yes"], length)

@@ -72,7 +72,7 @@ def test_an_impossible_wish_shows_its_witness(classifier):
     result = sf.explain(classifier, TEXT, perturbation=sf.KNNBox(500), exclude=range(12))
     assert result.status == "infeasible"
     shown = " ".join(printed(classifier, result).split())
-    assert "✗ No set without the excluded words is enough" in shown
+    assert "✗ No set that does without the 12 excluded words is enough" in shown
     assert "Witness: negative when" in shown
 
 

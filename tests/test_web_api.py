@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -263,6 +264,34 @@ def commands(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return ""
+
+
+MINE = """
+import numpy as np
+
+def predict(texts):
+    good = np.array([text.split().count("good") - 0.5 for text in texts])
+    return np.stack([-good, good], 1)
+
+predict.labels = ["negative", "positive"]
+"""
+
+
+def test_a_classifier_that_can_only_be_run_is_served_too(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    with (
+        serving("--model", "python:mine:predict", "--workers", "1") as address,
+        httpx.Client(base_url=address, timeout=60, trust_env=False) as client,
+    ):
+        with stream(client, {"text": "a good film", "perturbation": {"kind": "deletion"}}) as response:
+            told = dict(events(response))
+        assert told["answer"]["result"]["positions"] == [1]
+        assert "done" in told
+        for verb, more in (("contrast", {}), ("bias", {"protected": ["film"]})):
+            asked = {"text": "a good film", "perturbation": {"kind": "deletion"}, **more}
+            assert client.post(f"/api/{verb}", json=asked).status_code == 200
 
 
 # --- limits and refusals ---

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.corpus.audit import audit
 from suffice.corpus.batch import batch
-from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, Rejected, SufficeError
+from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, NotChecked, Rejected, SufficeError
 from suffice.model.blackbox import BlackBox, from_function
 from suffice.model.classifier import Classifier, Prediction, load
 from suffice.model.network import Network
@@ -68,6 +68,7 @@ __all__ = [
     "ModelError",
     "Network",
     "NotACertificate",
+    "NotChecked",
     "Prediction",
     "Profile",
     "Proved",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,10 +18,12 @@ import suffice as sf
 from suffice.cli import reading
 from suffice.corpus import audit as auditing
 from suffice.corpus.batch import explained_rows, failures
+from suffice.corpus.evidence import recheck
 from suffice.corpus.running import Run
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
-from suffice.model.classifier import bundled, load
+from suffice.model.classifier import BUNDLED, bundled, load
+from suffice.proof import check_exact
 from suffice.render import auditors, terminal
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
@@ -68,7 +69,7 @@ def _print_explanation(
     if args.json:
         print(result.to_json(indent=None if args.all else 2))
     else:
-        terminal.show_explanation(Console(), result, classifier.predict(result.text))
+        terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model)
         if result.mistake is not None:
             auditors.show_mistake(Console(), result.mistake)
 
@@ -122,7 +123,7 @@ def repair(args: argparse.Namespace) -> int:
 def profile(args: argparse.Namespace) -> int:
     reading.check_folders(args.plot)
     classifier, text = load_any(args.model), reading.read_text(args.text)
-    family, steps = reading.growing(args, classifier)
+    family, steps = reading.growing(args)
     settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
     with terminal.live(_errors()) as progress:
         result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
@@ -187,11 +188,11 @@ def audit(args: argparse.Namespace) -> int:
             recheck=args.recheck,
             padding=args.padding,
             seconds=args.seconds,
-            **reading.asking(args),
             workers=args.workers,
             engine=args.engine,
             fresh=args.fresh,
             on_row=on_row,
+            **reading.asking(args),
         )
     print(found)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
@@ -213,6 +214,8 @@ def _fails(found: Any, kind: str) -> bool:
 
 
 def check(args: argparse.Namespace) -> int:
+    if args.exact:
+        return _check_exactly(args)
     classifier, path = load_any(args.model), Path(args.certificate)
     if path.is_dir():
         return _check_folder(args, classifier, path)
@@ -235,6 +238,16 @@ def check(args: argparse.Namespace) -> int:
     return PROVED
 
 
+def _check_exactly(args: argparse.Namespace) -> int:
+    """The second checker: rational numbers, and nothing of suffice; it says itself what it found."""
+    if args.question is not None or args.text is not None or args.sample is not None:
+        raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
+    folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
+    if not folder.is_dir():
+        raise InputError(f"--exact reads a saved folder or a bundled model, not {args.model!r}.")
+    return check_exact.main([args.certificate, str(folder)])
+
+
 def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox) -> dict[str, Any]:
     """The question that a person has: what the certificate must be about."""
     if args.question is None:
@@ -247,19 +260,24 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.Blac
 
 def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
     """Every certificate of a folder, counted and timed; the ones that fail are named."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".certificate", ".cert"))
-    if not paths:
-        raise InputError(f"{folder} holds no certificates (*.certificate, *.cert).")
-    started, failed = time.monotonic(), 0
-    for path in paths:
-        try:
-            sf.check(path, classifier, seconds=args.seconds)
-        except (Rejected, NotACertificate) as error:
-            failed += 1
-            print(f"{path.relative_to(folder)}: {error}")
-    taken = time.monotonic() - started
-    print(f"{len(paths) - failed} of {len(paths)} certificates accepted, {failed} not, in {taken:.1f} s.")
-    return NEGATIVE if failed else PROVED
+    done = recheck(folder, classifier, args.seconds)
+    for name, reason in done.failed:
+        print(f"{name}: {reason}")
+    print(done)
+    return NEGATIVE if done.failed else PROVED
+
+
+def export(args: argparse.Namespace) -> int:
+    """The questions of a certificate; 3 where some of them could not be written."""
+    from suffice.proof.export import export
+
+    try:
+        done = export(Path(args.certificate), load(args.model), args.vnnlib)
+    except Rejected as error:
+        print(f"Rejected: {error}")
+        return NEGATIVE
+    print(done)
+    return UNDECIDED if done.skipped else PROVED
 
 
 def words(args: argparse.Namespace) -> int:

@@ -44,7 +44,9 @@ def build_parser() -> argparse.ArgumentParser:
     asked.add_argument("--text", metavar="TEXT", help="the text that it must be about")
     check.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit of each (default: 60)")
     check.add_argument("--sample", type=int, metavar="N", help="of a black box: run N of the texts only (no proof)")
+    check.add_argument("--exact", action="store_true", help="with the second checker: rational numbers, slow and small")
     check.set_defaults(run=run.check)
+    _add_export(commands.add_parser("export", help="the questions behind a certificate, for other tools (extra: onnx)"))
     words = commands.add_parser("words", help="what a word may become, by every set")
     words.add_argument("word", metavar="WORD")
     words.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
@@ -108,7 +110,7 @@ def _add_auditors(commands: Any) -> None:
     repair.add_argument("--certificate", metavar="FILE", help="save the certificate")
     repair.set_defaults(run=run.repair)
     profile = commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets")
-    profile.add_argument("--steps", metavar="SIZES", help="of k or eps (default: 5,10,15,25), or at once (1,2,3)")
+    profile.add_argument("--steps", metavar="SIZES", help="of k (default: 5,10,15,25), eps, or at once (1,2,3)")
     profile.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
     profile.set_defaults(run=run.profile)
     attribute = commands.add_parser("attribute", parents=asked, help="the share of explanations with each word")
@@ -148,6 +150,13 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="save a report")
     parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
     parser.set_defaults(run=run.explain)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("certificate", metavar="CERTIFICATE")
+    parser.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER", help=f"default: {DEFAULT}")
+    parser.add_argument("--vnnlib", required=True, metavar="FOLDER", help="a new folder: ONNX and VNN-LIB files")
+    parser.set_defaults(run=run.export)
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:

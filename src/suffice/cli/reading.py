@@ -15,11 +15,11 @@ from typing import Any
 import suffice as sf
 from suffice.errors import InputError
 from suffice.importers.named import load_any
-from suffice.model.blackbox import BlackBox
-from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
+
+STEPS = {"k": (5, 10, 15, 25), "eps": (0.1, 0.2, 0.4, 0.8), "at_most": (1, 2, 3)}  # of a profile where none are named
 
 
 def check_folders(*paths: str | None) -> None:
@@ -126,21 +126,29 @@ def _given(args: argparse.Namespace, flag: str) -> bool:
     return value is not None and value is not False
 
 
-def growing(
-    args: argparse.Namespace, classifier: Classifier | BlackBox
-) -> tuple[Callable[[Any], Perturbation], list[float]]:
-    """What grows in a profile, and its steps: k or eps, or of real words how many change at once."""
-    asked = isinstance(classifier, BlackBox) and args.eps is None and args.knn_hull is None and args.knn_box is None
-    real = args.swaps is not None or args.deletion or args.mask is not None or asked
-    given = args.steps or ("1,2,3" if real else "5,10,15,25")
-    numbers = [part for part in given.split(",") if part.strip()]
+def growing(args: argparse.Namespace) -> tuple[Callable[[Any], Perturbation], list[float]]:
+    """What grows in a profile, and its steps: the radius or k of the set that is named, else the words at once.
+
+    A size given with the set is one of the steps; so is a limit on how many words change at once.
+    """
+    given = perturbation(args)
+    match given:
+        case sf.EpsilonBall() | sf.KNNBox() | sf.KNNHull():
+            number, name = (float, "eps") if isinstance(given, sf.EpsilonBall) else (int, "k")
+        case _:
+            number, name = int, "at_most"
+    own = getattr(given, name)
+    steps = _steps(args.steps, number) or list(STEPS[name])
+    return partial(_grown, given, name), sorted({*steps, *([] if own is None else [own])})
+
+
+def _grown(given: Any, name: str, size: float) -> Perturbation:
+    grown: Perturbation = replace(given, **{name: size})
+    return grown
+
+
+def _steps(given: str | None, number: Callable[[str], float]) -> list[float]:
     try:
-        if args.eps is not None:
-            return partial(sf.EpsilonBall, p=args.norm), [float(number) for number in numbers]
-        if real:
-            chosen: Any = perturbation(args)
-            return lambda most: replace(chosen, at_most=most), [int(number) for number in numbers]
-        family = sf.KNNHull if args.knn_hull is not None else sf.KNNBox
-        return family, [int(number) for number in numbers]
+        return [number(part) for part in (given or "").split(",") if part.strip()]
     except ValueError as error:
         raise InputError(f"--steps takes numbers with commas between them, not {given!r}.") from error

@@ -26,7 +26,7 @@ from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.sets.table import sentence
-from suffice.verbs.answering import rewritten, summary
+from suffice.verbs.answering import summary
 from suffice.verbs.bias import Bias, Protected, bias, guarded
 from suffice.verbs.question import Given, Question
 
@@ -117,7 +117,7 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
         "label": witness.label,
         "margin": witness.margin,
         "real_words": witness.real,
-        "text": rewritten(answer.text, witness),
+        "text": witness.text,
         "changed": [
             {"position": i, "word": words[i].text if i < len(words) else answer.text.tokens[i], "became": became}
             for i, became in moves

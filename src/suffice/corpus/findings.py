@@ -10,6 +10,7 @@ from typing import Any
 
 ORDER = ("dependent", "unknown", "error", "independent", "trivial")  # worst first
 SAME = {"question", "label", "status"}  # the same few strings in all lines
+PARTS = {"by_word", "by_group"}
 Line = Mapping[str, Any]
 
 
@@ -114,8 +115,15 @@ KEPT = (
 
 
 def slim(line: Line) -> dict[str, Any]:
-    """A line without what no report shows."""
-    return {name: sys.intern(line[name]) if name in SAME else line[name] for name in KEPT if name in line}
+    """A line without what no report shows, in little memory."""
+    kept = {name: line[name] for name in KEPT if name == "text" or line.get(name) not in (None, "")}
+    if "certificate" in kept:
+        kept["certificate"] = {"sha256": kept["certificate"]["sha256"][:12]}
+    for name in SAME & kept.keys():
+        kept[name] = sys.intern(kept[name])
+    for name in PARTS & kept.keys():
+        kept[name] = [{key: sys.intern(value) for key, value in part.items()} for part in kept[name]]
+    return kept
 
 
 def summarise(lines: Iterable[Line], older: Sequence[Line] | None = None) -> Audit:
@@ -230,7 +238,7 @@ def table(audit: Audit) -> list[dict[str, Any]]:
 
 def _cells(line: Line) -> dict[str, Any]:
     witness = line.get("witness") or {}
-    moves = [f"{move['word']} → {move['became']}" for move in witness.get("changed", ())]
+    moves = [f"{move['word']} → {move['became'] or 'removed'}" for move in witness.get("changed", ())]
     return {
         "row": line["row"],
         "verdict": verdict(line),

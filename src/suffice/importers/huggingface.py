@@ -98,6 +98,8 @@ def _loaded(folder: Path, tokenizer: Any) -> tuple[Any, Any]:
 
     if not (folder / "config.json").is_file():
         raise ModelError(f"There is no model in {str(folder)!r}: give a folder with a config.json.")
+    bars = transformers.utils.logging.is_progress_bar_enabled()
+    transformers.utils.logging.disable_progress_bar()  # a bar while weights are read is no part of an answer
     try:
         network = transformers.AutoModelForSequenceClassification.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False, use_safetensors=True
@@ -107,6 +109,9 @@ def _loaded(folder: Path, tokenizer: Any) -> tuple[Any, Any]:
         )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(f"The model in {str(folder)!r} cannot be loaded: {error}") from error
+    finally:
+        if bars:
+            transformers.utils.logging.enable_progress_bar()
     return network, found
 
 

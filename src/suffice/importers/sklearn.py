@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.compare import compared, random_texts
-from suffice.importers.sklearn_asked import asked_instead
+from suffice.importers.sklearn_asked import asked_instead, opened
 from suffice.model import graph
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -59,15 +59,17 @@ def from_sklearn(
     Texts are read as by the vectorizer, but cut to `length` words, which scikit-learn does not do; `Text.cut` lists
     what was cut. The import is compared with the pipeline on made-up texts and on those of `texts` that fit.
 
-    Anything else that gives probabilities or decision values for texts becomes a black box, which is asked as a
-    function and whose `notes` say why.
+    The other pipelines of a vectorizer of words and a linear model (norm l2 and l1, n-grams up to two words, ...) are
+    laid open as a bag of words: texts of any length, real strings, the worst case computed. Anything else that gives
+    probabilities or decision values for texts becomes a black box, which is asked as a function and whose `notes` say
+    why. `meta["import"]["way"]` names the way it took.
     """
     try:
         vectorizer, idf, model = _parts(pipeline)
         words = [str(word) for word in vectorizer.get_feature_names_out()]
         body, tokenizer = _body(model, len(words)), _tokenizer(vectorizer)
     except ModelError as reason:
-        return asked_instead(pipeline, str(reason))
+        return opened(pipeline) or asked_instead(pipeline, str(reason))
     table = np.zeros((len(words) + 2, body.rows.shape[1]))
     table[2:] = body.rows if idf is None else body.rows * idf[:, None]
     total = graph.start((length, table.shape[1])).sum(0)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelError
+from suffice.importers.bag import NotLowered, largest_difference, linear_scores, lowered
 from suffice.model.blackbox import BlackBox, named_digest
 from suffice.model.network import Floats
 
+SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
 PROBE = ["a text", "another text, of several words"]
 
 
@@ -37,6 +39,31 @@ def asked_instead(pipeline: Any, reason: str) -> BlackBox:
         notes=(note,),
         meta={"import": {"from": name, "way": "asked as a function", "why": reason}},
         again=(asked_instead, (pipeline, reason)),
+    )
+
+
+def opened(pipeline: Any) -> BlackBox | None:
+    """The pipeline laid open as a bag of words, compared with itself on made-up texts; None where it cannot be."""
+    try:
+        steps = [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
+        bag = lowered(steps)
+    except (NotLowered, AttributeError, ValueError):
+        return None
+    function = linear_scores(pipeline)
+    difference = largest_difference(bag, function)
+    if not difference <= SAME or np.ndim(pipeline.predict(PROBE)) != 1:
+        return None
+    labels, name = tuple(str(label) for label in pipeline.classes_), f"scikit-learn's {_kind(pipeline)}"
+    facts = {"from": name, "way": "laid open as a bag of words", "largest difference": difference}
+    return BlackBox(
+        function,
+        labels,
+        name,
+        _digest(pipeline, name, labels),
+        notes=("Laid open as a bag of words: the worst case is computed, and every flip was run.",),
+        meta={"import": facts},
+        again=(opened, (pipeline,)),
+        bag=bag,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from suffice.errors import InputError, ModelError
 from suffice.model.answers import Answers, Function
+from suffice.model.bag import Bag
 from suffice.model.classifier import Prediction
 from suffice.model.network import Floats
 from suffice.model.text import WRITTEN, Text, written
@@ -38,6 +39,7 @@ class BlackBox:
     cache: str | Path | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     again: tuple[Callable[..., Any], tuple[Any, ...]] | None = None  # how another process makes the same one
+    bag: Bag | None = None  # laid open as a bag of words: then the worst case of a text is computed, at any length
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", _labels(self.labels))
@@ -51,7 +53,7 @@ class BlackBox:
         if self.again is not None:
             return self.again
         given = (self.function, self.labels, self.name, self.digest, self.mask, self.notes, self.cache, self.meta)
-        return BlackBox, given
+        return BlackBox, given  # without the bag: it is asked then
 
     @cached_property
     def answers(self) -> Answers:

@@ -854,7 +854,6 @@ class Check:
 
     def sufficient(self, free: Places) -> None:
         limit = self.sets.at_most
-        limit = None if limit is None or limit >= len(free) else limit  # no fewer than the free words: no limit
         inputs = Varied(self.sets, None if limit is None else [1] * len(self.sets.own))
         state = inputs.begin(free, limit or 0)
         for name, rival in self.rivals.items():

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from suffice.model.answers import batches
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Text, rewritten, written
+from suffice.proof.bag import BagCheck, none_below
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.draws import draw_seed, draws
@@ -32,6 +34,7 @@ KIND = "asked 1"  # what the first line of a certificate about a black box says
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
 MAX_LINE = 2**20
 MOST = 10**9  # texts that are run again at the most
+COMPARED = 12  # changed texts on which a bag of words is compared with the program
 PART = 512  # texts written at a time
 
 
@@ -99,6 +102,7 @@ class _Replay:
     number: int = 1
     ran: int = 0
     sampled: int = 0
+    rival: int | None = None  # the label that flips are counted to; None: any other
     started: float = field(default_factory=time.monotonic)
 
     def run(self) -> Checked:
@@ -134,6 +138,9 @@ class _Replay:
                 (flip,) = self._flips()
                 inside = not flip & _mask(places) if kind == "refuted" else flip & ~_mask(places) == 0
                 _need(inside, "the change is one of words that it may not touch")
+            case "flip":
+                self._fields("positions costs unit towards cost lower")
+                self._cheapest_flip()
             case "cheapest":
                 self._fields("positions costs unit include exclude cost lower")
                 self._cheapest(self._exhausted)
@@ -148,20 +155,47 @@ class _Replay:
 
     def _cheapest(self, enough: Any) -> None:
         """The words are enough, and no set of a lower cost than `lower` hits all flips."""
-        claim, count = self.claim, len(self.text.words)
+        claim = self.claim
         held, include, exclude = (_mask(self._places(name)) for name in ("positions", "include", "exclude"))
         costs = claim["costs"]
-        _need(type(costs) is list and len(costs) == count, "there must be a cost for each word")
-        _need(all(type(cost) is int and cost >= 1 for cost in costs), "costs must be whole numbers of at least 1")
+        self._sound(costs)
         _need(include & ~held == 0 and not held & exclude, "the words must hold those included and none excluded")
         _need(type(claim["lower"]) is int and claim["cost"] == _price(held, costs), "the cost is another one")
         _need(claim["lower"] <= claim["cost"], "the lower bound is above the cost")
         flips = self._flips()
         enough(self._free(self._places("positions")))
         self.number = 1
+        if self._lines_with("rule") or self._lines_with("computed"):
+            self._ruled(flips, costs, include, exclude)
+            return
         open_sets = [flip for flip in flips if not flip & include]
         left = claim["lower"] - _price(include, costs)
         _need(not _hittable(open_sets, costs, exclude, left), "a cheaper set hits all the flips that are given")
+
+    def _cheapest_flip(self) -> None:
+        """The change that is given flips the label, and every change that costs less than `lower` keeps it."""
+        claim, costs = self.claim, self.claim["costs"]
+        towards, lower = claim["towards"], claim["lower"]
+        self._sound(costs)
+        _need(towards is None or towards in self.blackbox.labels, "the label to turn to is none of the model's")
+        _need(towards != self.head["label"], "the text has the label to turn to already")
+        self.rival = None if towards is None else list(self.blackbox.labels).index(towards)
+        _need(lower is None or type(lower) is int, "the lower bound must be a whole number")
+        flips = self._flips()
+        if claim["cost"] is None:
+            _need(not flips and claim["positions"] == [], "there is a flip that the claim does not name")
+        else:
+            _need(len(flips) == 1 and flips[0] == _mask(self._places("positions")), "the flip is another one")
+            _need(claim["cost"] == _price(flips[0], costs), "the cost is another one")
+            _need(lower is not None and lower <= claim["cost"], "the lower bound is above the cost")
+        self.number = 1
+        below = sum(costs) + 1 if lower is None else lower
+        free = self._movable(range(len(self.options)))
+        self._all_keep(_cheaper(self.options, free, costs, self.limit, below))
+
+    def _sound(self, costs: Any) -> None:
+        _need(type(costs) is list and len(costs) == len(self.text.words), "there must be a cost for each word")
+        _need(all(type(cost) is int and cost >= 1 for cost in costs), "costs must be whole numbers of at least 1")
 
     def _flips(self) -> list[int]:
         """Every flip that is given, run again."""
@@ -187,8 +221,47 @@ class _Replay:
             _need(margin <= 0, "run again, the text keeps the label or is too close to call")
         return found
 
+    def _ruled(self, flips: Sequence[int], costs: Sequence[int], include: int, exclude: int) -> None:
+        """No set of a lower cost than `lower` hits all flips and keeps all rules."""
+        labels, count = list(self.blackbox.labels), len(costs)
+        rules = [(np.array([float(flip >> i & 1) for i in range(count)]), 1.0) for flip in flips]
+        for number, line in self._lines_with("rule"):
+            self.number = number
+            rules.append(self.opened.rule(line, labels))
+        self.number = 1
+        lower = self.claim["lower"]
+        _need(none_below(rules, costs, include, exclude, lower) >= lower, "a cheaper set may keep all rules")
+
+    @cached_property
+    def opened(self) -> BagCheck:
+        """The bag of words that the model is laid open as, compared with the program on texts that are run."""
+        _need(self.blackbox.bag is not None, "the model is not laid open: what was computed cannot be checked")
+        assert self.blackbox.bag is not None
+        limit = self.head["perturbation"].get("at_most")
+        found = BagCheck(self.blackbox.bag, self.text, self.options, limit, self.label)
+        everything = self._movable(range(len(self.options)))
+        changes = [{}, *draws(self.options, everything, self.limit, COMPARED, 0)] if everything else [{}]
+        texts = list(dict.fromkeys(rewritten(self.text, change) for change in changes))
+        rows = self._rows(texts)
+        found.agrees(texts, np.array([rows[text] for text in texts]))
+        return found
+
+    def _lines_with(self, name: str) -> list[tuple[int, Any]]:
+        return [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
+
+    def _computed(self, free: Sequence[int]) -> None:
+        """The worst case of the free words, by bounds."""
+        line = self._only("computed")
+        _need(line.keys() == {"free", "at_most", "proofs"}, "what was computed has other fields")
+        _need(line["free"] == list(free), "the words that were free are others")
+        _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
+        self.opened.enough(free, line["proofs"], list(self.blackbox.labels))
+
     def _exhausted(self, free: Sequence[int]) -> None:
         """Every allowed text that changes only free words keeps the label."""
+        if self._lines_with("computed"):
+            self._computed(free)
+            return
         line = self._only("asked")
         _need(line.keys() == {"free", "at_most", "texts", "margin"}, "what was asked has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
@@ -256,7 +329,8 @@ class _Replay:
         return found
 
     def _margin(self, row: Floats) -> float:
-        return float(row[self.label] - np.delete(row, self.label).max())
+        rival = np.delete(row, self.label).max() if self.rival is None else row[self.rival]
+        return float(row[self.label] - rival)
 
     # --- reading ---
 
@@ -274,7 +348,7 @@ class _Replay:
         return [i for i in places if self.options[i]]
 
     def _only(self, name: str) -> Any:
-        found = [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
+        found = self._lines_with(name)
         _need(len(found) == 1, f"there must be one line that says what was {name}")
         self.number = found[0][0]
         return found[0][1]
@@ -305,11 +379,22 @@ class _Replay:
                 return (f"no set of words suffices that avoids {self._words('exclude')}",)
             case "refuted":
                 return (f"{self._words('positions')} do not suffice",)
+            case "flip":
+                return self._flip_facts()
             case "tested":
                 held = f"with {self._words('positions')} kept, none of {claim['count']} texts drawn flips the label"
                 return (f"{held} (tested, no proof)", *self._none_below())
         enough = f"{self._words('positions')} suffice: {label} stays the label whatever the other words become"
         return (enough, *self._none_below())
+
+    def _flip_facts(self) -> tuple[str, ...]:
+        claim, label = self.claim, repr(self.head["label"])
+        lifts = f"lifts {'another label' if claim['towards'] is None else repr(claim['towards'])} to {label}"
+        if claim["lower"] is None:
+            return (f"no allowed change of any words {lifts}",)
+        price = float(Fraction(claim["lower"]) * Fraction(claim["unit"]))
+        none = f"no change that costs less than {price:g} {lifts}"
+        return (none,) if claim["cost"] is None else (f"changing {self._words('positions')} {lifts}", none)
 
     def _none_below(self) -> tuple[str, ...]:
         claim = self.claim
@@ -371,10 +456,13 @@ def _price_of(cost: Mapping[str, float] | Callable[[str], float], token: str) ->
 def _text(source: Any, words: Any) -> Text:
     """The text with its words, which must be those that are read in it, or a list joined by spaces."""
     _need(type(source) is str and type(words) is list, "the text must be a string with a list of words")
-    text = written(source)
-    if [[word.start, word.end] for word in text.words] == words:
-        return text
-    listed = written([source[start:end] for start, end in words])
+    try:
+        text = written(source)
+        if [[word.start, word.end] for word in text.words] == words:
+            return text
+        listed = written([source[start:end] for start, end in words])
+    except InputError as error:
+        raise Rejected(0, f"the text cannot be read: {error}") from None
     _need(listed.source == source, "the words are not those of the text")
     return listed
 
@@ -403,6 +491,22 @@ def _changes(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) 
         for some in combinations(free, size):
             for choice in product(*(options[i] for i in some)):
                 yield dict(zip(some, choice, strict=True))
+
+
+def _cheaper(
+    options: Sequence[Sequence[str]], free: Sequence[int], costs: Sequence[int], limit: int, below: int
+) -> Iterator[dict[int, str]]:
+    """Every change of words that cost less than `below` in all, one after the other."""
+    waiting: list[tuple[int, dict[int, str], int]] = [(0, {}, 0)]  # the next word, what is changed, its cost
+    while waiting:
+        start, change, cost = waiting.pop()
+        if change:
+            yield change
+        for place in range(start, len(free)) if len(change) < limit else ():
+            word = free[place]
+            if cost + costs[word] < below:
+                more = [{**change, word: new} for new in options[word]]
+                waiting += [(place + 1, one, cost + costs[word]) for one in more]
 
 
 def _count(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> int:

@@ -59,8 +59,9 @@ class Witness:
 
     `positions` are the words it changes, `rival` the class that wins, `shares` the mixture of corners where
     the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
-    changed words became, real words where the set is one of words (`real`), else only the nearest ones. A black
-    box has no points: `text` is the text that was run, and a removed word became "".
+    changed words became (an empty one was removed), real words where the set is one of words (`real`), else only the
+    nearest ones. `text` is the text with these words, if the classifier was run on it and it does not keep the label;
+    a black box has no points, only that text.
     """
 
     point: Floats
@@ -75,11 +76,12 @@ class Witness:
 
     def __str__(self) -> str:
         what = "becomes" if self.real else "moves towards"
-        moves = ", ".join(
-            f"word {i} {what} {word!r}" if word else f"word {i} is removed"
-            for i, word in zip(self.positions, self.words, strict=True)
-        )
+        pairs = zip(self.positions, self.words, strict=True)
+        moves = ", ".join(f"word {i} {f'{what} {word!r}' if word else 'is removed'}" for i, word in pairs)
         return f"{self.label or self.rival} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
+
+    def __repr__(self) -> str:
+        return f"<Witness {self.label or self.rival}: {len(self.positions)} words changed, margin {self.margin:.3g}>"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -124,6 +126,9 @@ class Proved:
     def __bool__(self) -> bool:
         return True
 
+    def __repr__(self) -> str:
+        return f"<Proved by {self.by}{'' if self.certificate is None else ', with a certificate'}>"
+
 
 @dataclass(frozen=True, eq=False)
 class Refuted:
@@ -135,6 +140,9 @@ class Refuted:
 
     def __bool__(self) -> bool:
         return False
+
+    def __repr__(self) -> str:
+        return f"<Refuted by {self.by}: {self.witness!r}>"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from suffice.corpus.findings import Audit, Comparison, Rate, shown, verdict
 from suffice.render import phrases
 from suffice.render.html import document, pill, say
+from suffice.verbs.wording import turned_into
 
 Line = Mapping[str, Any]
 BADGES = {
@@ -171,12 +172,17 @@ def _evidence(line: Line) -> str:
 
 
 def _witness(witness: Line) -> str:
-    what = "becomes" if witness["real_words"] else "moves towards"
-    moves = ", ".join(f"{move['word']} {what} {move['became']}" for move in witness["changed"])
-    told = f"{moves or 'nothing changes'}: {witness['label']} (margin {witness['margin']:.3g})"
-    return (
-        f"<details open><summary>witness</summary><p>{say(told)}</p><p dir='auto'>{say(witness['text'])}</p></details>"
-    )
+    moves = [f"'{move['word']}' {turned_into(move['became'], witness['real_words'])}" for move in witness["changed"]]
+    told = f"{', '.join(moves) or 'nothing changes'}: {witness['label']} (margin {witness['margin']:.3g})"
+    return f"<details open><summary>witness</summary><p>{say(told)}</p>{_rewritten(witness)}</details>"
+
+
+def _rewritten(witness: Line) -> str:
+    """The text so changed, where the classifier was run on it and gives another label."""
+    if witness["text"] is None:
+        return ""
+    how = "" if witness["real_words"] else "By the nearest words, as an illustration: "
+    return f"<p>{say(how)}<bdi>{say(witness['text'])}</bdi></p>"
 
 
 def allowed(perturbation: Mapping[str, Any]) -> str:

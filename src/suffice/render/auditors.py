@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text as Line
 
 from suffice.model.text import Text
-from suffice.prove.verdict import Witness
 from suffice.render import phrases
 from suffice.render.terminal import in_colour, marked
 from suffice.verbs.attribute import Attribution
@@ -21,6 +20,7 @@ from suffice.verbs.bias import Bias
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.profile import Growth, Profile
 from suffice.verbs.repair import Repair
+from suffice.verbs.wording import listed
 
 OnRow = Callable[[int, int | None, int], None]
 TONES = {"independent": "green", "dependent": "red", "unknown": "yellow", "optimal": "green"}
@@ -29,18 +29,19 @@ TONES = {"independent": "green", "dependent": "red", "unknown": "yellow", "optim
 def show_bias(console: Console, result: Bias) -> None:
     """The protected words marked, the verdict, and the witness."""
     _show_text(console, result.label, result.text, result.positions)
-    _say(console, str(result), "yellow" if result.trivial else TONES[result.status])
+    sure = result.meta.get("checked") and not result.trivial
+    _say(console, str(result), TONES[result.status] if sure else "yellow")
     if result.witness is not None:
-        _say(console, _moves(result.text, result.witness))
+        _say(console, f"Witness: {phrases.witness(result.text, result.witness)}.")
     _foot(console, result)
 
 
 def show_repair(console: Console, result: Repair) -> None:
     """The repaired set marked, what was wrong with the given one, and the counterexample."""
     _show_text(console, result.label, result.text, result.positions)
-    _say(console, str(result), TONES.get(result.status, "yellow"))
+    _say(console, str(result), TONES.get(result.status, "yellow") if result.meta.get("checked") else "yellow")
     if result.counterexample is not None:
-        _say(console, _moves(result.text, result.counterexample))
+        _say(console, f"Witness: {phrases.witness(result.text, result.counterexample)}.")
     _foot(console, result.explanation)
 
 
@@ -50,24 +51,27 @@ def show_profile(console: Console, result: Profile) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column(result.parameter, justify="right")
     table.add_column("cost", justify="right")
-    table.add_column("proved")
+    table.add_column("status")
     table.add_column("words")
     for step, one in zip(result.steps, result.explanations, strict=True):
-        names = phrases.visible(", ".join(word.text for word in one.words))
+        names = phrases.visible(listed(one.words))
         table.add_row(f"{step:g}", f"{one.cost:g}", one.status, Line(names or "none"))
     console.print(table)
     console.print()
     for item in result.growth:
-        if item.enters is not None or item.needed is not None:
+        if item.steps or item.needed is not None:
             _say(console, _growth(item, result.parameter))
-    _say(console, str(result), "green")
+    sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
+    _say(console, str(result), "green" if sure else "yellow")
     _foot(console, replace(result.explanations[-1], stats=result.stats))
 
 
 def _growth(item: Growth, name: str) -> str:
-    parts = [] if item.enters is None else [f"in the explanation from {name} = {item.enters:g} on"]
-    parts += [] if item.needed is None else [f"in every explanation from {name} = {item.needed:g} on (proved)"]
-    return f"{item.word.text}: {', '.join(parts)}"
+    at = ", ".join(f"{step:g}" for step in item.steps)
+    parts = [f"in the explanation at {name} = {at}"] if item.steps else []
+    alone = "changing it alone flips the label"
+    parts += [] if item.needed is None else [f"in every explanation from {name} = {item.needed:g} on ({alone})"]
+    return f"'{item.word.text}': {', '.join(parts)}"
 
 
 def show_attribution(console: Console, result: Attribution) -> None:
@@ -92,15 +96,8 @@ def show_mistake(console: Console, mistake: Mistake) -> None:
     """Who pushes towards the wrong label, and what would put it right."""
     for push in mistake.pushes:
         way = f"pushes towards {mistake.label!r}" if push.towards else f"pushes towards {mistake.expected!r}"
-        _say(console, f"{push.word.text}: {way} (deleting it changes the lead by {-push.effect:+.3g})")
+        _say(console, f"'{push.word.text}': {way} (deleting it changes the lead by {-push.effect:+.3g})")
     _say(console, str(mistake))
-
-
-def _moves(text: Text, witness: Witness) -> str:
-    what = "becomes" if witness.real else "moves towards"
-    pairs = zip(witness.positions, witness.words, strict=True)
-    moves = [f"{text.words[i].text if i < len(text.words) else text.tokens[i]} {what} {word}" for i, word in pairs]
-    return f"Witness: {', '.join(moves) or 'nothing changes'} (margin {witness.margin:.3g})."
 
 
 def _show_text(console: Console, label: str, text: Text, positions: tuple[int, ...]) -> None:
@@ -118,7 +115,7 @@ def _foot(console: Console, result: object) -> None:
     meta, stats, text = (getattr(result, name) for name in ("meta", "stats", "text"))
     _say(console, phrases.allowed(meta["perturbation"]), "dim")
     _say(console, f"{stats['seconds']:.2f} s.", "dim")
-    for note in phrases.notes(text):
+    for note in (*phrases.notes(text), *phrases.about_substitutes(meta)):
         _say(console, note, "yellow")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from suffice.corpus.findings import Audit, verdict
 from suffice.model.text import Text
+from suffice.prove.verdict import Witness
 from suffice.render import phrases
 from suffice.render.html import REPORT, pill, say
 from suffice.render.style import sheet
@@ -13,6 +15,7 @@ from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
+from suffice.verbs.wording import authority, listed
 
 WORST = 10  # texts shown of an audit
 BADGES = {
@@ -29,21 +32,37 @@ BADGES = {
 
 def bias(result: Bias) -> str:
     """The protected words marked, what they became in the witness, and the verdict."""
-    witness = result.witness
-    new = {} if witness is None else dict(zip(witness.positions, witness.words, strict=True))
-    return _cell(_text(result.text, result.positions, new), pill(*BADGES[result.status]), _line(result))
+    badge = BADGES["trivial"] if result.trivial else _unless_unchecked(result.status, result.meta, "enough")
+    return _cell(_text(result.text, result.positions, _new(result.witness)), _badge(badge), _line(result))
 
 
 def contrast(result: Contrast) -> str:
     """The words that change, and what they become."""
-    new = {} if result.flip is None else dict(zip(result.flip.positions, result.flip.words, strict=True))
-    return _cell(_text(result.text, result.positions, new), pill(*BADGES[result.status]), _line(result))
+    badge = _unless_unchecked(result.status, result.meta, "flip")
+    return _cell(_text(result.text, result.positions, _new(result.flip)), _badge(badge), _line(result))
+
+
+def _badge(badge: tuple[str, str, str]) -> str:
+    return f"<p>{pill(*badge)}</p>"
+
+
+def _new(witness: Witness | None) -> dict[int, str]:
+    return {} if witness is None else dict(zip(witness.positions, witness.words, strict=True))
+
+
+def _unless_unchecked(status: str, meta: Mapping[str, Any], claim: str) -> tuple[str, str, str]:
+    """The badge of a status; not green, and without the word proved, where no checker accepted it."""
+    tone, sign, words = BADGES[status]
+    by = "proved" if status == "dependent" and meta.get("checked") else authority(meta, claim)
+    if "proved" not in words or by == "proved":
+        return tone, sign, words
+    return "warn" if tone == "good" else tone, "◐", f"{words.removeprefix('proved').lstrip(': ')}, {by}"
 
 
 def profile(result: Profile) -> str:
     """A row per size, and from where on something is needed."""
     rows = [
-        (f"{step:g}", f"{one.cost:g}", one.status, ", ".join(word.text for word in one.words) or "none")
+        (f"{step:g}", f"{one.cost:g}", one.status, listed(one.words) or "none")
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
     heads = (result.parameter, "cost", "status", "words")
@@ -85,7 +104,8 @@ def _text(text: Text, positions: tuple[int, ...], new: Mapping[int, str]) -> str
 def _piece(piece: phrases.Piece, new: Mapping[int, str]) -> str:
     shown = say(piece.text)
     if piece.position is not None and piece.position in new:
-        return f"<del>{shown}</del> <ins>{say(new[piece.position])}</ins>"
+        became = new[piece.position]
+        return f"<del>{shown}</del>" + (f" <ins>{say(became)}</ins>" if became else "")
     tag = {"needed": "mark", "cut": "s"}.get(piece.role)
     return f"<{tag}>{shown}</{tag}>" if tag else shown
 

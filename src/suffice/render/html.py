@@ -6,7 +6,9 @@ Everything that comes from a text or a model passes through `say`, which neutral
 from __future__ import annotations
 
 import hashlib
+import json
 from html import escape
+from urllib.parse import quote
 
 from suffice.render import phrases
 from suffice.render.style import sheet
@@ -37,6 +39,7 @@ body.suffice { margin: 0; }
 .suffice dl.scope { display: grid; grid-template-columns: 11rem 1fr; gap: .9rem 1.5rem; margin: 0; }
 .suffice dl.scope dt { font-weight: 600; }
 .suffice dl.scope dd { margin: 0; }
+.suffice ul.whys { margin: 0; padding-inline-start: 1.2rem; display: grid; gap: .35rem; overflow-wrap: anywhere; }
 .suffice .scroll { overflow-x: auto; }
 .suffice .steps { display: grid; gap: .75rem; grid-template-columns: minmax(0, 1fr); overflow-wrap: anywhere; }
 .suffice footer { font-size: .8125rem; color: var(--soft); overflow-wrap: anywhere; }
@@ -98,7 +101,7 @@ def fragment(result: Explanation) -> str:
     return (
         f'<style>{sheet(REPORT)}</style><section class="suffice cell">'
         f'<p><strong>{say(result.label)}</strong> <span class="soft">{say(phrases.headline(result))}</span></p>'
-        f"{_inspector(result)}<p>{pill(*phrases.badge(result))}</p><p>{say(phrases.meaning(result))}</p>"
+        f"{_inspector(result)}<p>{pill(*phrases.badge(result))}</p><p>{say(phrases.meaning(result))}</p>{_whys(result)}"
         f'<p class="soft small">{say(small)}</p>{_notes(result)}</section>'
     )
 
@@ -115,21 +118,36 @@ def _header(result: Explanation) -> str:
 
 
 def _witness(result: Explanation) -> str:
-    return "" if result.witness is None else f'<p class="lead">Witness: {say(result.witness)}.</p>'
+    if result.witness is None:
+        return ""
+    return f'<p class="lead">Witness: {say(phrases.witness(result.text, result.witness))}.</p>'
+
+
+def _whys(result: Explanation) -> str:
+    """Why each word is in the set, the equally cheap sets, and the next question where the answer says little."""
+    lines = "".join(f"<li>{say(line)}</li>" for line in phrases.whys(result))
+    equal, (seen, command) = phrases.equals(result), phrases.next_question(result)
+    return (
+        (f'<ul class="whys">{lines}</ul>' if lines else "")
+        + (f"<p>{say(equal)}</p>" if equal else "")
+        + (f"<p>{say(seen)}</p><pre>{say(command)}</pre>" if seen else "")
+    )
 
 
 def _text_card(result: Explanation) -> str:
-    return f'<section class="card" aria-label="The text">{_inspector(result)}{_notes(result)}</section>'
+    parts = (_inspector(result), _whys(result), _notes(result))
+    return f'<section class="card" aria-label="The text">{"".join(parts)}</section>'
 
 
 def _notes(result: Explanation) -> str:
-    return "".join(f'<p class="soft small">{say(note)}</p>' for note in phrases.notes(result.text))
+    notes = (*phrases.notes(result.text), *phrases.about_substitutes(result.meta))
+    return "".join(f'<p class="soft small">{say(note)}</p>' for note in notes)
 
 
 def _facts(result: Explanation) -> str:
     pairs = [
         ("Label", result.label),
-        ("Words needed", f"{len(result.positions)} of {len(result.text.words)}"),
+        ("Words in the set", f"{len(result.positions)} of {len(result.text.words)}"),
         ("Cost", f"{result.cost:g}"),
         ("Lower bound", f"{result.lower_bound:g}"),
         ("Time", f"{result.stats.get('seconds', 0.0):.2f} s"),
@@ -149,7 +167,7 @@ def _words(result: Explanation) -> str:
     """Every word in a table: the same as on hover, for print and for readers that do not hover."""
     details = _details(result)
     rows = "".join(_row(result, details[i]) for i in range(len(result.text.words)))
-    head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is needed</th></tr>"
+    head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is in the set</th></tr>"
     table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
     return f'<section class="card"><h2>Word by word</h2>{table}</section>'
 
@@ -169,15 +187,21 @@ def _row(result: Explanation, detail: Detail) -> str:
 
 
 def _again(result: Explanation) -> str:
-    ask, check = phrases.commands(result)
+    ask, check = phrases.commands()
     which = f"MODEL is the classifier with digest {result.meta.get('model', 'unknown')}."
     proof = "" if result.certificate is None else f" The certificate's SHA-256 is {result.certificate.digest}."
     return (
         '<section class="card"><h2>Check it yourself</h2><div class="steps">'
-        "<p>Ask again and keep the proof, then have it checked by a separate program that shares no code with the "
-        f"prover:</p><pre>{say(ask)}\n{say(check)}</pre>"
+        f"<p>Save {_question(result)}, ask exactly it again and keep the proof, then have that checked by a separate "
+        f"program that shares no code with the prover:</p><pre>{say(ask)}\n{say(check)}</pre>"
         f'<p class="soft small">{say(which + proof)}</p></div></section>'
     )
+
+
+def _question(result: Explanation) -> str:
+    """The question as a file to save: everything that was asked, so that nothing is lost on a command line."""
+    data = quote(json.dumps(result.question, ensure_ascii=False, indent=2), safe="")
+    return f'<a download="question.json" href="data:application/json;charset=utf-8,{data}">question.json</a>'
 
 
 def _footer(result: Explanation) -> str:

@@ -9,8 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from suffice.model.text import Text
+from suffice.prove.verdict import Witness
+from suffice.sets.table import command_options, sentence
 from suffice.verbs.contrast import Contrast
-from suffice.verbs.explanation import Change, Detail, Explanation, ladder
+from suffice.verbs.explanation import Change, Detail, Explanation, ladder, least_by
+from suffice.verbs.wording import authority, change_of, fitting, turned_into
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
 Tone: TypeAlias = Literal["good", "warn", "bad", "test"]
@@ -18,6 +21,7 @@ Tone: TypeAlias = Literal["good", "warn", "bad", "test"]
 # joiners make emoji and Persian words; every other control or direction mark could play tricks
 HARMLESS = "\n\t\u200c\u200d"
 MOVES = 4  # changes named in a counterexample
+LISTED = 12  # unknown substitutes named
 TRICKY = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
@@ -52,53 +56,85 @@ def visible(source: str) -> str:
 def headline(result: Explanation) -> str:
     """The answer in a few words."""
     count, total = len(result.positions), len(result.text.words)
+    if "nothing" in result.meta:
+        return "Nothing to prove"
     match result.status:
         case "infeasible":
-            return "No set without the excluded words is enough"
+            return f"No set{asked(result)} is enough"
         case "unknown":
-            return "Undecided: nothing shorter than the whole text was proved"
+            return "Undecided: nothing shorter than the whole text was shown"
         case "tested":
-            return f"{count} of {total} words held in every text drawn"
+            return f"{count} of {total} words held in every text drawn{_as_asked(result)}"
         case _ if count == 0:
             return "No word is needed"
+        case _ if count >= total and result.status == "optimal" and not asked(result):
+            return f"All {total} words are needed"
         case _ if count >= total:
-            return f"All {total} words are needed" if result.status == "optimal" else f"All {total} words are enough"
+            return f"All {total} words are enough{_as_asked(result)}"
         case _:
-            return f"{count} of {total} words {'is' if count == 1 else 'are'} enough"
+            return f"{count} of {total} words {'is' if count == 1 else 'are'} enough{_as_asked(result)}"
+
+
+def asked(result: Explanation) -> str:
+    """What was asked of the set: " that holds 'a' and does without 'b'"."""
+    return visible(fitting(result.text, result.meta))
+
+
+def _as_asked(result: Explanation) -> str:
+    return f", in a set{asked(result)}" if asked(result) else ""
 
 
 def badge(result: Explanation) -> tuple[Tone, str, str]:
-    """Tone, sign and word: never colour alone."""
+    """Tone, sign and word: never colour alone, and green only for what the checker accepted."""
+    if "nothing" in result.meta:
+        return "warn", "–", "no proof of anything"
+    enough = authority(result.meta, "enough")
     match result.status:
+        case "optimal" if least_by(result) == "proved":
+            return (
+                "good",
+                "✓",
+                f"proved, and nothing cheaper{asked(result)} is enough" if result.positions else "proved",
+            )
+        case "optimal" if enough == "proved":
+            return "warn", "◐", f"proved enough; nothing cheaper{asked(result)} {least_by(result)}"
         case "optimal":
-            return "good", "✓", "proved, and nothing cheaper is enough"
+            return "warn", "◐", enough
         case "sufficient":
-            return "warn", "◐", "proved enough; cheaper may exist"
+            return "warn", "◐", f"{'proved' if enough == 'proved' else enough + ':'} enough; cheaper may exist"
         case "tested":
             return "test", "≈", "tested, not proved"
-        case "infeasible":
+        case "infeasible" if authority(result.meta, "infeasible") == "proved":
             return "bad", "✗", "proved impossible"
-        case "unknown":
+        case "infeasible":
+            return "bad", "✗", f"impossible {authority(result.meta, 'infeasible')}"
+        case _:
             return "warn", "?", "undecided"
 
 
 def meaning(result: Explanation) -> str:
     """What the answer means, for somebody who has never heard of robustness."""
     label = quoted(result.label)
+    if "nothing" in result.meta:
+        reason = visible(result.meta["nothing"])
+        return f"{reason[0].upper()}{reason[1:]}, so the label stays {label} without any proof."
     match result.status:
         case "infeasible":
             flipped = quoted(result.witness.label) if result.witness is not None else "another label"
             return f"Changing only the excluded words already turns {label} into {flipped}."
         case "unknown":
-            return f"Time ran out before a smaller set was proved enough for {label}. More time may settle it."
+            reason = visible(result.meta.get("rejected") or result.meta.get("reason") or "time is up")
+            more = " More time may settle it." if reason == "time is up" else ""
+            return f"No smaller set was shown to be enough for {label}: {reason}.{more}"
         case "tested":
             return ladder(result)
         case _ if not result.positions:
-            return f"Whatever the allowed changes of all the words, the label stays {label}."
+            return f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label}."
         case _ if len(result.positions) >= len(result.text.words):
             return f"Only while every word stays as it is, the label is sure to stay {label}."
         case _:
-            return f"While the marked words stay, no allowed change of the others can change the label {label}."
+            others = change_of(result.meta, "the others")
+            return f"While the marked words stay, no {others} can change the label {label}."
 
 
 def turned(result: Contrast) -> str:
@@ -106,90 +142,164 @@ def turned(result: Contrast) -> str:
     label = quoted(result.label)
     if result.flip is None:
         return (
-            f"Whatever the allowed changes of all the words, the label stays {label}."
+            f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label} ({result.authority})."
             if result.status == "none"
             else "No flip was found, and none was ruled out. More time may settle it."
         )
     count = len(result.positions)
     which = "this word" if count == 1 else f"these {count} words"
     what = f"Changing {which} turns {label} into {quoted(result.flip.label)}"
-    shown = "" if result.flip.real else " The words shown are the nearest real ones to where the changed words moved."
-    rest = "no cheaper change does" if result.status == "optimal" else f"at least {result.lower_bound:g} must be spent"
-    return f"{what}; {rest}.{shown}"
+    least = f"no cheaper change does ({result.authority})"
+    rest = least if result.status == "optimal" else f"at least {result.lower_bound:g} must be spent"
+    return f"{what}; {rest}.{illustrated(result.flip)}"
+
+
+def illustrated(flip: Witness) -> str:
+    """Whether the words shown are the change itself or only near it."""
+    if flip.real:
+        return ""
+    return " The words shown are the nearest real ones to where the changed words moved, as an illustration."
 
 
 def price(result: Explanation) -> str:
     """Cost and bound in a sentence."""
     if not math.isfinite(result.cost):
         return "There is no such set, whatever the cost."
-    cost = f"cost {result.cost:g}"
+    cost, kind = f"cost {result.cost:g}", f" of a set{asked(result)}" if asked(result) else ""
     if result.status == "optimal":
-        return f"{cost}, the least possible"
-    return f"{cost}, and no set below {result.lower_bound:g} can do"
+        least = "" if least_by(result) == "proved" else f" {least_by(result)}"
+        return f"{cost}, the least possible{kind}{least}"
+    if result.lower_bound <= 0:
+        return f"{cost}, and nothing is known of cheaper sets"
+    return f"{cost}, and no set{asked(result)} below {result.lower_bound:g} can do"
 
 
 def quoted(words: str) -> str:
     return f"“{visible(words)}”"
 
 
+def equals(result: Explanation) -> str:
+    """The equally cheap sets in a sentence; nothing where there is no choice."""
+    known = result.alternatives if result.positions and result.status == "optimal" else None
+    return "" if known is None else visible(str(known))
+
+
+def next_question(result: Explanation, model: str = "MODEL") -> tuple[str, str]:
+    """Where an answer says little: what a quick look saw, and the command that asks about it; else two empty texts."""
+    found = result.further
+    if found is None:
+        return "", ""
+    options = [*command_options(found.perturbation.to_dict()), *_options(result)]
+    command = ["suffice", "explain", visible(result.text.source), "--model", model, *options]
+    return f"A quick look: {visible(found.seen[0].lower() + found.seen[1:])}", " ".join(map(shlex.quote, command))
+
+
+def _options(result: Explanation) -> list[str]:
+    """What else was asked, as options."""
+    meta = result.meta
+    found = [] if meta.get("cost") is None else ["--cost", "cost.json"]
+    for role in ("include", "exclude"):
+        for position in meta.get(role, ()):
+            found += [f"--{role}", visible(result.text.tokens[position])]
+    return [*found, "--padding", "feature"] if meta.get("padding") == "feature" else found
+
+
 # --- one word ---
 
 
-def standing(result: Explanation, position: int) -> str:
-    """Needed, free, or asked for."""
+def standing(result: Explanation, detail: Detail) -> str:
+    """Needed, in this set, free, or asked for."""
+    position = detail.position
     if position not in result.positions:
         left_out = position in result.meta.get("exclude", ())
-        return "free, because you left it out" if left_out else "free: any allowed change of it keeps the label"
+        return "free, because you left it out" if left_out else f"free: {_freedom(result)}"
     if position in result.meta.get("include", ()):
         return "kept, because you asked for it"
-    return "needed"
+    if detail.needed:
+        return f"needed: every set{asked(result)} that is enough holds it"
+    return "in this set" + (": other sets are as cheap, some without it" if _shared(result, position) else "")
+
+
+def _freedom(result: Explanation) -> str:
+    if result.status not in ("optimal", "sufficient"):
+        return "it is not in the set"
+    limit = result.meta.get("perturbation", {}).get("at_most")
+    return "any allowed change of it keeps the label" + ("" if limit is None else ", within the limit at once")
+
+
+def _shared(result: Explanation, position: int) -> bool:
+    """Whether an equally cheap set does without a word, as far as that has been looked at."""
+    known = result.__dict__.get("alternatives")
+    return known is not None and any(position not in held for held in known.sets)
 
 
 def may_become(detail: Detail, perturbation: Mapping[str, Any]) -> str:
     """The options of one word, by name."""
-    if perturbation.get("kind") == "deletion":
-        return "may be deleted"
     if not detail.options:
         return "" if perturbation.get("kind") in ("epsilon-ball", "boxes") else "cannot change"
-    names = ", ".join(visible(option) for option in detail.options)
+    names = ", ".join(visible(option) for option in detail.options if option)
     more = f" and {detail.more} more" if detail.more else ""
-    lead = "may become" if perturbation.get("kind") == "word-swap" else "may move among"
-    return f"{lead}: {names}{more}"
+    if not names:
+        return "may be removed"
+    verb = "move among" if perturbation.get("kind") in ("knn-box", "knn-hull") else "become"
+    return f"may {'be removed, or ' if '' in detail.options else ''}{verb}: {names}{more}"
 
 
 def counterexample(result: Explanation, position: int, flip: Change) -> str:
-    """What happens when a needed word is free as well; its own change comes first."""
+    """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
+    own = named(result.text, position)
+    if flip.text is not None and flip.real:
+        return f"Without {own}: {quoted(flip.text)} → {visible(flip.label)}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
-    moves = [_move(result, flip, place) for place in order]
+    moves = [move(result.text, flip, place) for place in order]
     shown = moves[:MOVES] if len(moves) > MOVES + 1 else moves
     rest = f" and {len(moves) - len(shown)} more changes" if len(shown) < len(moves) else ""
-    return f"Were it free, the label could turn {quoted(flip.label)}: {', '.join(shown)}{rest}."
+    return f"Were {own} free, the label could turn {quoted(flip.label)}: {', '.join(shown)}{rest}."
 
 
-def _move(result: Explanation, flip: Change, place: int) -> str:
-    position, word = flip.positions[place], flip.words[place]
-    known = position < len(result.text.words)
-    own = result.text.words[position].text if known else result.text.tokens[position]
-    if result.meta.get("perturbation", {}).get("kind") == "deletion":
-        return f"{quoted(own)} deleted"
-    return f"{quoted(own)} {'becomes' if flip.real else 'towards'} {quoted(word)}"
+def move(text: Text, flip: Change | Witness, place: int) -> str:
+    """What becomes of one word."""
+    own, became = named(text, flip.positions[place]), flip.words[place]
+    near = not flip.real and own == f"'{visible(became)}'"  # no other word is nearer to where it moved
+    return f"{own} moves a little" if near else f"{own} {visible(turned_into(became, flip.real))}"
+
+
+def named(text: Text, position: int) -> str:
+    """A word in quotes; a position behind the text is padding."""
+    return f"'{visible(text.words[position].text)}'" if position < len(text.words) else "padding"
+
+
+def witness(text: Text, found: Witness) -> str:
+    """The change that flips the label, word by word, and as a text where the classifier was run on it."""
+    moves = ", ".join(move(text, found, place) for place in range(len(found.positions)))
+    said = f"{visible(found.label)} when {moves or 'nothing changes'} (margin {found.margin:.3g})"
+    how = "" if found.real else ", an illustration by the nearest words"
+    return said if found.text is None else f"{said}{how}: {quoted(found.text)}"
 
 
 def reason(result: Explanation, detail: Detail) -> str:
-    """Why a word of the explanation is needed; nothing for free words and for those that were asked for."""
-    if detail.flip is not None:
+    """Why a word is in the set; nothing for free words and for those that were asked for."""
+    if detail.flip is not None and detail.position not in result.meta.get("include", ()):
         return counterexample(result, detail.position, detail.flip)
-    asked = detail.position in result.meta.get("include", ())
-    if detail.position in result.positions and result.status == "optimal" and not asked:
-        return "No cheaper set does without it or another word."
+    is_asked = detail.position in result.meta.get("include", ())
+    if detail.position in result.positions and result.status == "optimal" and not is_asked:
+        return f"With {named(result.text, detail.position)} in it: no cheaper set{asked(result)} is enough."
     return ""
+
+
+def whys(result: Explanation) -> list[str]:
+    """A line for each word of the set: why it is there."""
+    found = {detail.position: reason(result, detail) for detail in result.details} if result.positions else {}
+    shown = result.words if result.status in ("optimal", "sufficient") else ()
+    return [found[word.position] for word in shown if found.get(word.position)]
 
 
 def about(result: Explanation, detail: Detail) -> dict[str, Any]:
     """Everything that is said of one word."""
     return {
         "position": detail.position,
-        "standing": standing(result, detail.position),
+        "standing": standing(result, detail),
+        "needed": detail.needed,
         "options": may_become(detail, result.meta.get("perturbation", {})),
         "reason": reason(result, detail),
     }
@@ -200,21 +310,7 @@ def about(result: Explanation, detail: Detail) -> dict[str, Any]:
 
 def allowed(perturbation: Mapping[str, Any]) -> str:
     """What a free word may become, in one sentence."""
-    match dict(perturbation):
-        case {"kind": "knn-box", "k": k}:
-            return f"A free word may move anywhere in the smallest box around its embedding and its {k} nearest words."
-        case {"kind": "knn-hull", "k": k}:
-            return f"A free word may become any mixture of itself and its {k} nearest words."
-        case {"kind": "epsilon-ball", "eps": eps, "p": p}:
-            return f"A free word's embedding may move by at most {eps:g} in the {p}-norm."
-        case {"kind": "word-swap", "swaps": swaps}:
-            return f"A free word may be swapped for one of its listed substitutes ({len(swaps)} words have some)."
-        case {"kind": "deletion"}:
-            return "A free word may be deleted (padding in its place)."
-        case {"kind": "boxes"}:
-            return "A free word may move anywhere in the box given for its position."
-        case _:
-            return f"A free word may change as {dict(perturbation)} says."
+    return visible(sentence(perturbation))
 
 
 def scope(result: Explanation) -> list[tuple[str, str]]:
@@ -223,12 +319,15 @@ def scope(result: Explanation) -> list[tuple[str, str]]:
     padding = (
         "Padding may change too." if result.meta.get("padding") == "feature" else "Padding after the text stays fixed."
     )
+    at_once = "" if perturbation.get("at_most") is not None else " All free words may change at once."
+    if "asked" in result.meta:
+        return _scope_of_black_box(result, f"{allowed(perturbation)}{at_once}")
     return [
-        ("What may change", f"{allowed(perturbation)} All free words may change at once. {padding}"),
+        ("What may change", f"{allowed(perturbation)}{at_once} {padding}"),
         (
             "What is not covered",
             "Words beyond these sets, words added, moved or typed differently, how the text is split into words, and "
-            "whether the label is right. The proof is about the network in exact arithmetic.",
+            "whether the label is right. What is said is about the network in exact arithmetic.",
         ),
         (
             "Tolerance",
@@ -239,15 +338,36 @@ def scope(result: Explanation) -> list[tuple[str, str]]:
     ]
 
 
+def _scope_of_black_box(result: Explanation, may_change: str) -> list[tuple[str, str]]:
+    """The same for a classifier that can only be run."""
+    how = result.meta["asked"]
+    moves = f"margins within {how['tolerance']:.2g} were asked again and decide nothing" if how["tolerance"] else "none"
+    notes = " ".join(visible(note) for note in how["notes"])
+    return [
+        ("What may change", may_change),
+        (
+            "What is not covered",
+            "Words beyond these sets, words added, moved or typed differently, and whether the label is right. What is "
+            f"said is about the program {quoted(how['name'])} as it was run. {notes}".strip(),
+        ),
+        ("Tolerance", f"A tie counts against the label. The program's numbers were seen to move: {moves}."),
+        ("What was checked", f"{evidence(result)} `suffice check` runs the texts again."),
+    ]
+
+
 def evidence(result: Explanation) -> str:
     """What stands behind the answer, in one sentence."""
     if "rejected" in result.meta:
         return f"The certificate was REJECTED by the checker ({result.meta['rejected']}), so nothing is claimed."
+    if result.certificate is None and result.meta.get("checked"):
+        return "The independent checker accepted the certificate when the answer was made; it is kept elsewhere."
+    if result.certificate is None and result.status == "unknown":
+        return "There is no certificate, because nothing is claimed."
     if result.certificate is None:
         return "There is no certificate for this answer: it rests on the word of the solver or method that was chosen."
     size = len(result.certificate.data) / 1000
     checked = "accepted by the independent checker" if result.meta.get("checked") else "not checked yet"
-    only = result.status == "optimal" and result.certificate.claim["kind"] != "cheapest"
+    only = result.status == "optimal" and result.meta.get("checked") and least_by(result) != "proved"
     rest = " It covers that the words suffice; that nothing is cheaper rests on the method alone." if only else ""
     return f"Certificate: {len(result.certificate.lines)} lines, {size:.1f} KB, {checked}.{rest}"
 
@@ -263,38 +383,21 @@ def notes(text: Text) -> list[str]:
     return found
 
 
+def about_substitutes(meta: Mapping[str, Any]) -> list[str]:
+    """Substitutes that the classifier does not know."""
+    strange = meta.get("unknown_substitutes", ())
+    more = f" and {len(strange) - LISTED} more" if len(strange) > LISTED else ""
+    names = visible(", ".join(strange[:LISTED]))
+    return [f"Substitutes not in the vocabulary, read as unknown words: {names}{more}."] if strange else []
+
+
 # --- doing it again ---
 
 
-def commands(result: Explanation, model: str = "MODEL") -> tuple[str, str]:
-    """The command that asks again and saves the certificate, and the one that re-checks it."""
-    again = ["suffice", "explain", visible(result.text.source), "--model", model, *_options(result)]
-    asked = " ".join(shlex.quote(part) for part in [*again, "--certificate", "answer.cert"])
-    return asked, f"suffice check answer.cert --model {shlex.quote(model)}"
-
-
-def _options(result: Explanation) -> list[str]:
-    meta = result.meta
-    found = _set_options(meta.get("perturbation", {}))
-    for role in ("include", "exclude"):
-        for position in meta.get(role, ()):
-            found += [f"--{role}", visible(result.text.tokens[position])]
-    if meta.get("padding") == "feature":
-        found += ["--padding", "feature"]
-    return [*found, "--seed", str(meta["seed"])] if meta.get("seed") else found
-
-
-def _set_options(perturbation: Mapping[str, Any]) -> list[str]:
-    match dict(perturbation):
-        case {"kind": "knn-box", "k": k}:
-            return ["--knn-box", str(k)]
-        case {"kind": "knn-hull", "k": k}:
-            return ["--knn-hull", str(k)]
-        case {"kind": "epsilon-ball", "eps": eps, "p": p}:
-            return ["--eps", f"{eps:g}", *([] if p == "inf" else ["--norm", str(p)])]
-        case {"kind": "deletion"}:
-            return ["--deletion"]
-        case {"kind": "word-swap"}:
-            return ["--swaps", "swaps.json"]
-        case _:
-            return []
+def commands(model: str = "MODEL") -> tuple[str, str]:
+    """The command that asks the saved question again and saves the certificate, and the one that re-checks it."""
+    name = shlex.quote(model)
+    return (
+        f"suffice explain --question question.json --model {name} --certificate answer.cert",
+        f"suffice check answer.cert --model {name} --question question.json",
+    )

@@ -40,18 +40,28 @@ def in_colour(console: Console) -> bool:
     return console.color_system is not None and not console.no_color
 
 
-def show_explanation(console: Console, result: Explanation, prediction: Prediction) -> None:
-    """The label, the marked text, what was proved in plain words, and what stands behind it."""
+def show_explanation(console: Console, result: Explanation, prediction: Prediction, model: str = "MODEL") -> None:
+    """The label, the marked text, what was proved in plain words, why each word is there, and what stands behind it."""
     tone, sign, word = phrases.badge(result)
     _show_text(console, result.label, f"{max(prediction.probabilities):.1%} sure", result.text, result.positions)
     _print(console, Line.assemble((f"{sign} {phrases.headline(result)}", TONES[tone]), f": {word}."))
     _print(console, Line(phrases.meaning(result)))
     if result.witness is not None:
-        _print(console, Line(phrases.visible(f"Witness: {result.witness}.")))
+        _print(console, Line(f"Witness: {phrases.witness(result.text, result.witness)}."))
+    for line in (*phrases.whys(result), phrases.equals(result)):
+        if line:
+            _print(console, Line(line))
+    _show_next(console, *phrases.next_question(result, model))
     _print(console, Line(phrases.allowed(result.meta["perturbation"]), style="dim"))
     facts = f"{phrases.price(result).capitalize()}. {phrases.evidence(result)} {result.stats['seconds']:.2f} s."
     _print(console, Line(facts, style="dim"))
-    _show_notes(console, result.text)
+    _show_notes(console, result.text, phrases.about_substitutes(result.meta))
+
+
+def _show_next(console: Console, seen: str, command: str) -> None:
+    if seen:
+        _print(console, Line(seen))
+        _print(console, Line(f"  {command}", style="bold"))
 
 
 def show_contrast(console: Console, result: Contrast) -> None:
@@ -76,8 +86,8 @@ def _print(console: Console, line: Line) -> None:
     console.print(Padding(line, (0, 2), expand=False))
 
 
-def _show_notes(console: Console, text: Text) -> None:
-    for note in phrases.notes(text):
+def _show_notes(console: Console, text: Text, more: Sequence[str] = ()) -> None:
+    for note in (*phrases.notes(text), *more):
         _print(console, Line(note, style="yellow"))
     console.print()
 

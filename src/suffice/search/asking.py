@@ -27,6 +27,7 @@ from suffice.search.flip import FlipStatus
 SMALL = 64  # so few texts are asked at once, without attacks
 PATIENCE = 2  # steps of an attack without progress
 PART = 512  # changes written at a time
+DRAW = 64  # of those that are drawn
 SHARE = 0.998  # of the allowed texts that a test should vouch for
 LEAST = 50  # texts below which a test says nothing
 
@@ -124,9 +125,16 @@ class Asking:
                 return self.shrink(trials[best], rival)
             idle = 0 if margins[best] < lowest else idle + 1
             if idle >= PATIENCE:
-                return None
+                return self._leap(free, rival)
             current, lowest = trials[best], min(lowest, float(margins[best]))
         return None
+
+    def _leap(self, free: Sequence[int], rival: int | None) -> Flip | None:
+        """Change all words at once, where that is allowed: it helps where single changes show nothing."""
+        if self.asked.limit < len(free):
+            return None
+        change = tuple((word, self.asked.options[word][0]) for word in free)
+        return self.shrink(change, rival) if self.asked.margins([change], rival)[0] <= 0 else None
 
     def _further(self, current: Change, free: Sequence[int]) -> Iterator[Change]:
         changed = {i for i, _ in current}
@@ -178,8 +186,10 @@ class Asking:
 
     def _ask_all(self, sets: Iterable[tuple[int, ...]]) -> Flip | None:
         """Ask all changes of each set of words; the smallest flip of the first part that has one."""
-        changes = (change for words in sets for change in self.asked.changes(words))
-        while part := list(islice(changes, PART)):
+        return self._ask_each((change for words in sets for change in self.asked.changes(words)), PART)
+
+    def _ask_each(self, changes: Iterator[Change], size: int) -> Flip | None:
+        while part := list(islice(changes, size)):
             margins = self.asked.margins(part)
             self._doubt(part, margins)
             kept = margins[margins > 0]
@@ -328,15 +338,12 @@ class Asking:
         box, text = self.asked.blackbox, self.asked.text
         seed = draw_seed(box.digest, text.source, self.perturbation, bits(held), self.looks)
         drawn = draws(self.asked.options, self.free(held), self.asked.limit, count, seed)
-        changes = [tuple(sorted(change.items())) for change in drawn]
-        margins = self.asked.margins(changes)
-        self._doubt(changes, margins)
-        flips = [i for i in range(count) if margins[i] <= 0]
-        if flips:
-            return self.shrink(changes[min(flips, key=lambda i: (len(changes[i]), margins[i]))])
-        if not np.isnan(margins).any():
+        changes = (tuple(sorted(change.items())) for change in drawn)
+        before = len(self.doubts)
+        flip = self._ask_each(changes, DRAW)
+        if flip is None and len(self.doubts) == before:
             self.drawn = held, Drawn(count, self.confidence, error ** (1.0 / count), self.looks, seed)
-        return None
+        return flip
 
     # --- all of them ---
 

@@ -79,12 +79,10 @@ def _priced(costs: Costs) -> Line:
     return {"costs": [int(unit) for unit in costs.units], "unit": str(costs.unit)}
 
 
-def flip(
-    labels: Sequence[str], problem: Problem, rivals: Sequence[int], witness: Witness | None, proof: Proved | None
-) -> Iterator[Line]:
+def flip(labels: Sequence[str], rivals: Sequence[int], witness: Witness | None, proof: Proved | None) -> Iterator[Line]:
     """The flip, and one proof tree per rival (indices of labels, in order) that nothing cheaper is one."""
     if witness is not None:
-        yield counterexample(labels, problem, witness)
+        yield counterexample(labels, witness)
     for rival, tree in zip(rivals, () if proof is None else proof.evidence or (), strict=proof is not None):
         yield {"prove": "flip", "rival": labels[rival]}
         yield from tree_lines(tree)
@@ -125,7 +123,7 @@ def _closed(labels: Sequence[str], problem: Problem, node: Node) -> Iterator[Lin
         case ByCost():
             yield {"cost": True}
         case ByAttack(witness):
-            yield {"attack": point(labels, problem, witness)}
+            yield {"attack": point(labels, witness)}
         case ByRestoration(evidence):
             changed = (evidence.start != problem.center).any(-1)
             start = {"changed": positions(changed), "vectors": array(evidence.start[changed])}
@@ -136,11 +134,11 @@ def _closed(labels: Sequence[str], problem: Problem, node: Node) -> Iterator[Lin
             raise ValueError(f"a node closed by {node.reason!r} proves nothing about cheaper sets")
 
 
-def counterexample(labels: Sequence[str], problem: Problem, witness: Witness) -> Line:
-    return {"point": point(labels, problem, witness)}
+def counterexample(labels: Sequence[str], witness: Witness) -> Line:
+    return {"point": point(labels, witness)}
 
 
-def point(labels: Sequence[str], problem: Problem, witness: Witness) -> Line:
+def point(labels: Sequence[str], witness: Witness) -> Line:
     where = list(witness.positions)
     if witness.shares is not None:
         return {"changed": where, "shares": witness.shares[where].tolist(), "rival": labels[witness.rival]}

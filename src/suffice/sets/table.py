@@ -61,7 +61,8 @@ class Kind:
 
 
 def _swapped(data: Mapping[str, Any]) -> str:
-    return f"one of its substitutes ({len(data['swaps'])} words of the text have some)"
+    count = len(data["swaps"])
+    return f"one of its substitutes ({count} {'word of the text has' if count == 1 else 'words of the text have'} some)"
 
 
 def _masked(data: Mapping[str, Any]) -> str:
@@ -177,6 +178,27 @@ def limit_sentence(data: Mapping[str, Any]) -> str:
             return " Only one of the free words may change at a time."
         case limit:
             return f" At most {limit} of the free words may change at once."
+
+
+def command_options(data: Mapping[str, Any]) -> list[str]:
+    """The options that name a set on the command line; files of substitutes are called swaps.json."""
+    limit = [] if data.get("at_most") is None else ["--at-most", str(data["at_most"])]
+    match dict(data):
+        case {"kind": "removal-or-swap"}:
+            named = ["--deletion", "--swaps", "swaps.json"]
+        case {"kind": "word-swap"}:
+            named = ["--swaps", "swaps.json"]
+        case {"kind": "deletion"}:
+            named = ["--deletion"]
+        case {"kind": "mask", "token": token}:
+            named = ["--mask", *([token] if token else [])]
+        case {"kind": "knn-box" | "knn-hull" as kind, "k": k}:
+            named = [f"--{kind}", str(k)]
+        case {"kind": "epsilon-ball", "eps": eps, "p": p}:
+            named = ["--eps", f"{eps:g}", *([] if p == "inf" else ["--norm", str(p)])]
+        case _:  # what is meant where none is named; boxes have no option
+            named = []
+    return [*named, *limit]
 
 
 def menu() -> list[dict[str, Any]]:

@@ -8,16 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from suffice.errors import NotACertificate, Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
-from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import check
-from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
+from suffice.proof.check import Checked, check
+from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.search import writing
+from suffice.search.node import Node
 from suffice.search.words import Outcome
+from suffice.sets.regions import Choice
+from suffice.verbs.alternatives import alternatives
 from suffice.verbs.explanation import Explanation, Status
+from suffice.verbs.further import further
 from suffice.verbs.question import Question
 from suffice.verbs.running import single_threaded
 from suffice.verbs.why import details
@@ -38,7 +43,7 @@ def _explanation(
     held = outcome.held
     everything = question.problem.features & ~question.excluded
     shown = everything if held is None else held
-    meta = question.meta() | ({"reason": outcome.reason} if outcome.reason else {})
+    meta = question.meta() | ({"reason": outcome.reason} if outcome.reason else {}) | scarce(question, outcome)
     positions = () if outcome.witness is not None else tuple(writing.positions(shown))
     price = question.costs.price
     return Explanation(
@@ -53,7 +58,9 @@ def _explanation(
         certificate=certificate,
         stats=dict(stats),
         meta=meta,
-        look=None if outcome.witness is not None else lambda: details(question.problem, shown, question.witness),
+        look=None if outcome.witness is not None else lambda: details(question, shown),
+        count=(lambda: alternatives(question, outcome)) if outcome.finished and outcome.witness is None else None,
+        ahead=None if outcome.witness is not None else lambda: further(question, shown),
     )
 
 
@@ -72,7 +79,7 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     labels, problem = question.classifier.labels, question.problem
     if outcome.witness is not None:
         head = question.header({"kind": "infeasible", "exclude": writing.positions(question.excluded)})
-        return writing.assemble(head, [writing.counterexample(labels, problem, outcome.witness)])
+        return writing.assemble(head, [writing.counterexample(labels, outcome.witness)])
     if outcome.held is None or outcome.proof is None or outcome.proof.evidence is None:
         return None
     proof = writing.sufficient(labels, problem, outcome.proof)
@@ -85,6 +92,23 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     return writing.assemble(question.header(claim), proof, writing.cheapest(labels, problem, tree))
 
 
+def every_set(
+    question: Question, found: Sequence[tuple[Bools, Proved]], root: Node, self_check: bool = True
+) -> tuple[Certificate | None, dict[str, Any]]:
+    """The certificate that these sets are all the cheapest ones, and what the checker said of it."""
+    if not found or any(proof.evidence is None for _, proof in found):
+        return None, {"checked": False}
+    claim = writing.all_claim([held for held, _ in found], question.costs, question.included, question.excluded)
+    lines = writing.all_sets(question.classifier.labels, question.problem, found, root)
+    certificate = writing.assemble(question.header(claim), lines)
+    if not self_check:
+        return certificate, {"checked": False}
+    try:
+        return certificate, {"checked": True, "proved": check(certificate, question.classifier).kind}
+    except (Rejected, NotACertificate) as error:
+        return None, {"checked": False, "rejected": str(error)}
+
+
 def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
     """The result, lowered if the independent checker rejects its certificate: its words are a mere candidate then."""
     if result.certificate is None:
@@ -93,8 +117,28 @@ def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
         checked = check(result.certificate, classifier)
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
-        return replace(result, status="unknown", lower_bound=0.0, certificate=None, meta=meta)
-    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind})
+        return replace(result, status="unknown", lower_bound=0.0, certificate=None, meta=meta, count=None)
+    open_ = checked.kind == "cheapest" and result.status == "optimal" and not checked.optimal
+    meta = {**result.meta, "checked": True, "proved": "sufficient" if open_ else checked.kind}
+    return replace(result, meta=meta, proved=facts(checked))
+
+
+def facts(checked: Checked) -> tuple[str, ...]:
+    """What the checker accepted, in words."""
+    return checked.proved
+
+
+def accepted(question: Question, answer: Verdict) -> Verdict:
+    """An oracle's verdict, where the independent checker accepts it; else Unknown."""
+    shown = public(question, answer)
+    certificate = getattr(shown, "certificate", None)
+    if certificate is None:
+        return shown if isinstance(shown, Unknown) else Unknown("there is no certificate", shown.by)
+    try:
+        check(certificate, question.classifier)
+    except (Rejected, NotACertificate) as error:
+        return Unknown(f"the checker rejected the certificate: {error}", shown.by)
+    return shown
 
 
 def public(question: Question, answer: Verdict) -> Verdict:
@@ -107,7 +151,7 @@ def public(question: Question, answer: Verdict) -> Verdict:
             return replace(answer, certificate=writing.assemble(head, writing.sufficient(labels, problem, answer)))
         case Refuted(witness=witness):
             head = question.header({"kind": "refuted", "positions": held})
-            shown = writing.assemble(head, [writing.counterexample(labels, problem, witness)])
+            shown = writing.assemble(head, [writing.counterexample(labels, witness)])
             named = question.witness(witness)
             assert named is not None
             return replace(answer, witness=named, certificate=shown)
@@ -118,18 +162,52 @@ def public(question: Question, answer: Verdict) -> Verdict:
 # --- words for people ---
 
 
-def listed(words: Sequence[Word]) -> str:
-    return ", ".join(word.text for word in words)
-
-
 def summary(certificate: Certificate | None) -> dict[str, Any] | None:
     return None if certificate is None else certificate.summary()
 
 
-def rewritten(text: Text, witness: Witness) -> str:
-    """The text with the words that the witness changes replaced by what they became (or by the nearest real word)."""
-    new, pieces, last = dict(zip(witness.positions, witness.words, strict=True)), [], 0
-    for word in text.words:
-        pieces += [text.source[last : word.start], new.get(word.position, text.source[word.start : word.end])]
-        last = word.end
-    return "".join([*pieces, text.source[last:]])
+def scarce(question: Question, outcome: Outcome) -> dict[str, Any]:
+    """What makes an answer say less than it seems: nothing may change, or substitutes that the classifier ignores."""
+    strange = unknown_substitutes(question)
+    empty = outcome.held is not None and not outcome.held.any()
+    reason = nothing(question) or (_only_unknown(question, strange) if empty else "")
+    return ({"nothing": reason} if reason else {}) | ({"unknown_substitutes": strange} if strange else {})
+
+
+def nothing(question: Question) -> str:
+    """Why no word may change at all; empty where some word may."""
+    if (question.problem.region.movable() & question.features).any():
+        return ""
+    match question.perturbation.to_dict():
+        case {"k": 0}:
+            return "with k = 0 no word may become another"
+        case {"eps": 0 | 0.0}:
+            return "within a radius of 0 no word may change"
+        case {"swaps": {}}:
+            return "no word of the text has a substitute"
+        case _:
+            return "no word of the text may change"
+
+
+def _only_unknown(question: Question, strange: Sequence[str]) -> str:
+    """Where words could only become others that the classifier does not know."""
+    movable = question.problem.region.movable() & question.features
+    only = question.perturbation.to_dict()["kind"] == "word-swap" and strange and not _known(question, movable)
+    return "no substitute is in the classifier's vocabulary: words could only become unknown ones" if only else ""
+
+
+def _known(question: Question, movable: Bools) -> bool:
+    """Whether some word may become one that the classifier knows."""
+    names, unknown = question.problem.region.names, question.classifier.lookup[question.classifier.unknown]
+    places = (int(i) for i in np.flatnonzero(movable))
+    return any(question.classifier.index_of(name) != unknown for i in places for name in names[i][1:])
+
+
+def unknown_substitutes(question: Question) -> list[str]:
+    """Substitutes outside the vocabulary: the classifier reads each of them as an unknown word."""
+    if question.blackbox is not None or not isinstance(question.problem.region, Choice):
+        return []
+    classifier, region = question.classifier, question.problem.region
+    unknown, own = classifier.lookup[classifier.unknown], {classifier.unknown, classifier.pad}
+    names = {name for i in np.flatnonzero(question.features) for name in region.names[int(i)][1:]} - own
+    return sorted(name for name in names if classifier.index_of(name) == unknown)

@@ -9,13 +9,18 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from suffice.errors import NotACertificate, Rejected
+from suffice.proof.bag import none_below
 from suffice.proof.certificate import Certificate
 from suffice.proof.replay import KIND, Wanted, replay
-from suffice.prove.asked import Flip, Meter, OutOfBudget
+from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
+from suffice.prove.layout import NotApart, laid_out
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
+from suffice.prove.worst import Worst
 from suffice.search import flip as flips
 from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
+from suffice.search.opened import Opened, fewest_changes
+from suffice.search.opened_writing import computed_line, rule_line
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
@@ -29,15 +34,26 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
     asked = question.asked
     budget = question.budget if seconds is None else replace(question.budget, seconds=seconds)
     asked.meter = Meter(budget, question.max_queries)
-    return Asking(
-        asked,
-        [int(unit) for unit in question.costs.units],
-        mask_of(question.include),
-        mask_of(question.exclude),
-        confidence=question.confidence,
-        perturbation=question.perturbation.to_dict(),
-        on_progress=_reporter(question, on_progress),
-    )
+    wanted: dict[str, Any] = {
+        "costs": [int(unit) for unit in question.costs.units],
+        "include": mask_of(question.include),
+        "exclude": mask_of(question.exclude),
+        "confidence": question.confidence,
+        "perturbation": question.perturbation.to_dict(),
+        "on_progress": _reporter(question, on_progress),
+    }
+    worst = _worst(asked)
+    return Asking(asked, **wanted) if worst is None else Opened(asked, **wanted, worst=worst)
+
+
+def _worst(asked: Asked) -> Worst | None:
+    """Where the model is laid open and the words of this text stay apart, its worst case can be computed."""
+    if asked.blackbox.bag is None:
+        return None
+    try:
+        return Worst(asked, laid_out(asked.blackbox.bag, asked.text, asked.options))
+    except NotApart:
+        return None
 
 
 def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, int], None] | None:
@@ -55,7 +71,8 @@ def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[i
 
 def explanation(question: Question, search: Asking, reason: str, started: float, self_check: bool) -> Explanation:
     """The answer to a search that has ended, finished where there is no reason why not."""
-    status, held = _status(question, search, reason)
+    reason = _confirmed(search, reason)
+    status, held = _status(search, reason)
     if status == "infeasible":
         return _infeasible(question, search, started, self_check)
     cost = price(held, search.costs)
@@ -70,14 +87,25 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
         text=question.text,
         certificate=_certificate(question, search, status, held),
         stats=_stats(search, started),
-        meta=_meta(question, "" if sure else reason) | _ladder(search, held),
+        meta=_meta(question, "" if sure else reason) | _ladder(search, held) | _way(search),
         tested=_tested(search, held) if status == "tested" else None,
         look=lambda: details(question, search.flips, held),
     )
     return replayed(found, question) if self_check else found
 
 
-def _status(question: Question, search: Asking, reason: str) -> tuple[Status, int]:
+def _confirmed(search: Asking, reason: str) -> str:
+    """The lower bound of rules as far as the checker's own search confirms it: a solver in doubles is no proof."""
+    if not isinstance(search, Opened) or search.best is None:
+        return reason
+    lower = min(search.lower, price(search.best, search.costs))
+    search.lower = none_below(search.sure(), search.costs, search.include, search.exclude, lower)
+    if reason or search.lower == lower:
+        return reason
+    return "that nothing is cheaper was found, but not confirmed"
+
+
+def _status(search: Asking, reason: str) -> tuple[Status, int]:
     if not reason and search.best is None:
         return "infeasible", 0
     if not reason and search.best is not None:
@@ -124,7 +152,7 @@ def _infeasible(question: Question, search: Asking, started: float, self_check: 
         witness=search.asked.witness(flip),
         certificate=None if not flip.change else Certificate((head, flip_line(question, flip))),
         stats=_stats(search, started),
-        meta=_meta(question, ""),
+        meta=_meta(question, "") | _way(search),
     )
     return replayed(found, question) if self_check else found
 
@@ -168,20 +196,30 @@ def every(
 def verdict(question: Question, held: int, claims: tuple[Line, Line], search: Asking | None = None) -> Verdict:
     """Are these words enough? `claims` are what a certificate says if they are, and if not."""
     hunt = asking(question) if search is None else search
+    how = "computing" if isinstance(hunt, Opened) else "asking"
     try:
         base = hunt.asked.margins([()])
         flip = hunt.asked.flip(()) if base[0] <= 0 else hunt.decide(held)
     except OutOfBudget as spent:
-        return Unknown(str(spent), by="asking")
+        return Unknown(str(spent), by=how)
     except KeyboardInterrupt:
-        return Unknown("interrupted", by="asking")
+        return Unknown("interrupted", by=how)
     if flip is not None:
         lines = (header(question, claims[1]), flip_line(question, flip))
-        return Refuted(hunt.asked.witness(flip), "asking", Certificate(lines) if flip.change else None)
+        return Refuted(hunt.asked.witness(flip), how, Certificate(lines) if flip.change else None)
     if math.isnan(base[0]) or not hunt.known(held):
-        return Unknown(hunt.closeness(), by="asking")
+        return Unknown(hunt.closeness(), by=how)
     shown = Certificate((header(question, claims[0]), asked_line(hunt, held)))
-    return Proved(by="asking", certificate=shown)
+    return _agreed(question, shown) if isinstance(hunt, Opened) else Proved(by=how, certificate=shown)
+
+
+def _agreed(question: Question, certificate: Certificate) -> Verdict:
+    """Proved, where the checker comes to the same: what was computed counts only then."""
+    try:
+        replay(certificate, question.asked.blackbox, Wanted(anew=False))
+    except (Rejected, NotACertificate) as error:
+        return Unknown(f"the checker did not accept it: {error}", by="computing")
+    return Proved(by="computing", certificate=certificate)
 
 
 def sufficiency(question: Question, search: Asking | None = None) -> Verdict:
@@ -203,9 +241,38 @@ def cheapest_flip(
 ) -> flips.Flip:
     """The cheapest change that flips the label."""
     search = asking(question, on_progress, question.seconds * share)
-    found = cheapest_turn(search, rival)
+    even = len(set(search.costs)) == 1
+    found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
     witness = None if found.flip is None else search.asked.witness(found.flip)
-    return flips.Flip(found.status, witness, found.lower, _stats(search, time.monotonic()) | {"reason": found.reason})
+    stats = _stats(search, time.monotonic()) | {"reason": found.reason}
+    return flips.Flip(found.status, witness, found.lower, stats | (_way(search) if even else {}))
+
+
+def flip_certificate(question: Question, found: flips.Flip, towards: str | None) -> Certificate | None:
+    """The flip, and below which cost every change was run; nothing where nothing is claimed."""
+    units, seen = [int(unit) for unit in question.costs.units], found.witness
+    if (seen is not None and not seen.positions) or (seen is None and not found.lower and found.status != "none"):
+        return None
+    changed = [] if seen is None else list(seen.positions)
+    claim = {
+        "kind": "flip",
+        "positions": changed,
+        "costs": units,
+        "unit": str(question.costs.unit),
+        "towards": towards,
+        "cost": None if seen is None else sum(units[i] for i in changed),
+        "lower": None if found.status == "none" else found.lower,
+    }
+    if seen is None:
+        return Certificate((header(question, claim),))
+    change = tuple(zip(seen.positions, seen.words, strict=True))
+    line = flip_line(question, Flip(change, mask_of(changed), seen.rival, seen.margin))
+    return Certificate((header(question, claim), line))
+
+
+def accepted(certificate: Certificate, question: Question) -> str:
+    """The kind of claim that the checker accepts, from the answers given before."""
+    return replay(certificate, question.asked.blackbox, Wanted(anew=False)).kind
 
 
 def flippers(question: Question) -> list[int]:
@@ -234,16 +301,17 @@ def details(question: Question, found: Sequence[Flip], held: int) -> tuple[Detai
 
 
 def _detail(question: Question, found: Sequence[Flip], held: int, position: int) -> Detail:
-    options = tuple(word for word in question.asked.options[position] if word)
+    options = tuple(question.asked.options[position])
     against = [flip for flip in found if flip.mask & held == 1 << position]
     shown = min(against, key=lambda flip: len(flip.change), default=None)
     change = None if shown is None else _change(question, shown)
-    return Detail(position, options[:SHOWN], max(0, len(options) - SHOWN), change)
+    alone = any(flip.mask & ~mask_of(question.exclude) == 1 << position for flip in found)
+    return Detail(position, options[:SHOWN], max(0, len(options) - SHOWN), change, needed=alone)
 
 
 def _change(question: Question, flip: Flip) -> Change:
     seen = question.asked.witness(flip)
-    return Change(seen.label, seen.margin, seen.positions, seen.words, real=True)
+    return Change(seen.label, seen.margin, seen.positions, seen.words, real=True, text=seen.text)
 
 
 # --- certificates ---
@@ -272,6 +340,8 @@ def flip_line(question: Question, flip: Flip) -> Line:
 
 
 def asked_line(search: Asking, held: int) -> Line:
+    if isinstance(search, Opened):
+        return computed_line(search, held)
     free, asked = search.free(held), search.asked
     margin = asked.tightest if math.isfinite(asked.tightest) else None
     return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free), "margin": margin}}
@@ -291,6 +361,9 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
         "cost": price(held, search.costs),
         "lower": min(search.lower, price(held, search.costs)),
     }
+    if isinstance(search, Opened):
+        lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.rules)]
+        return Certificate((header(question, claim), asked_line(search, held), *lines))
     needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
     found = [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
     if status != "tested":
@@ -311,7 +384,7 @@ def replayed(result: Explanation, question: Question) -> Explanation:
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
         return replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
-    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind})
+    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)
 
 
 # --- how it was asked ---
@@ -320,6 +393,19 @@ def replayed(result: Explanation, question: Question) -> Explanation:
 def _stats(search: Asking, started: float) -> dict[str, Any]:
     asked = search.asked.meter.spent
     return {"seconds": time.monotonic() - started, "queries": asked, "nodes": len(search.flips), "texts": asked}
+
+
+def _way(search: Asking) -> Line:
+    """Where the worst case was computed, that it was; where a model that is laid open had to be asked, why."""
+    if isinstance(search, Opened):
+        return {"computed": "the worst case was computed from the weights, and every flip was run"}
+    if search.asked.blackbox.bag is None:
+        return {}
+    try:
+        laid_out(search.asked.blackbox.bag, search.asked.text, search.asked.options)
+    except NotApart as reason:
+        return {"not_computed": f"This text was asked, not computed: {reason}."}
+    return {}
 
 
 def _meta(question: Question, reason: str) -> dict[str, Any]:

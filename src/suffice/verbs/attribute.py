@@ -16,7 +16,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text, Word
-from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved, Refuted
 from suffice.search.cost import Cost
 from suffice.search.hitting import sparse_attack
@@ -24,10 +24,12 @@ from suffice.search.node import Node
 from suffice.search.words import Outcome, Search, optimal_sets
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
-from suffice.verbs.answering import FORMAT, finished, listed
+from suffice.verbs.answering import FORMAT, every_set, finished, summary
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.why import needed_words
+from suffice.verbs.wording import listed
 
 LIMIT = 100
 
@@ -47,7 +49,8 @@ class Attribution:
 
     `of` says of which: "optimal" (the cheapest) or "minimal" (no word can be left out). `necessary` are the words
     that every one of them holds, `some` those that only some hold. When `complete` is False there may be more than
-    those found: shares are then of the ones found, and `necessary` lists only words proved to be in every explanation.
+    those found: shares are then of the ones found, and `necessary` lists only words that every explanation must hold,
+    because changing one of them alone flips the label.
     """
 
     of: Literal["optimal", "minimal"]
@@ -58,6 +61,7 @@ class Attribution:
     label: str
     text: Text
     reason: str = ""
+    certificate: Certificate | None = None  # that these are all the optimal ones
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
 
@@ -70,16 +74,22 @@ class Attribution:
         total, kind = len(self.explanations), "optimal" if self.of == "optimal" else "subset-minimal"
         if not total:
             return f"No {kind} explanation was found: {self.reason}."
-        counted = f"There is 1 {kind} explanation" if total == 1 else f"There are {total} {kind} explanations"
         if not self.complete:
-            counted = f"At least {total} {kind} explanations exist ({self.reason})"
-        return f"{counted}. In all of them: {listed(self.necessary) or 'no word'}; in some: {self._shared()}."
+            return f"At least {total} {kind} explanations exist ({self.reason}). {self._known()}"
+        counted = f"There is 1 {kind} explanation" if total == 1 else f"There are {total} {kind} explanations"
+        proved = " (proved)" if self.meta.get("proved") == "all" else ""
+        return f"{counted}{proved}. In all of them: {listed(self.necessary) or 'no word'}; in some: {self._shared()}."
+
+    def _known(self) -> str:
+        """What can be said where not all are known: words that every one must hold, and shares of those found."""
+        fixed = f"Every explanation holds {listed(self.necessary)}. " if self.necessary else ""
+        return f"{fixed}In some of those found: {self._shared()}."
 
     def _shared(self) -> str:
         fixed = {word.position for word in self.necessary}
         some = [item for item in self.shares if item.count and item.word.position not in fixed]
         ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
-        return ", ".join(f"{item.word.text} ({item.share:.0%})" for item in ranked) or "no word"
+        return ", ".join(f"'{item.word.text}' ({item.share:.0%})" for item in ranked) or "no word"
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import attribution
@@ -100,6 +110,7 @@ class Attribution:
             "words": [{**asdict(item.word), "count": item.count, "share": item.share} for item in self.shares],
             "necessary": [word.position for word in self.necessary],
             "explanations": [list(result.positions) for result in self.explanations],
+            "certificate": summary(self.certificate),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
@@ -162,6 +173,9 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         found = tuple(finished(question, one, started, self_check) for one in outcomes[:limit])
         more = "there are more than the limit" if len(outcomes) > limit else hunt.doubt
         necessary = _necessary(question, found, complete=not more)
+        sets = [(one.held, one.proof) for one in outcomes if one.held is not None and one.proof is not None]
+        whole = of == "optimal" and not more
+        certificate, said = every_set(question, sets if whole else (), hunt.search.root, self_check)
     stats = {"seconds": time.monotonic() - started, **hunt.search.stats}
     return Attribution(
         of=of,
@@ -172,8 +186,9 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         label=question.label,
         text=question.text,
         reason=more or hunt.reason,
+        certificate=certificate,
         stats=stats,
-        meta=question.meta(),
+        meta={**question.meta(), **said},
     )
 
 
@@ -311,10 +326,6 @@ def _necessary(question: Question, found: tuple[Explanation, ...], complete: boo
     words = question.text.words
     if complete:
         return tuple(word for word in words if found and all(word.position in one.positions for one in found))
-    if question.blackbox is not None:
-        sure = {*question.include, *asked.flippers(question)}
-        return tuple(word for word in words if word.position in sure)
-    alone = np.eye(len(question.text), dtype=bool)[: len(words)]
-    answers = BoundsOracle(question.problem).ask_cheaply(alone)
-    forced = question.included[: len(words)] | [isinstance(answer, Refuted) for answer in answers]
-    return tuple(word for word, yes in zip(words, forced, strict=True) if yes)
+    asked_of = None if question.blackbox is None else {*question.include, *asked.flippers(question)}
+    forced = needed_words(question) if asked_of is None else asked_of
+    return tuple(word for word in words if word.position in forced)

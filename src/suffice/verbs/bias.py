@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from suffice.errors import InputError, Rejected
+from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
@@ -24,9 +24,10 @@ from suffice.search import writing
 from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
-from suffice.verbs.answering import FORMAT, listed, rewritten, summary
+from suffice.verbs.answering import FORMAT, summary, unknown_substitutes
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
+from suffice.verbs.wording import authority, change_of, listed, short
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool]
@@ -36,7 +37,7 @@ Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool]
 class Bias:
     """Whether the label depends on protected words.
 
-    status: "independent" (proved: no allowed change of the protected words changes the label), "dependent"
+    status: "independent" (no allowed change of the protected words changes the label), "dependent"
     (`witness` changes only protected words, and the label), "unknown" (`reason` says why). `trivial` says that there
     was nothing to prove: no protected word is in the text, or none of them may change.
     """
@@ -59,7 +60,8 @@ class Bias:
             case "independent" if self.trivial:
                 return f"Trivially independent: {self.reason}, so {kept} cannot depend on them."
             case "independent":
-                return f"Independent: no allowed change of {names} changes {kept} (proved)."
+                change = change_of(self.meta, names)
+                return f"Independent: no {change} changes {kept} ({authority(self.meta, 'enough')})."
             case "dependent":
                 assert self.witness is not None
                 changed = [i for i in self.witness.positions if i < len(self.text.words)]
@@ -76,7 +78,7 @@ class Bias:
         return bias(self)
 
     def __repr__(self) -> str:
-        return f"<Bias {self.status}: {self.label} on {[word.text for word in self.words]}>"
+        return f"<Bias {self.status}: {self.label[:60]!r} on {short(self.words)}>"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -89,7 +91,7 @@ class Bias:
             "trivial": self.trivial,
             "reason": self.reason,
             "witness": None if self.witness is None else self.witness.to_dict(),
-            "changed_text": None if self.witness is None else rewritten(self.text, self.witness),
+            "changed_text": None if self.witness is None else self.witness.text,
             "certificate": summary(self.certificate),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
@@ -185,8 +187,13 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
         reason=reason,
         trivial=trivial,
         stats={"seconds": seconds},
-        meta={**question.meta(), "protected": list(positions)},
+        meta={**question.meta(), "protected": list(positions), **_strange(question)},
     )
+
+
+def _strange(question: Question) -> dict[str, Any]:
+    found = unknown_substitutes(question)
+    return {"unknown_substitutes": found} if found else {}
 
 
 def _judged(question: Question, verdict: Verdict) -> tuple[Independence, str, Certificate | None]:
@@ -210,9 +217,7 @@ def _independent(question: Question, verdict: Proved) -> Certificate | None:
 
 def _infeasible(question: Question, verdict: Refuted) -> Certificate:
     head = question.header({"kind": "infeasible", "exclude": writing.positions(question.excluded)})
-    return writing.assemble(
-        head, [writing.counterexample(question.classifier.labels, question.problem, verdict.witness)]
-    )
+    return writing.assemble(head, [writing.counterexample(question.classifier.labels, verdict.witness)])
 
 
 def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:
@@ -225,7 +230,7 @@ def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:
             if isinstance(classifier, BlackBox)
             else check(answer.certificate, classifier)
         )
-    except Rejected as error:
+    except (Rejected, NotACertificate) as error:
         lost: dict[str, Any] = {"witness": None, "certificate": None, "trivial": False}
         meta = {**answer.meta, "checked": False, "rejected": str(error)}
         return replace(

@@ -5,23 +5,28 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from suffice.errors import NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
+from suffice.proof.certificate import Certificate
+from suffice.proof.check import check
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Witness
+from suffice.search import writing
 from suffice.search.cost import Cost
 from suffice.search.flip import Flip, FlipStatus, cheapest_flip
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, reporter, single_threaded
+from suffice.verbs.wording import authority, change_of, listed, short, turned_into
 
 
 def contrast(
@@ -64,7 +69,8 @@ def contrasted(question: Question, on_progress: OnProgress | None = None) -> Con
         started, towards = time.monotonic(), question.more.get("towards")
         if question.blackbox is not None:
             rival = None if towards is None else question.rival(towards)
-            return contrast_of(question, asked.cheapest_flip(question, on_progress, rival), time.monotonic() - started)
+            turned = asked.cheapest_flip(question, on_progress, rival)
+            return contrast_of(question, turned, time.monotonic() - started, towards)
         flip = cheapest_flip(
             question.problem,
             question.costs,
@@ -74,15 +80,15 @@ def contrasted(question: Question, on_progress: OnProgress | None = None) -> Con
             reporter(question, on_progress),
             None if towards is None else [question.rival(towards)],
         )
-        return contrast_of(question, flip, time.monotonic() - started)
+        return contrast_of(question, flip, time.monotonic() - started, towards)
 
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
     """Which words have to change to flip the label, and to what.
 
-    status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (proved: no allowed change
-    of any words flips the label), "unknown". `flip` shows the changed words: real words where the set is one
+    status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (no allowed change of any
+    words flips the label), "unknown". `flip` shows the changed words: real words where the set is one
     of words, else only the nearest real word to each changed vector (`flip.real` says which).
     """
 
@@ -94,36 +100,54 @@ class Contrast:
     label: str
     text: Text
     flip: Witness | None
+    certificate: Certificate | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def flipped_text(self) -> str:
-        """The text with the changed words replaced (by the nearest real words, where `flip.real` is False)."""
-        if self.flip is None:
-            return self.text.source
-        if self.flip.text is not None:
-            return self.flip.text
-        new, source = dict(zip(self.flip.positions, self.flip.words, strict=True)), self.text.source
-        pieces, last = [], 0
-        for word in self.text.words:
-            pieces += [source[last : word.start], new.get(word.position, source[word.start : word.end])]
-            last = word.end
-        return "".join([*pieces, source[last:]])
+    def flipped_text(self) -> str | None:
+        """The text with the changed words, where the classifier was run on it and gives another label; else None.
+
+        Where `flip.real` is False its words are only the nearest ones to where the changed words moved.
+        """
+        return None if self.flip is None else self.flip.text
+
+    @property
+    def authority(self) -> str:
+        """Who says that nothing cheaper does."""
+        return authority(self.meta, "flip")
+
+    def __repr__(self) -> str:
+        return f"<Contrast {self.status}: {self.label[:60]!r} by {short(self.words)}>"
 
     def __str__(self) -> str:
         if self.flip is None:
-            aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
-            proved = f"No allowed change of any words {aim} (proved)."
-            return proved if self.status == "none" else "Undecided: no flip was found, none was ruled out."
-        words = ", ".join(word.text for word in self.words)
-        best = (
-            "and no cheaper set does (proved)"
-            if self.status == "optimal"
-            else f"at least {self.lower_bound:g} is needed"
-        )
-        how = "" if self.flip.real else ", the nearest real words being only an illustration"
-        return f"Changing {words} turns {self.label!r} into {self.flip.label!r}, {best}: {self.flipped_text}{how}"
+            return self._none() if self.status == "none" else "Undecided: no flip was found, none was ruled out."
+        if not self.flip.positions:
+            return f"The label {self.label!r} is a tie with {self.flip.label!r} as the text stands."
+        best = f"and no cheaper set does ({self.authority})"
+        rest = best if self.status == "optimal" else f"and at least {self.lower_bound:g} must be spent"
+        changed = listed(self.words) or "padding"
+        return f"Changing {changed} turns {self.label!r} into {self.flip.label!r}, {rest}{self._shown()}"
+
+    def _none(self) -> str:
+        aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
+        return f"No {change_of(self.meta, 'the words')} {aim} ({self.authority})."
+
+    def _shown(self) -> str:
+        """The change: as a text that the classifier was run on, else word by word."""
+        assert self.flip is not None
+        if self.flip.text is not None:
+            how = "" if self.flip.real else ", by the nearest real words as an illustration"
+            return f"{how}: {self.flip.text}"
+        return f": {self.change}."
+
+    @property
+    def change(self) -> str:
+        """What becomes of each changed word."""
+        pairs = [] if self.flip is None else zip(self.flip.positions, self.flip.words, strict=True)
+        real = self.flip is not None and self.flip.real
+        return ", ".join(f"'{_own(self.text, i)}' {turned_into(word, real)}" for i, word in pairs)
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import contrast
@@ -142,13 +166,24 @@ class Contrast:
             "text": self.text.source,
             "flipped_text": self.flipped_text,
             "flip": None if self.flip is None else self.flip.to_dict(),
+            "certificate": None if self.certificate is None else self.certificate.summary(),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
 
 
-def contrast_of(question: Question, flip: Flip, seconds: float) -> Contrast:
-    price = question.costs.price
+def _own(text: Text, position: int) -> str:
+    return text.words[position].text if position < len(text.words) else "padding"
+
+
+def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | None) -> Contrast:
+    """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
+    price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), ""
+    try:
+        checked = certificate is not None and _accepted(question, certificate) == "flip"
+    except (Rejected, NotACertificate) as error:
+        certificate, checked, rejected = None, False, str(error)
+        flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
     witness = question.witness(flip.witness)
     positions = () if witness is None else witness.positions
     mask = np.zeros(len(question.text), dtype=bool)
@@ -162,6 +197,32 @@ def contrast_of(question: Question, flip: Flip, seconds: float) -> Contrast:
         label=question.label,
         text=question.text,
         flip=witness,
-        stats={**flip.stats, "seconds": seconds},
-        meta=question.meta(),
+        certificate=certificate,
+        stats={**{k: v for k, v in flip.stats.items() if "computed" not in k}, "seconds": seconds},
+        meta={
+            **question.meta(),
+            "checked": checked,
+            **{name: flip.stats[name] for name in ("computed", "not_computed") if name in flip.stats},
+            **({"proved": "flip"} if checked else {}),
+            **({"rejected": rejected} if rejected else {}),
+        },
     )
+
+
+def _accepted(question: Question, certificate: Certificate) -> str:
+    """The kind of claim that the checker accepts."""
+    if question.blackbox is not None:
+        return asked.accepted(certificate, question)
+    return check(certificate, question.classifier).kind
+
+
+def _certificate(question: Question, flip: Flip, towards: str | None) -> Certificate | None:
+    if question.blackbox is not None:
+        return asked.flip_certificate(question, flip, towards)
+    if flip.proof is None or flip.proof.evidence is None:
+        return None
+    labels, problem = question.classifier.labels, question.problem
+    rivals = problem.rivals if towards is None else (question.rival(towards),)
+    claim = writing.flip_claim(flip.witness, question.costs, flip.lower, towards)
+    evidence = writing.flip(labels, rivals, flip.witness, flip.proof)
+    return writing.assemble(question.header(claim), evidence)

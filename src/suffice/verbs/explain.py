@@ -24,6 +24,7 @@ from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
+from suffice.verbs.prefer import preference, preferred
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded, task
 
@@ -42,6 +43,7 @@ def explain(
     expected: str | None = None,
     seconds: float = 60.0,
     seed: int = 0,
+    prefer: str = "content",
     confidence: float | None = None,
     max_queries: int | None = None,
     cache: str | Path | None = None,
@@ -52,7 +54,9 @@ def explain(
 
     `perturbation` says what the other words may become; by default each may be removed or become one of its bundled
     substitutes. `include` and `exclude` are words (every occurrence) or positions that the set must or must not hold.
-    When time runs out, the best proved set and a lower bound of the cost come back. The certificate is checked by the
+    When time runs out, the best proved set and a lower bound of the cost come back. Among equally cheap sets, `prefer`
+    takes one with content words before stop words and punctuation ("content") or the first found ("found"); the
+    result's `alternatives` are the others. The certificate is checked by the
     independent checker before this returns, unless `self_check` is False.
 
     `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
@@ -73,6 +77,7 @@ def explain(
         oracle=oracle,
         seconds=seconds,
         seed=seed,
+        more={} if preference(prefer) == "content" else {"prefer": prefer},
         confidence=confidence,
         max_queries=max_queries,
         cache=cache,
@@ -92,7 +97,8 @@ def explained(
             result = asked.explained(question, on_progress, self_check, share)
         else:
             limit = Budget(question.seconds * share)
-            result = finished(question, _run(question, limit, on_progress), started, self_check)
+            outcome = preferred(question, _run(question, limit, on_progress), limit)
+            result = finished(question, outcome, started, self_check)
         if wanted is not None:
             result = replace(result, mistake=_mistake(question, result, wanted, budget))
         return result
@@ -128,13 +134,15 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
         flip=found.flip,
         changed_text=found.flipped_text,
         winner=_winner(question, found),
+        authority=found.authority,
+        change=found.change,
     )
 
 
 def _winner(question: Question, found: Contrast) -> str:
     """The label of the changed text."""
     if question.blackbox is not None:
-        return question.blackbox.predict(found.flipped_text).label if found.flip is not None else question.label
+        return question.label if found.flipped_text is None else question.blackbox.predict(found.flipped_text).label
     changed = question.problem.center if found.flip is None else found.flip.point
     return question.classifier.predict_input(changed).label
 
@@ -143,10 +151,11 @@ def _put_right(question: Question, expected: int, budget: Budget) -> Contrast:
     started = budget.elapsed
     if question.blackbox is not None:
         turned = asked.cheapest_flip(question, None, expected, 0.25)
-        return contrast_of(question, turned, budget.elapsed - started)
+        return contrast_of(question, turned, budget.elapsed - started, question.classifier.labels[expected])
     problem = question.problem
     flip = cheapest_flip(problem, question.costs, BoundsOracle(problem), budget, question.seed, rivals=[expected])
-    return contrast_of(question, flip, budget.elapsed - started)
+    towards = question.classifier.labels[expected]
+    return contrast_of(question, flip, budget.elapsed - started, towards)
 
 
 def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
+from suffice.proof.certificate import Certificate
+from suffice.prove.verdict import Proved
 from suffice.search.cost import Cost
 from suffice.search.words import optimal_sets
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
-from suffice.verbs.answering import finished
+from suffice.verbs.answering import every_set, finished
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
@@ -34,8 +37,11 @@ def explain_all(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
-) -> Iterator[Explanation]:
-    """Every optimal explanation, each once, as it is found. Infeasible or undecided: that one answer."""
+) -> Explanations:
+    """Every optimal explanation, each once, as it is found. Infeasible or undecided: that one answer.
+
+    When all have come, `complete` and `certificate` of what this gives say whether there are no others, and why.
+    """
     question = Question(
         classifier,
         text,
@@ -52,24 +58,56 @@ def explain_all(
     return all_explained(question, on_progress, self_check)
 
 
-def all_explained(
-    question: Question, on_progress: OnProgress | None = None, self_check: bool = True
-) -> Iterator[Explanation]:
-    """The answers to a question, one by one."""
-    if question.blackbox is not None:
-        yield from (one for one in asked.every(question, on_progress, self_check) if isinstance(one, Explanation))
-        return
-    with single_threaded():
-        started = time.monotonic()
-        search = searcher(question, question.budget, on_progress)
-        outcome = search.run()
-    if outcome.witness is not None or not outcome.finished:
-        yield finished(question, outcome, started, self_check)
-        return
-    sets = optimal_sets(search, outcome.upper)
-    while True:
+class Explanations(Iterator[Explanation]):
+    """Every optimal explanation, as it is found. In the end `complete` says whether these were all, and `certificate`
+    holds the evidence for it, accepted by the checker (of black boxes: each answer has its own)."""
+
+    def __init__(self, question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> None:
+        self.complete = False
+        self.certificate: Certificate | None = None
+        self._question, self._self_check = question, self_check
+        self._answers = self._asked(on_progress) if question.blackbox is not None else self._searched(on_progress)
+
+    def __next__(self) -> Explanation:
+        return next(self._answers)
+
+    def __repr__(self) -> str:
+        return f"<Explanations of {self._question.text.source[:60]!r}{', complete' if self.complete else ''}>"
+
+    def _asked(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
+        doubt = False
+        for one in asked.every(self._question, on_progress, self._self_check):
+            if isinstance(one, Explanation):
+                yield one
+                doubt |= one.status not in ("optimal", "infeasible")
+            else:
+                doubt = True
+        self.complete = not doubt
+
+    def _searched(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
+        question, started = self._question, time.monotonic()
         with single_threaded():
-            found = next(sets, None)
-        if found is None:
+            search = searcher(question, question.budget, on_progress)
+            outcome = search.run()
+        if outcome.witness is not None or not outcome.finished:
+            yield finished(question, outcome, started, self._self_check)
+            self.complete = outcome.witness is not None
             return
-        yield finished(question, replace(outcome, held=found[0], proof=found[1]), started, self_check)
+        sets, found = optimal_sets(search, outcome.upper), list[tuple[Bools, Proved]]()
+        while (one := _next(sets)) is not None:
+            found.append(one)
+            yield finished(question, replace(outcome, held=one[0], proof=one[1]), started, self._self_check)
+        if search.frontier.done:
+            with single_threaded():
+                self.certificate, _ = every_set(question, found, search.root, self._self_check)
+            self.complete = self.certificate is not None  # not said where the checker rejected it
+
+
+def _next(sets: Iterator[tuple[Bools, Proved]]) -> tuple[Bools, Proved] | None:
+    with single_threaded():
+        return next(sets, None)
+
+
+def all_explained(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Explanations:
+    """The answers to a question, one by one."""
+    return Explanations(question, on_progress, self_check)

@@ -13,35 +13,107 @@ from typing import Any, Literal, TypeAlias
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
+from suffice.sets.perturbations import Perturbation
 from suffice.verbs.mistake import Mistake
+from suffice.verbs.wording import authority, change_of, fitting, listed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
+# what meta says beyond the question itself
+ANSWERED = {"versions", "words", "checked", "proved", "rejected", "reason", "nothing", "unknown_substitutes"}
+ANSWERED |= {"asked", "candidate"}  # of black boxes
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that flips the label, for people: which positions become (or move towards) which words."""
+    """A change that flips the label, for people: which positions become (or move towards) which words.
+
+    An empty word was removed. `text` is the text so changed, where the classifier was run on that very text and does
+    not keep the label.
+    """
 
     label: str
     margin: float
     positions: tuple[int, ...]
     words: tuple[str, ...]
     real: bool
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One word: what it may become (the nearest options, and how many more), and why it is needed.
+    """One word: what it may become (the nearest options, and how many more), and why it is in the set.
 
     `flip` is there for words of the explanation: with this word free as well, that change flips the label. None
-    where no attack found one (it was not looked for further) or where the word is free.
+    where no attack found one (it was not looked for further) or where the word is free. `needed` says that every
+    explanation holds the word: changing it (and what was excluded) alone flips the label.
     """
 
     position: int
     options: tuple[str, ...] = ()
     more: int = 0
     flip: Change | None = None
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The sets that suffice and are exactly as cheap: at most so many as were looked for, `complete` if that is all.
+
+    `in_all` are the words of all of them; where they are not all known, only those that every explanation must hold.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    complete: bool
+    in_all: tuple[Word, ...]
+    in_some: tuple[Word, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.sets)
+
+    def __repr__(self) -> str:
+        return f"<Alternatives: {'' if self.complete else 'at least '}{self.count} equally cheap sets>"
+
+    def __str__(self) -> str:
+        if self.count == 1 and self.complete:
+            return "No other set is as cheap."
+        if self.count == 1:
+            return "Whether another set is as cheap is open."
+        if not self.complete:
+            fixed = f" Every one holds {listed(self.in_all)}." if self.in_all else ""
+            return f"At least {self.count} sets are equally cheap; not all were looked for.{fixed}"
+        fixed = f"{listed(self.in_all)} in all of them" if self.in_all else "no word in all of them"
+        return f"{self.count} sets are equally cheap: {fixed}, {listed(self.in_some)} in some."
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "count": self.count,
+            "complete": self.complete,
+            "sets": [list(held) for held in self.sets],
+            "in_all": [asdict(word) for word in self.in_all],
+            "in_some": [asdict(word) for word in self.in_some],
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Alternatives:
+        return Alternatives(
+            tuple(tuple(held) for held in data["sets"]),
+            data["complete"],
+            tuple(Word(**word) for word in data["in_all"]),
+            tuple(Word(**word) for word in data["in_some"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Further:
+    """The next question to ask where an answer says little: what a quick look saw, and the set to ask about."""
+
+    seen: str
+    perturbation: Perturbation
+
+    def __str__(self) -> str:
+        return self.seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +134,11 @@ class Tested:
 class Explanation:
     """Which words suffice to decide the label, what was proved about them, and at what cost.
 
-    status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (proved robust, optimality open),
+    status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (robust, optimality open),
     "infeasible" (an exclude constraint cannot be met; `witness` shows why), "unknown" (nothing better than
-    the whole text was proved). Of black boxes also, where a confidence is asked for, "tested": that the words hold was
-    only tested (`tested` says how), while the lower bound is proved.
+    the whole text was shown). Of black boxes also, where a confidence is asked for, "tested": that the words hold was
+    only tested (`tested` says how), while the lower bound is proved. `proved` is what the independent checker accepted,
+    in words; empty where it did not.
     """
 
     status: Status
@@ -80,7 +153,10 @@ class Explanation:
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
     mistake: Mistake | None = None  # with an expected label: who pushes towards the wrong one, and what puts it right
+    proved: tuple[str, ...] = ()
     look: Callable[[], tuple[Detail, ...]] | None = field(default=None, repr=False)
+    count: Callable[[], Alternatives] | None = field(default=None, repr=False)
+    ahead: Callable[[], Further | None] | None = field(default=None, repr=False)
     tested: Tested | None = None
 
     @cached_property
@@ -88,17 +164,37 @@ class Explanation:
         """What is known about each word, looked up when first asked for; empty after a trip through JSON."""
         return () if self.look is None else self.look()
 
+    @cached_property
+    def alternatives(self) -> Alternatives | None:
+        """The equally cheap sets, looked for when first asked for; None where no cheapest set is known."""
+        return None if self.count is None else self.count()
+
+    @cached_property
+    def further(self) -> Further | None:
+        """Where the answer is empty or the whole text: the next question to ask, by a quick look."""
+        return None if self.ahead is None else self.ahead()
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """What was asked, as `Question.to_dict` writes it: `suffice explain --question FILE` asks it again."""
+        text = self.meta.get("words", self.text.source)
+        return {"format": FORMAT, "text": text, **{key: self.meta[key] for key in self.meta if key not in ANSWERED}}
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "look": None}
+        return {**self.__dict__, "look": None, "count": None, "ahead": None}
 
     def __str__(self) -> str:
         return sentence(self)
 
     def __repr__(self) -> str:
-        return f"<Explanation {self.status}: {self.label} because of {[w.text for w in self.words]}>"
+        return f"<Explanation {self.status}: {self.label[:60]!r} by {short(self.words)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; the certificate is named by its digest, its evidence is in its own file."""
+        """Plain data; the certificate is named by its digest, its evidence is in its own file.
+
+        `alternatives` are there once they have been looked at.
+        """
+        known = self.__dict__.get("alternatives")
         return {
             "format": FORMAT,
             "status": self.status,
@@ -107,9 +203,11 @@ class Explanation:
             "words": [asdict(word) for word in self.words],
             "cost": _finite(self.cost),
             "lower_bound": _finite(self.lower_bound),
+            "proved": list(self.proved),
             "text": _text_to_dict(self.text),
             "witness": None if self.witness is None else self.witness.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.summary(),
+            "alternatives": None if known is None else known.to_dict(),
             "mistake": None if self.mistake is None else self.mistake.to_dict(),
             "tested": None if self.tested is None else asdict(self.tested),
             "stats": dict(self.stats),
@@ -123,6 +221,7 @@ class Explanation:
     def from_json(source: str) -> Explanation:
         """The explanation that `to_json` wrote, without the certificate's evidence."""
         data = json.loads(source)
+        known = data.get("alternatives")
         return Explanation(
             status=data["status"],
             positions=tuple(data["positions"]),
@@ -135,6 +234,8 @@ class Explanation:
             stats=data["stats"],
             meta=data["meta"],
             mistake=None if data.get("mistake") is None else Mistake.from_dict(data["mistake"]),
+            proved=tuple(data.get("proved", ())),
+            count=None if known is None else lambda: Alternatives.from_dict(known),
             tested=None if data.get("tested") is None else Tested(**data["tested"]),
         )
 
@@ -155,26 +256,42 @@ class Explanation:
 
 def sentence(result: Explanation) -> str:
     """The answer in one sentence that a non-expert understands."""
-    total = len(result.text.words)
-    names = ", ".join(word.text for word in result.words)
-    kept = f"the label {result.label!r}"
-    proved = "proved: every allowed text was run" if "asked" in result.meta else "proved"
+    if "nothing" in result.meta:
+        return f"Nothing to prove: {result.meta['nothing']}, so the label {result.label!r} stays."
+    kept, meta = f"the label {result.label!r}", result.meta
+    suffice = f"{len(result.positions)} of {len(result.text.words)} words suffice for {kept}"
+    enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
     match result.status:
         case "optimal" if not result.positions:
-            return f"No word is needed: {kept} stays whatever the allowed changes ({proved})."
+            return f"No word is needed: {kept} stays whatever {change_of(meta, 'the words')} is made ({enough})."
         case "optimal":
-            count = f"{len(result.positions)} of {total} words suffice"
-            return f"{count} for {kept}, and no cheaper set does ({proved}): {names}."
+            first = "" if enough == least else f" ({enough})"
+            best = f"and no cheaper set{fitting(result.text, meta)} does ({least})"
+            return f"{suffice}{first}, {best}: {listed(result.words)}."
         case "sufficient":
-            gap = f"costs {result.cost:g}; no set below {result.lower_bound:g} can do"
-            return f"{len(result.positions)} of {total} words suffice for {kept} ({proved}; {gap}): {names}."
+            gap = f"costs {result.cost:g}; no set{fitting(result.text, meta)} below {result.lower_bound:g} can do"
+            return f"{suffice} ({enough}; {gap}): {listed(result.words)}."
         case "tested":
-            return f"{ladder(result)} The words: {names or 'none'}."
+            return f"{ladder(result)} The words: {listed(result.words) or 'none'}."
         case "infeasible":
             flip = f"changing only them gives {_flipped(result)} instead of {result.label!r}"
-            return f"No set without the excluded words suffices: {flip}."
+            return f"No set{fitting(result.text, meta)} suffices: {flip}."
         case "unknown":
-            return f"Undecided within the limit: nothing better than the whole text was proved for {kept}."
+            reason = meta.get("reason", "within the limit")
+            return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
+
+
+def _said(meta: Mapping[str, Any], by: str) -> str:
+    """Of a black box, what the word proved means."""
+    if by != "proved" or "asked" not in meta:
+        return by
+    return "proved: the worst case was computed" if "computed" in meta else "proved: every allowed text was run"
+
+
+def least_by(result: Explanation) -> str:
+    """Who says that nothing cheaper suffices; where only what was asked for is held, nothing can be cheaper."""
+    nothing_added = list(result.positions) == list(result.meta.get("include", ()))
+    return authority(result.meta, "enough" if nothing_added else "cheapest")
 
 
 def ladder(result: Explanation) -> str:

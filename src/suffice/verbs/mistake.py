@@ -9,6 +9,7 @@ from typing import Any
 
 from suffice.model.text import Word
 from suffice.prove.verdict import Witness
+from suffice.verbs.wording import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,9 @@ class Mistake:
     """The expected label, the words that force the wrong one, and the cheapest change towards the expected label.
 
     status, cost, lower_bound and flip are those of the contrast: "optimal" (nothing cheaper does), "found", "none"
-    (proved: no allowed change lets the expected label reach the wrong one) or "unknown". `winner` is the label that the
-    changed text has: with more than two labels it need not be the expected one, which only beats the wrong one.
+    (no allowed change lets the expected label reach the wrong one) or "unknown". `winner` is the label that the change
+    gives: with more than two labels it need not be the expected one, which only beats the wrong one. `changed_text` is
+    the changed text where the classifier was run on it and does not keep the label; else None.
     """
 
     label: str
@@ -40,26 +42,31 @@ class Mistake:
     cost: float
     lower_bound: float
     flip: Witness | None
-    changed_text: str
+    changed_text: str | None
     winner: str
+    authority: str = "according to the search, not checked"
+    change: str = ""  # word by word
+
+    def __repr__(self) -> str:
+        return f"<Mistake {self.status}: {self.label[:40]!r} for {self.expected[:40]!r}, {len(self.pushes)} words>"
 
     def __str__(self) -> str:
-        towards = ", ".join(push.word.text for push in self.pushes if push.towards) or "none"
-        against = ", ".join(push.word.text for push in self.pushes if not push.towards)
+        towards = quoted(push.word.text for push in self.pushes if push.towards) or "none"
+        against = quoted(push.word.text for push in self.pushes if not push.towards)
         rest = f"; {against} not" if against else ""
         return f"Of these words, pushing towards {self.label!r}: {towards}{rest}. {self._change()}"
 
     def _change(self) -> str:
         match self.status:
             case "none":
-                return f"No allowed change of any words brings it to {self.expected!r} (proved)."
+                return f"No allowed change of any words brings it to {self.expected!r} ({self.authority})."
             case "unknown":
                 return f"Whether an allowed change brings it to {self.expected!r} is undecided."
         assert self.flip is not None
-        best = "the cheapest change (proved)" if self.status == "optimal" else "a change"
+        best = f"the cheapest change ({self.authority})" if self.status == "optimal" else "a change"
         other = "" if self.winner == self.expected else f", though {self.winner!r} then beats both"
-        how = "" if self.flip.real else " (each changed word stands for a vector near it)"
-        return f"To bring it to {self.expected!r}, {best} is: {self.changed_text}{how}{other}"
+        how = ", by the nearest real words as an illustration" if self.changed_text and not self.flip.real else ""
+        return f"To bring it to {self.expected!r}, {best} is{how}: {self.changed_text or self.change}{other}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -72,6 +79,8 @@ class Mistake:
             "flip": None if self.flip is None else self.flip.to_dict(),
             "changed_text": self.changed_text,
             "winner": self.winner,
+            "authority": self.authority,
+            "change": self.change,
         }
 
     @staticmethod
@@ -87,4 +96,6 @@ class Mistake:
             flip=None if data["flip"] is None else Witness.from_dict(data["flip"]),
             changed_text=data["changed_text"],
             winner=data["winner"],
+            authority=data["authority"],
+            change=data["change"],
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,16 @@ from suffice.search.cost import Cost
 from suffice.search.node import ByRestoration, Node
 from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
+from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+from suffice.sets.table import BY_NAME
 from suffice.verbs import asked
-from suffice.verbs.answering import FORMAT, finished, listed
-from suffice.verbs.explanation import Explanation
+from suffice.verbs.answering import FORMAT, accepted, finished
+from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.wording import authority, fitting, listed
 
-PARAMETERS = {"knn-box": "k", "knn-hull": "k", "epsilon-ball": "eps"}  # sets that are nested
+LIMIT = "at_most"  # what grows where the sets stay and more of the words may change at once
 DOUBLINGS = 12  # how far beyond the last step the radius search looks
 HALVINGS = 8  # how finely it looks between two radii that are not whole numbers
 STARTS = 6  # perturbed texts handed to the next step
@@ -42,24 +46,30 @@ STARTS = 6  # perturbed texts handed to the next step
 class Growth:
     """From which step on a word matters.
 
-    `enters`: the first step whose explanation holds the word. `needed`: the first step at which every explanation
-    must hold it, because changing this word alone flips the label; from there on it stays needed.
+    `steps`: those whose explanation holds the word; it may leave again. `enters` is the first of them. `needed`: the
+    first step at which every explanation must hold it, because changing this word alone flips the label; from there on
+    it stays needed.
     """
 
     word: Word
-    enters: float | None
+    steps: tuple[float, ...]
     needed: float | None
+
+    @property
+    def enters(self) -> float | None:
+        return self.steps[0] if self.steps else None
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
     """How the explanation grows with the size of the perturbation sets.
 
-    One explanation per step. No word at all is needed up to `free_until` (proved), and some word is from
-    `needed_from` on (a counterexample changes every word); None where the search for that radius found none.
+    One explanation per step. No word at all is needed up to `free_until` (the checker accepted it), and some word is
+    from `needed_from` on (a counterexample was run); None where the search for that radius found none. Both are about
+    the empty set, whatever words were asked for.
     """
 
-    parameter: str  # "k" or "eps"
+    parameter: str  # "k", "eps" or "at_most"; "size" for other families
     steps: tuple[float, ...]
     explanations: tuple[Explanation, ...]
     growth: tuple[Growth, ...]
@@ -96,15 +106,18 @@ class Profile:
         return f"No word is needed up to {name} = {free:g} (proved); from {name} = {needed:g} on some word is."
 
     def _end(self) -> str:
-        last, step = self.explanations[-1], self.steps[-1]
-        where = f"At {self.parameter} = {step:g}"
+        last = self.explanations[-1]
+        where, asked = f"At {self.parameter} = {self.steps[-1]:g}", fitting(self.text, last.meta)
         if last.status == "unknown":
-            return f"{where} nothing better than the whole text was proved."
-        proved = "proved" if last.status == "optimal" else f"proved; none below {last.lower_bound:g} does"
+            return f"{where} nothing better than the whole text was shown."
         if last.status == "infeasible":
-            return f"{where}, no set without the excluded words suffices."
+            return f"{where}, no set{asked} suffices."
+        if not last.positions:
+            return f"{where}, no word is needed ({authority(last.meta, 'enough')})."
+        best = f"no cheaper set{asked} does; {least_by(last)}"
+        open_ = f"{authority(last.meta, 'enough')}; none{asked} below {last.lower_bound:g} does"
         count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
-        return f"{where}, {count} ({proved}): {listed(last.words) or 'none'}."
+        return f"{where}, {count} ({best if last.status == 'optimal' else open_}): {listed(last.words)}."
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import profile
@@ -113,7 +126,8 @@ class Profile:
 
     def __repr__(self) -> str:
         costs = ", ".join(f"{step:g}: {cost:g}" for step, cost in zip(self.steps, self.costs, strict=True))
-        return f"<Profile over {self.parameter}: {costs}>"
+        shown = costs if len(costs) <= 120 else f"{costs[:117]}..."
+        return f"<Profile over {self.parameter}: {shown}>"
 
     def plot(self) -> Any:
         """A matplotlib figure of the cost and its lower bound over the steps (extra: plot)."""
@@ -128,7 +142,10 @@ class Profile:
             "steps": list(self.steps),
             "free_until": self.free_until,
             "needed_from": self.needed_from,
-            "words": [{**asdict(item.word), "enters": item.enters, "needed": item.needed} for item in self.growth],
+            "words": [
+                {**asdict(item.word), "enters": item.enters, "steps": list(item.steps), "needed": item.needed}
+                for item in self.growth
+            ],
             "explanations": [result.to_dict() for result in self.explanations],
             "stats": dict(self.stats),
         }
@@ -162,8 +179,10 @@ def profile(
 ) -> Profile:
     """The explanation at each of several sizes of the sets: `profile(clf, text, sf.KNNBox, [5, 10, 15, 25])`.
 
-    `perturbation` makes a perturbation from a number. `seconds` is for all steps together. For k-nearest sets and
-    balls the result also says up to which radius no word is needed at all, and from which on some word is.
+    `perturbation` makes a perturbation from a number, each inside the next: k-nearest sets, balls, lists of
+    substitutes, or `lambda r: sf.Deletion(at_most=r)` where more and more words change at once. `seconds` is for all
+    steps together. For k, eps and at_most the result also says up to which size no word is needed at all, and from
+    which on some word is.
     """
     sizes, budget, started = _sizes(steps), Budget(seconds), time.monotonic()
     read = classifier.read(text)
@@ -187,15 +206,76 @@ def profile(
         classifier = classifier if cache is None else replace(classifier, cache=cache)
         return _asked([question(size) for size in sizes], sizes, seconds, on_progress, self_check)
     with single_threaded():
-        climb = _Climb([question(size) for size in sizes], on_progress, self_check)
+        questions = [question(size) for size in sizes]
+        parameter = _parameter([one.perturbation.to_dict() for one in questions])
+        _check_nested(questions, sizes)
+        climb = _Climb(questions, on_progress, self_check)
         found = climb.run(budget)
-        kind = climb.questions[0].perturbation.to_dict()["kind"]
         free, needed = _known_radius(sizes, found, climb.questions[0])
-        if kind in PARAMETERS:
-            free, needed = _radius(question, free, needed, budget)
+        if parameter != "size":
+            free, needed = _radius(_within(question, parameter), free, needed, sizes[-1], budget)
         growth = _growth(climb.questions, sizes, found, budget)
     stats = {"seconds": time.monotonic() - started, "reused_attacks": climb.reused}
-    return Profile(PARAMETERS.get(kind, "size"), sizes, found, growth, free, needed, stats)
+    return Profile(parameter, sizes, found, growth, free, needed, stats)
+
+
+def _within(question: Callable[[float], Question], parameter: str) -> Callable[[float], Question]:
+    """More words than there are cannot change at once: there the search for the radius ends."""
+
+    def asked(size: float) -> Question:
+        made = question(size)
+        if parameter == LIMIT and size > made.features.sum():
+            raise InputError(f"The text has no {size} words.")
+        return made
+
+    return asked
+
+
+# --- what grows ---
+
+
+def _parameter(sets: Sequence[Mapping[str, Any]]) -> str:
+    """What differs between the sets: the field that makes their kind larger, the limit on changes at once, or more."""
+    kind = BY_NAME.get(sets[0].get("kind", ""))
+    grows = None if kind is None else kind.grows
+    differing = {name for one in sets for name in one.keys() | sets[0].keys() if one.get(name) != sets[0].get(name)}
+    if differing == {LIMIT}:
+        return LIMIT
+    return grows if grows is not None and differing <= {grows} else "size"
+
+
+def _check_nested(questions: Sequence[Question], sizes: Sequence[float]) -> None:
+    """Refuse sets that do not grow: what a step says of the next would not hold."""
+    steps = list(zip(questions, sizes, strict=True))
+    for (small, low), (large, high) in pairwise(steps):
+        if small.perturbation.to_dict() == large.perturbation.to_dict():
+            raise InputError(f"The sets do not grow: they are the same at {low:g} and at {high:g}.")
+        if not _inside(small, large):
+            raise InputError(f"The sets do not grow: that of size {low:g} is not inside that of size {high:g}.")
+
+
+def _inside(small: Question, large: Question) -> bool:
+    limits = [len(one.text) if one.perturbation.at_most is None else one.perturbation.at_most for one in (small, large)]
+    return limits[0] <= limits[1] and _region_inside(small.problem.region, large.problem.region)
+
+
+def _region_inside(small: Region, large: Region) -> bool:
+    match small, large:
+        case Ball(), Ball():
+            return small.p == large.p and small.radius <= large.radius
+        case Box(), Box():
+            return bool((large.lower <= small.lower).all() and (small.upper <= large.upper).all())
+        case Hull(points=few), Hull(points=many):
+            return _points_inside(few, many)
+        case Choice(points=few), Choice(points=many):
+            return _points_inside(few, many)
+        case _:
+            return False
+
+
+def _points_inside(small: Floats, large: Floats) -> bool:
+    pairs = zip(small, large, strict=True)
+    return all({point.tobytes() for point in few} <= {point.tobytes() for point in many} for few, many in pairs)
 
 
 def _asked(
@@ -224,12 +304,17 @@ def _growth_asked(
 ) -> tuple[Growth, ...]:
     """From which step on each word is in the explanation, and from which on its change alone flips the label."""
     needed: dict[int, float] = {}
-    enters: dict[int, float] = {}
-    for question, size, result in reversed(list(zip(questions, sizes, found, strict=True))):
+    for question, size in reversed(list(zip(questions, sizes, strict=True))):
         needed |= dict.fromkeys(asked.flippers(question), size)
-        enters |= dict.fromkeys(result.positions, size)
-    words = questions[0].text.words
-    return tuple(Growth(word, enters.get(word.position), needed.get(word.position)) for word in words)
+    return _grown(questions[0].text.words, sizes, found, needed)
+
+
+def _grown(
+    words: Sequence[Word], sizes: Sequence[float], found: Sequence[Explanation], needed: Mapping[int, float]
+) -> tuple[Growth, ...]:
+    held = list(zip(sizes, found, strict=True))
+    steps = {i: tuple(size for size, one in held if i in one.positions) for i in range(len(words))}
+    return tuple(Growth(word, steps[word.position], needed.get(word.position)) for word in words)
 
 
 def _sizes(steps: Sequence[float]) -> tuple[float, ...]:
@@ -300,21 +385,26 @@ def _ends_first(count: int) -> list[int]:
 def _known_radius(
     sizes: Sequence[float], found: Sequence[Explanation], question: Question
 ) -> tuple[float | None, float | None]:
-    """What the steps say already: the largest at which nothing had to be added, the smallest at which something."""
+    """What the steps say already: the largest at which no word is held, the smallest at which some word must be.
+
+    Where words were asked for, a step that adds nothing to them says nothing about the empty set.
+    """
     base = question.costs.price(question.costs.of(question.included))
-    free = [size for size, result in zip(sizes, found, strict=True) if _nothing_added(result, question)]
+    free = [size for size, result in zip(sizes, found, strict=True) if _nothing_held(result)]
     needed = [size for size, result in zip(sizes, found, strict=True) if result.lower_bound > base]
     return (max(free) if free else None), (min(needed) if needed else None)
 
 
-def _nothing_added(result: Explanation, question: Question) -> bool:
-    return result.status == "optimal" and list(result.positions) == list(question.include)
+def _nothing_held(result: Explanation) -> bool:
+    return result.status == "optimal" and not result.positions and authority(result.meta, "enough") == "proved"
 
 
 def _radius(
-    question: Callable[[float], Question], free: float | None, needed: float | None, budget: Budget
+    question: Callable[[float], Question], free: float | None, needed: float | None, last: float, budget: Budget
 ) -> tuple[float | None, float | None]:
     """Close in on the radius: double while nothing is needed, then halve the gap; stop at the first doubt."""
+    if free is None and needed is None and isinstance(_robust_at(question, last, budget), Proved):
+        free = last  # the steps held words that were asked for, and so said nothing of the empty set
     low, high = (0 if free is None else free), needed
     for _ in range(DOUBLINGS):
         if high is not None or budget.spent:
@@ -346,12 +436,13 @@ def _between(low: float, high: float) -> float | None:
 
 
 def _robust_at(question: Callable[[float], Question], size: float, budget: Budget) -> Verdict | None:
+    """Does the empty set suffice? Proved only where the independent checker accepts it."""
     try:
-        asked = question(size)
+        problem = question(size).problem
     except InputError:  # more neighbours than the vocabulary has
         return None
-    free = asked.problem.features & ~asked.included
-    return BoundsOracle(asked.problem).ask(free[None], Budget(max(budget.left, 1e-3) / 4))[0]
+    answer = BoundsOracle(problem).ask(problem.features[None], Budget(max(budget.left, 1e-3) / 4))[0]
+    return accepted(replace(question(size), include=()), answer)
 
 
 # --- the words ---
@@ -367,8 +458,7 @@ def _growth(
     for question, size in zip(questions, sizes, strict=True):
         for i in _flippers(question, alone, [i for i in rest if i not in needed], budget):
             needed[i] = size
-    enters = {i: size for size, result in reversed(list(zip(sizes, found, strict=True))) for i in result.positions}
-    return tuple(Growth(word, enters.get(word.position), needed.get(word.position)) for word in words)
+    return _grown(words, sizes, found, needed)
 
 
 def _flippers(question: Question, alone: Bools, words: list[int], budget: Budget) -> list[int]:

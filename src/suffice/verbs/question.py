@@ -25,6 +25,7 @@ from suffice.search.writing import header, positions
 from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, RealWords
 from suffice.sets.regions import Choice
 from suffice.sets.table import from_dict as set_from_dict
+from suffice.verbs.rewriting import tried
 from suffice.version import __version__
 
 Given: TypeAlias = str | Sequence[str] | Text
@@ -186,12 +187,16 @@ class Question:
         return header(self.classifier, self.text, self.problem, self.perturbation.to_dict(), claim)
 
     def witness(self, found: Witness | None) -> Witness | None:
-        """The witness with names for people."""
+        """The witness with names for people, and with its text where the classifier does not keep the label on it."""
         if found is None or self.blackbox is not None:
             return found
-        words = tuple(self._word(found.point[i], i) for i in found.positions)
+        names = (self._word(found.point[i], i) for i in found.positions)
+        words = tuple("" if name == self.classifier.pad else name for name in names)
         real = isinstance(self.problem.region, Choice)
-        return replace(found, label=self.classifier.labels[found.rival], words=words, real=real)
+        winner = self.classifier.predict_input(found.point).label  # a third label may beat both; a tie has no other
+        label = self.classifier.labels[found.rival] if winner == self.label else winner
+        shown = replace(found, label=label, words=words, real=real)
+        return replace(shown, text=tried(self.classifier, self.text, self.label, shown))
 
     def _word(self, vector: Floats, position: int) -> str:
         region = self.problem.region
@@ -246,14 +251,21 @@ class Question:
 
     def meta(self) -> dict[str, Any]:
         """What a result says of how it was asked."""
-        asked = {name: value for name, value in self.to_dict().items() if name not in ("format", "text")}
+        asked = {name: value for name, value in self.to_dict().items() if name != "format"}
+        text = asked.pop("text")  # the answer holds it, but not whether it was given as a list of words
+        words = {} if isinstance(text, str) else {"words": text}
         versions = {
             "suffice": __version__,
             "numpy": np.__version__,
             "scipy": scipy.__version__,
             "python": platform.python_version(),
         }
-        return {**asked, "versions": versions, **({} if self.blackbox is None else {"asked": self._how_asked()})}
+        return {
+            **asked,
+            **words,
+            "versions": versions,
+            **({} if self.blackbox is None else {"asked": self._how_asked()}),
+        }
 
     def _how_asked(self) -> dict[str, Any]:
         """Of a black box: its name, how far its numbers move, and what a reader should know."""

@@ -17,11 +17,12 @@ from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
 from suffice.verbs.adapters import words_of
-from suffice.verbs.answering import FORMAT, finished, listed, public, summary
+from suffice.verbs.answering import FORMAT, finished, public, summary
 from suffice.verbs.bias import sparser
-from suffice.verbs.explanation import Explanation
+from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.wording import authority, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +93,15 @@ class Repair:
 
     def __str__(self) -> str:
         if self.sufficed:
-            return f"The given words already suffice for the label {self.label!r} (proved)."
+            return f"The given words already suffice for the label {self.label!r} ({self._by})."
         return f"{self._doubt()} {self._extension()}"
+
+    @property
+    def _by(self) -> str:
+        """Who says that the explanation's words, or the given ones where nothing is added, are enough."""
+        return (
+            "according to the search, not checked" if self.sufficed and self.added else authority(self.meta, "enough")
+        )
 
     def _doubt(self) -> str:
         if self.counterexample is None:
@@ -105,12 +113,13 @@ class Repair:
         names = listed([word for word in self.words if word.position in self.added])
         match self.status:
             case "optimal":
-                return f"Adding {names or 'nothing'} is the cheapest way to make them suffice (proved)."
+                by = least_by(self.explanation)
+                return f"Adding {names or 'nothing'} is the cheapest way to make them suffice ({by})."
             case "sufficient":
                 gap = f"cost {self.cost:g}, at least {self.lower_bound:g} is needed"
-                return f"With {names or 'nothing'} added they suffice (proved; {gap})."
+                return f"With {names or 'nothing'} added they suffice ({self._by}; {gap})."
             case _:
-                return "No extension short of the whole text was proved to suffice."
+                return "No extension short of the whole text was shown to suffice."
 
     def __repr__(self) -> str:
         return f"<Repair {self.status}: {len(self.given)} words given, {len(self.added)} added>"

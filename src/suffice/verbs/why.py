@@ -1,36 +1,61 @@
-"""Why: for each word what it may become, and for each needed word the change that its absence would allow.
+"""Why: for each word what it may become, and for each word of the set the change that its absence would allow.
 
 If a word is taken out of an explanation that has nothing to spare, some change of the free words and of it flips
 the label. These counterexamples are for people, so each is made sparse: as few changed words as easily found.
+A word whose change alone flips the label is in every explanation: only such words are called needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Container
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats
+from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
 from suffice.prove.verdict import Problem, Witness
 from suffice.sets.regions import Choice, Region
 from suffice.verbs.explanation import Change, Detail
+from suffice.verbs.question import Question
 
 SHOWN = 8  # options named per word
 RESTARTS = 4  # random starts of an attack
 ROUNDS = 4  # of making an attack sparse
 LARGEST = 4_000_000  # numbers per batch of restored inputs
 
-Namer = Callable[[Witness | None], Witness | None]
 
-
-def details(problem: Problem, held: Bools, name: Namer) -> tuple[Detail, ...]:
-    """What is known about each feature; `name` gives a witness its words."""
-    flips = counterexamples(problem, held & problem.features)
+def details(question: Question, held: Bools) -> tuple[Detail, ...]:
+    """What is known about each feature."""
+    problem, words = question.problem, held & question.features & ~question.included
+    alone = flips(problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
+    found = counterexamples(problem, held & problem.features, skip=alone) | alone
     return tuple(
-        _detail(problem.region, int(i), _change(name(flips.get(int(i))))) for i in np.flatnonzero(problem.features)
+        _detail(question, int(i), found.get(int(i)), needed=int(i) in alone) for i in np.flatnonzero(problem.features)
     )
+
+
+def needed_words(question: Question) -> set[int]:
+    """The words that every explanation must hold: those asked for, and those whose change alone flips the label."""
+    words = question.features & ~question.included & ~question.excluded
+    alone = flips(question.problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
+    return {int(i) for i in np.flatnonzero(question.included)} | alone.keys()
+
+
+def _each(words: Bools) -> Bools:
+    """A row for each of some words, with that word alone."""
+    return np.eye(len(words), dtype=bool)[words]
+
+
+def flips(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
+    """For each row of free words, named by one of them, a flip of the label where an attack finds one."""
+    if not len(words):
+        return {}
+    attempt = Attacker.of(problem).attack(free, restarts=RESTARTS)
+    hits = np.flatnonzero(attempt.margin <= 0)
+    points = _sparse(problem, attempt.point[hits])
+    found = zip(words[hits], confirm(problem, points, free[hits]), strict=True)
+    return {int(word): witness for word, witness in found if witness is not None}
 
 
 def options(region: Region, position: int) -> tuple[str, ...]:
@@ -41,18 +66,12 @@ def options(region: Region, position: int) -> tuple[str, ...]:
     return names[1:] if isinstance(region, Choice) else names
 
 
-def counterexamples(problem: Problem, held: Bools) -> dict[int, Witness]:
+def counterexamples(problem: Problem, held: Bools, skip: Container[int] = ()) -> dict[int, Witness]:
     """For each held word, a flip of the label with that word free as well, where an attack finds one."""
-    words = np.flatnonzero(held)
+    words = np.array([i for i in np.flatnonzero(held) if int(i) not in skip], dtype=np.int64)
     free = np.repeat((problem.features & ~held)[None], len(words), axis=0)
     free[np.arange(len(words)), words] = True
-    if not len(words):
-        return {}
-    attempt = Attacker.of(problem).attack(free, restarts=RESTARTS)
-    hits = np.flatnonzero(attempt.margin <= 0)
-    points = _sparse(problem, attempt.point[hits])
-    found = zip(words[hits], confirm(problem, points, free[hits]), strict=True)
-    return {int(word): witness for word, witness in found if witness is not None}
+    return flips(problem, free, words)
 
 
 def _sparse(problem: Problem, points: Floats) -> Floats:
@@ -90,12 +109,14 @@ def _restored(points: Floats, center: Floats, importance: Floats) -> Floats:
     return np.where(back[..., None], center, points[:, None])
 
 
-def _detail(region: Region, position: int, flip: Change | None) -> Detail:
-    names = options(region, position)
-    return Detail(position, names[:SHOWN], max(0, len(names) - SHOWN), flip)
+def _detail(question: Question, position: int, flip: Witness | None, needed: bool) -> Detail:
+    pad = question.classifier.pad
+    names = tuple("" if name == pad else name for name in options(question.problem.region, position))
+    change = _change(question.witness(flip))
+    return Detail(position, names[:SHOWN], max(0, len(names) - SHOWN), change, needed)
 
 
 def _change(witness: Witness | None) -> Change | None:
     if witness is None:
         return None
-    return Change(witness.label, witness.margin, witness.positions, witness.words, witness.real)
+    return Change(witness.label, witness.margin, witness.positions, witness.words, witness.real, witness.text)

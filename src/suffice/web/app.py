@@ -18,7 +18,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from suffice.errors import InputError
+from suffice.importers.named import load_any
 from suffice.model import classifier as models
+from suffice.model.blackbox import BlackBox
+from suffice.model.classifier import DEFAULT
 from suffice.render.style import sheet
 from suffice.sets import table
 from suffice.version import __version__
@@ -28,7 +31,6 @@ from suffice.web.clerks import Clerks
 from suffice.web.guard import Guard, Patient, Refusal
 
 STATIC = Path(__file__).parent / "static"
-DEFAULT = "sst-fc25"  # offered first, as on the command line
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -99,7 +101,7 @@ class Routes:
         self, offered: Mapping[str, str], questions: Mapping[str, Mapping[str, fields.Field]], limits: fields.Limits
     ) -> None:
         self.offered, self.questions, self.limits = offered, questions, limits
-        self.models = [{"name": name, **_facts(models.load(folder))} for name, folder in offered.items()]
+        self.models = [{"name": name, **_facts(load_any(folder))} for name, folder in offered.items()]
 
     def routes(self) -> list[Route | Mount]:
         return [
@@ -159,13 +161,12 @@ class Routes:
         return Response(data, media_type=kind, headers=headers)
 
 
-def _facts(model: models.Classifier) -> dict[str, Any]:
-    return {
-        "labels": list(model.labels),
-        "length": model.length,
-        "vocabulary": len(model.vocabulary),
-        "digest": model.digest,
-    }
+def _facts(model: models.Classifier | BlackBox) -> dict[str, Any]:
+    """What is known of a model; of a black box only what it calls its labels."""
+    facts: dict[str, Any] = {"labels": list(model.labels), "digest": model.digest}
+    if isinstance(model, BlackBox):
+        return facts
+    return {**facts, "length": model.length, "vocabulary": len(model.vocabulary)}
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -13,19 +13,19 @@ of suffice the classifier as it was loaded: its weights, embedding, vocabulary, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.errors import InputError, NotACertificate, NotChecked
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text
 from suffice.proof.certificate import read
 from suffice.proof.check.header import All, Claim, Header, Independent, Infeasible, read_header
-from suffice.proof.check.reading import Evidence, Limit
+from suffice.proof.check.reading import MALFORMED, Evidence, Limit, rejection
 from suffice.proof.check.said import facts, sentence
 from suffice.proof.check.same import Asked, Cost, asked, compare
 from suffice.proof.check.sets import Sets, read_sets
@@ -77,12 +77,13 @@ def check(
     if not isinstance(classifier, Classifier):
         raise InputError(f"A certificate is checked with a Classifier, not {classifier!r}: use load(name) first.")
     limit, question = Limit.of(seconds), asked(classifier, text, perturbation, cost, include, exclude)
-    evidence = Evidence(_lines(certificate, classifier), limit)
+    evidence = Evidence(lines_of(certificate, classifier), limit)
     with np.errstate(all="ignore"):
         return _checked(evidence, classifier, question)
 
 
-def _lines(certificate: Any, classifier: Classifier) -> Any:
+def lines_of(certificate: Any, classifier: Classifier) -> Iterator[Any]:
+    """The lines of a certificate, none of them longer than this classifier needs."""
     if hasattr(certificate, "lines"):
         return iter(certificate.lines)
     return read(certificate, MAX_LINE + 100 * sum(sum(step.weight.shape) for step in classifier.network.steps))
@@ -102,12 +103,11 @@ def _checked(evidence: Evidence, classifier: Classifier, question: Asked) -> Che
         raise NotChecked(error.line or evidence.number, error.reason) from None
     except NotACertificate:
         raise
-    except (Rejected, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        line = getattr(error, "line", 0) or evidence.number  # 0 is the line just read
-        reason = getattr(error, "reason", f"malformed ({type(error).__name__}: {str(error)[:200]})")
+    except MALFORMED as error:
+        rejected = rejection(error, evidence.number)
     if walk is not None:
         walk.settle()  # a leaf that still waits may be the first line that fails
-    raise Rejected(line, reason)
+    raise rejected
 
 
 def _answer(header: Header, sets: Sets, classifier: Classifier) -> Checked:

@@ -13,6 +13,7 @@ from suffice.errors import InputError, NotChecked, Rejected
 from suffice.model.network import Bools, Floats
 
 HUGE = 2.0**800  # no number of a certificate, of a network or of a bound is larger than this
+MALFORMED = (Rejected, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what a bad line leads to
 WHOLE = 2**53  # doubles hold every whole number up to here
 
 
@@ -64,6 +65,12 @@ def need(condition: Any, reason: str) -> None:
     """Line 0 stands for the line just read."""
     if not condition:
         raise Rejected(0, reason)
+
+
+def rejection(error: Exception, number: int) -> Rejected:
+    """What went wrong at a line, as a rejection that names the line; `number` is the one just read."""
+    reason = getattr(error, "reason", f"malformed ({type(error).__name__}: {str(error)[:200]})")
+    return Rejected(getattr(error, "line", 0) or number, reason)
 
 
 def fields(data: Any, names: str, what: str) -> list[Any]:

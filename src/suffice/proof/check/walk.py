@@ -139,7 +139,7 @@ class Walk:
     def sufficient(self, free: Bools) -> None:
         """For every rival, a proof tree over all changes of free words, or of at most so many of them."""
         inputs, budget = self.everywhere, 0
-        if self.sets.at_most is not None and self.sets.at_most < free.sum():  # else the limit forbids nothing
+        if self.sets.at_most is not None:
             inputs, budget = Varied(self.sets, np.ones(len(free), dtype=np.int64)), self.sets.at_most
         state = inputs.begin(free, budget)
         for name, rival in self.rivals.items():

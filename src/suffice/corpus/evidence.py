@@ -1,0 +1,144 @@
+"""Evidence: a folder of results and certificates, checked again: every certificate, and every row against its own."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import InputError, NotACertificate, Rejected
+from suffice.model.blackbox import BlackBox
+from suffice.model.classifier import Classifier
+from suffice.proof.check import Checked
+from suffice.proof.checking import check
+
+ENDINGS = (".certificate", ".cert")
+# what a row's verdict needs: the kinds of claim that prove it
+VERDICTS = {"independent": {"independent"}, "dependent": {"infeasible"}}
+STATUSES = {
+    "optimal": {"cheapest"},
+    "sufficient": {"cheapest", "sufficient"},
+    "infeasible": {"infeasible"},
+    "unknown": {"cheapest", "sufficient"},
+}
+
+
+@dataclass(frozen=True)
+class Rechecked:
+    """How many certificates there are and hold, how many rows were compared with theirs, what failed, and the time."""
+
+    certificates: int
+    accepted: int
+    rows: int
+    failed: tuple[tuple[str, str], ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        failed = self.certificates - self.accepted
+        said = f"{self.accepted} of {self.certificates} certificates accepted, {failed} not, in {self.seconds:.1f} s."
+        return said + (f" {self.rows} rows of results were compared with theirs." if self.rows else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A row of results: where it stands, what it says, and the certificate that it names."""
+
+    where: str
+    row: Mapping[str, Any]
+    certificate: Path | None
+
+
+def recheck(folder: str | Path, classifier: Classifier | BlackBox, seconds: float = 60.0) -> Rechecked:
+    """Check every certificate below a folder, each for `seconds` at most, and what results (*.jsonl) say of it.
+
+    A row must say what its certificate proves: of this text, this set of changes and these words. A row that says
+    that something is proved and names no certificate, or one that is not there, fails.
+    """
+    folder, started = Path(folder), time.monotonic()
+    paths = {path.resolve() for path in folder.rglob("*") if path.suffix in ENDINGS}
+    lines = _lines(folder)
+    rows = [(line.certificate, line) for line in lines if line.certificate is not None]
+    alone = paths - {path for path, _ in rows}
+    if not paths and not rows:
+        raise InputError(f"{folder} holds no certificates ({', '.join('*' + end for end in ENDINGS)}).")
+    checked = [(path, None) for path in sorted(alone)] + rows
+    reasons = [(path, _reason(path, line, classifier, seconds)) for path, line in checked]
+    bad = {path for path, reason in reasons if reason}
+    failed = [(_short(path, folder), reason) for path, reason in reasons if reason]
+    failed += [(line.where, reason) for line in lines if (reason := _unproved(line))]
+    every = {path for path, _ in checked}
+    return Rechecked(len(every), len(every - bad), len(rows), tuple(failed), time.monotonic() - started)
+
+
+def _short(path: Path, folder: Path) -> str:
+    root = folder.resolve()
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+def _lines(folder: Path) -> list[Line]:
+    """The rows of all results below a folder."""
+    found = []
+    for path in sorted(folder.rglob("*.jsonl")):
+        for number, text in enumerate(path.read_bytes().splitlines(), 1):
+            where = f"{path.relative_to(folder)}, line {number}"
+            try:
+                row = json.loads(text)
+            except ValueError:
+                raise InputError(f"{where}: this is no JSON.") from None
+            if isinstance(row, dict) and {"row", "run", "text"} <= row.keys():
+                named = row.get("certificate_file")
+                found.append(Line(where, row, None if named is None else (path.parent / str(named)).resolve()))
+    return found
+
+
+def _unproved(line: Line) -> str:
+    said = line.row.get("explanation", line.row)
+    status = said.get("status") if isinstance(said, dict) else None
+    if line.certificate is not None or status in (None, "unknown", "tested"):
+        return ""
+    return f"it says {status!r} and names no certificate"
+
+
+def _reason(path: Path, line: Line | None, classifier: Classifier | BlackBox, seconds: float) -> str:
+    """Why a certificate, or the row that names it, is not accepted; nothing if all is well."""
+    try:
+        if line is None:
+            return _proof(check(path, classifier, seconds=seconds))
+        changes = line.row["explanation"]["meta"] if "explanation" in line.row else line.row
+        checked = check(path, classifier, line.row["text"], changes["perturbation"], seconds=seconds)
+        return _proof(checked) or _difference(line.row, checked)
+    except (Rejected, NotACertificate) as error:
+        return str(error)
+    except (InputError, AttributeError, LookupError, TypeError) as error:
+        if line is None:
+            raise
+        return f"{line.where} names it, but is malformed ({type(error).__name__}: {str(error)[:200]})"
+
+
+def _proof(checked: Checked) -> str:
+    return "its texts were drawn at random: it is a test and no proof" if checked.kind == "tested" else ""
+
+
+def _difference(row: Mapping[str, Any], checked: Checked) -> str:
+    """Where a row says something else than its certificate proves."""
+    said = row.get("explanation", row)
+    status, label = said["status"], said["label"]
+    kinds = (VERDICTS if said is row else STATUSES).get(status, set())
+    if checked.kind not in kinds or (status == "optimal" and not checked.optimal):
+        return f"its row says {status!r}, which a certificate of {checked.kind!r} does not prove"
+    if label != checked.label:
+        return f"its row says {label!r}, the certificate {checked.label!r}"
+    places = _places(row, checked)
+    if places != sorted(checked.positions):
+        return f"its row is about the words at {places}, the certificate about those at {sorted(checked.positions)}"
+    return ""
+
+
+def _places(row: Mapping[str, Any], checked: Checked) -> list[int]:
+    """The words that a row is about; of an infeasible question those to avoid, which such rows do not list."""
+    if "explanation" not in row:
+        return sorted(word["position"] for word in row["protected"])
+    return sorted(checked.positions if checked.kind == "infeasible" else row["explanation"]["positions"])

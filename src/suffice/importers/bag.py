@@ -1,0 +1,354 @@
+"""scikit-learn pipelines as a bag of words: which ones can be laid open exactly, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from suffice.model.bag import Bag, Count, Norm
+from suffice.model.network import Floats
+
+LINEAR = (
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "LinearSVC",
+    "SGDClassifier",
+    "Perceptron",
+    "PassiveAggressiveClassifier",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
+)
+BAYES = ("MultinomialNB", "ComplementNB")
+VECTORIZERS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")
+# A token pattern is understood when it is made of these: then what ends a token can be said.
+ATOM = re.compile(
+    r"\(\?u\)|\\b|(?P<eats>\\[wd]|\[(?:[^\[\]^\\]|\\[wd\-'])+\]|[\w'’@#\-])|\(\?:|[()|]|[+*?]|\{\d+(?:,\d*)?\}"
+)
+
+
+class NotLowered(Exception):
+    """Why a pipeline is asked instead."""
+
+
+def lowered(steps: Sequence[Any]) -> Bag:
+    """The steps of a fitted pipeline as a bag of words; NotLowered says what is in the way."""
+    vectorizer, *between, model = steps
+    kind = kind_of(vectorizer)
+    if kind not in VECTORIZERS:
+        raise NotLowered(f"{type(vectorizer).__name__} is not one of {', '.join(VECTORIZERS)}")
+    tokens, separates = _tokens(vectorizer)
+    count = _width(vectorizer)
+    state = _State(np.ones(count), "count", None, None)
+    state = _vectorized(state, vectorizer)
+    for step in between:
+        state = _through(state, step)
+    rows, bias, once = _scores(model)
+    if once:
+        state = _binarized(state)
+    return Bag(
+        tokens=tokens,
+        separates=separates,
+        orders=_orders(vectorizer),
+        column=_column(vectorizer),
+        scale=state.scale,
+        tf=state.tf,
+        norm=state.norm,
+        rows=state.back(rows),
+        bias=bias,
+        examples=_examples(vectorizer),
+        curved=kind_of(model) == "CalibratedClassifierCV",
+    )
+
+
+def _examples(vectorizer: Any) -> tuple[str, ...]:
+    """Some words to make texts of."""
+    known = sorted(str(word) for word in getattr(vectorizer, "vocabulary_", {}) if " " not in str(word))
+    return (*known[:: max(1, len(known) // 300)], "unheard", "of", ",", "The", "a1")
+
+
+def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
+    """What the pipeline itself says of texts, as numbers that do not saturate: one column per label."""
+    model = pipeline.steps[-1][1]
+
+    def scores(texts: list[str]) -> Floats:
+        if hasattr(model, "decision_function"):
+            found = np.asarray(pipeline.decision_function(texts), dtype=np.float64)
+            return np.stack([np.zeros(len(found)), found], axis=1) if found.ndim == 1 else found
+        if hasattr(model, "predict_joint_log_proba"):
+            return np.asarray(model.predict_joint_log_proba(pipeline[:-1].transform(texts)), dtype=np.float64)
+        return np.asarray(pipeline.predict_proba(texts), dtype=np.float64)
+
+    return scores
+
+
+def largest_difference(bag: Bag, function: Callable[[list[str]], Floats]) -> float:
+    """How far bag and pipeline are apart on made-up texts, relative to the size of the scores.
+
+    Probabilities of two labels are compared by sign only: a sigmoid stands between.
+    """
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(bag.examples, size=rng.integers(0, 12))) for _ in range(32)]
+    theirs = function(texts)
+    ours = np.array([bag.scores(bag.tokens(text)) for text in texts])
+    lead, ours_lead = theirs - theirs[:, :1], ours - ours[:, :1]
+    if bag.curved:
+        return 0.0 if ((lead[:, 1] > 0) == (ours_lead[:, 1] > 0)).all() else np.inf
+    size = max(1.0, float(np.abs(lead).max()))
+    return float(np.abs(lead - ours_lead).max()) / size
+
+
+def kind_of(step: Any) -> str:
+    """The class, if it is scikit-learn's own: a subclass may compute something else."""
+    return type(step).__name__ if type(step).__module__.split(".")[0] == "sklearn" else ""
+
+
+# --- the vectorizer ---
+
+
+def _tokens(vectorizer: Any) -> tuple[Callable[[str], Sequence[str]], Callable[[str], bool]]:
+    given = vectorizer.get_params()
+    kind = type(vectorizer).__name__
+    if given["analyzer"] != "word":
+        raise NotLowered(f"{kind}(analyzer={given['analyzer']!r}) has no words")
+    if given["input"] != "content":
+        raise NotLowered(f"{kind}(input={given['input']!r}) does not take strings")
+    for name in ("preprocessor", "tokenizer"):
+        if given[name] is not None:
+            raise NotLowered(f"{kind}({name}=...) is a function of its own")
+    if callable(given["strip_accents"]):
+        raise NotLowered(f"{kind}(strip_accents=...) is a function of its own")
+    if np.dtype(given["dtype"]) not in (np.float64, np.int64):
+        raise NotLowered(f"{kind}(dtype={np.dtype(given['dtype']).name}) rounds too much")
+    eats = _eaters(given["token_pattern"])
+    prepare, cut = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
+    stop = frozenset(vectorizer.get_stop_words() or ())
+
+    def tokens(text: str) -> list[str]:
+        return [token for token in cut(prepare(text)) if token not in stop]
+
+    def separates(char: str) -> bool:
+        made = prepare(char)
+        return bool(made) and not any(_wordlike(c) or any(e.fullmatch(c) for e in eats) for c in made)
+
+    return lru_cache(100_000)(tokens), lru_cache(10_000)(separates)
+
+
+def _wordlike(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _eaters(pattern: str) -> list[re.Pattern[str]]:
+    """What a token pattern takes character by character; patterns that look further are not understood."""
+    found, at = [], 0
+    while at < len(pattern):
+        hit = ATOM.match(pattern, at)
+        if hit is None:
+            raise NotLowered(f"token_pattern={pattern!r} is not understood")
+        if hit["eats"] is not None:
+            found.append(re.compile(hit["eats"]))
+        at = hit.end()
+    return found
+
+
+def _width(vectorizer: Any) -> int:
+    if kind_of(vectorizer) == "HashingVectorizer":
+        return int(vectorizer.n_features)
+    return len(vectorizer.vocabulary_)
+
+
+def _orders(vectorizer: Any) -> tuple[int, int]:
+    low, high = vectorizer.ngram_range
+    return int(low), int(high)
+
+
+def _column(vectorizer: Any) -> Callable[[str], tuple[int, float] | None]:
+    if kind_of(vectorizer) == "HashingVectorizer":
+        hasher = vectorizer._get_hasher()
+
+        def hashed(feature: str) -> tuple[int, float] | None:
+            row = hasher.transform([[feature]])
+            return int(row.indices[0]), float(row.data[0])
+
+        return lru_cache(1_000_000)(hashed)
+    places = {str(feature): (int(column), 1.0) for feature, column in vectorizer.vocabulary_.items()}
+    return places.get
+
+
+# --- from counts to what the model sees ---
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """scale * tf(c), over the norm, through a linear map (None: as it is, a vector: factors, a matrix: a map)."""
+
+    scale: Floats
+    tf: Count
+    norm: Norm
+    after: Any
+
+    def back(self, rows: Floats) -> Floats:
+        """Rows over what the model sees as rows over the features."""
+        if self.after is None:
+            return rows
+        if self.after.ndim == 1:
+            return np.asarray(rows * self.after)
+        return np.asarray(rows @ self.after)
+
+    @property
+    def plain(self) -> bool:
+        return self.norm is None and self.tf == "count" and (self.after is None)
+
+
+def _vectorized(state: _State, vectorizer: Any) -> _State:
+    kind = kind_of(vectorizer)
+    if vectorizer.binary:
+        state = replace(state, tf="once")
+    if kind == "TfidfVectorizer":
+        return _tfidf(state, vectorizer)
+    if kind == "HashingVectorizer":
+        if vectorizer.alternate_sign and vectorizer.binary:
+            raise NotLowered("HashingVectorizer(binary=True, alternate_sign=True) counts signs")
+        return _normed(state, vectorizer.norm)
+    return state
+
+
+def _tfidf(state: _State, step: Any) -> _State:
+    if step.sublinear_tf and state.tf == "count":
+        state = replace(state, tf="log")
+    if step.use_idf:
+        state = _scaled(state, np.asarray(step.idf_, dtype=np.float64))
+    return _normed(state, step.norm)
+
+
+def _scaled(state: _State, factors: Floats) -> _State:
+    if state.norm is None and state.after is None:
+        return replace(state, scale=state.scale * factors)
+    if state.after is None:
+        return replace(state, after=factors)
+    if state.after.ndim == 1:
+        return replace(state, after=state.after * factors)
+    return replace(state, after=factors[:, None] * state.after)
+
+
+def _normed(state: _State, norm: Any) -> _State:
+    if norm is None:
+        return state
+    if norm not in ("l1", "l2"):
+        raise NotLowered(f"the norm {norm!r} is not understood")
+    if state.norm is not None or state.after is not None:
+        raise NotLowered("a norm is taken twice, or after another step")
+    return replace(state, norm=norm)
+
+
+def _through(state: _State, step: Any) -> _State:
+    match kind_of(step):
+        case "TfidfTransformer":
+            if not state.plain and (step.sublinear_tf or state.norm is not None or state.after is not None):
+                raise NotLowered("TfidfTransformer stands after another norm or step")
+            return _tfidf(state, step)
+        case "Normalizer":
+            return _normed(state, step.norm)
+        case "MaxAbsScaler":
+            return _scaled(state, 1.0 / np.asarray(step.scale_, dtype=np.float64))
+        case "StandardScaler" if not step.with_mean:
+            return _scaled(state, 1.0 / np.asarray(step.scale_, dtype=np.float64)) if step.with_std else state
+        case "SelectKBest" | "SelectPercentile" | "SelectFpr" | "SelectFdr" | "SelectFwe" | "VarianceThreshold":
+            return _selected(state, np.asarray(step.get_support()))
+        case "TruncatedSVD":
+            return _mapped(state, np.asarray(step.components_, dtype=np.float64))
+        case _:
+            raise NotLowered(f"{type(step).__name__} is no step that is understood")
+
+
+def _selected(state: _State, support: Any) -> _State:
+    from scipy import sparse
+
+    kept = np.flatnonzero(support)
+    shape = (len(kept), len(support))
+    return _mapped(state, sparse.csr_matrix((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=shape))
+
+
+def _mapped(state: _State, matrix: Any) -> _State:
+    if state.after is None:
+        return replace(state, after=matrix)
+    if state.after.ndim == 1:
+        return replace(
+            state, after=matrix.multiply(state.after).tocsr() if hasattr(matrix, "tocsr") else matrix * state.after
+        )
+    return replace(state, after=matrix @ state.after)
+
+
+def _binarized(state: _State) -> _State:
+    """BernoulliNB asks only whether a feature is above zero."""
+    if state.after is not None and state.after.ndim != 1:
+        raise NotLowered("BernoulliNB stands after a step that mixes features")
+    if (state.scale <= 0).any() or (state.after is not None and (state.after <= 0).any()):
+        raise NotLowered("BernoulliNB stands after factors that are not above zero")
+    return _State(np.ones(len(state.scale)), "once", None, None)
+
+
+# --- the model ---
+
+
+def _scores(model: Any) -> tuple[Floats, Floats, bool]:
+    """Rows and biases, one per class, and whether only presence counts."""
+    kind = kind_of(model)
+    if kind in LINEAR:
+        return (*_two_rows(model.coef_, model.intercept_, len(model.classes_)), False)
+    if kind in BAYES:
+        rows = np.asarray(model.feature_log_prob_, dtype=np.float64)
+        single = kind == "ComplementNB" and len(model.classes_) > 1
+        prior = np.zeros(len(rows)) if single else np.asarray(model.class_log_prior_, dtype=np.float64)
+        return rows, prior, False
+    if kind == "BernoulliNB":
+        return _bernoulli(model)
+    if kind == "OneVsRestClassifier":
+        return _one_vs_rest(model)
+    if kind == "CalibratedClassifierCV":
+        return _calibrated(model)
+    raise NotLowered(f"{type(model).__name__} is no model that is laid open")
+
+
+def _two_rows(weight: Any, bias: Any, classes: int) -> tuple[Floats, Floats]:
+    rows = weight.toarray() if hasattr(weight, "toarray") else np.atleast_2d(weight)
+    rows = np.asarray(rows, dtype=np.float64)
+    shift = np.broadcast_to(np.asarray(bias, dtype=np.float64), (len(rows),))
+    if len(rows) == 1 and classes == 2:
+        return np.concatenate([np.zeros_like(rows), rows]), np.concatenate([[0.0], shift])
+    if len(rows) != classes:
+        raise NotLowered("the model gives several labels to one text")
+    return rows, np.array(shift)
+
+
+def _bernoulli(model: Any) -> tuple[Floats, Floats, bool]:
+    if model.binarize != 0.0:
+        raise NotLowered(f"BernoulliNB(binarize={model.binarize!r}) is not at zero")
+    here = np.asarray(model.feature_log_prob_, dtype=np.float64)
+    gone = np.log1p(-np.exp(here))
+    return here - gone, np.asarray(model.class_log_prior_ + gone.sum(1), dtype=np.float64), True
+
+
+def _one_vs_rest(model: Any) -> tuple[Floats, Floats, bool]:
+    if model.multilabel_ or not all(kind_of(e) in LINEAR for e in model.estimators_):
+        raise NotLowered("OneVsRestClassifier is laid open over linear models only")
+    rows = np.concatenate([np.atleast_2d(e.coef_) for e in model.estimators_])
+    bias = np.concatenate([np.atleast_1d(e.intercept_) for e in model.estimators_])
+    return (*_two_rows(rows, bias, len(model.classes_)), False)
+
+
+def _calibrated(model: Any) -> tuple[Floats, Floats, bool]:
+    """One calibrated model of two labels: the sigmoid is above a half where its argument is below zero."""
+    if len(model.calibrated_classifiers_) != 1 or len(model.classes_) != 2 or model.method != "sigmoid":
+        raise NotLowered("CalibratedClassifierCV is laid open for one sigmoid and two labels only")
+    (only,) = model.calibrated_classifiers_
+    if kind_of(only.estimator) not in LINEAR:
+        raise NotLowered("CalibratedClassifierCV is laid open over linear models only")
+    (curve,) = only.calibrators
+    rows, bias = _two_rows(only.estimator.coef_, only.estimator.intercept_, 2)
+    factor = np.array([[0.0], [-float(curve.a_)]])
+    return rows * factor, bias * factor[:, 0] + np.array([0.0, -float(curve.b_)]), False

@@ -1,0 +1,92 @@
+"""A bag of words: what a fitted scikit-learn pipeline does with a text, so that its worst case can be computed.
+
+Tokens are counted (single ones, pairs of neighbours, ...), each count c becomes scale * tf(c), the vector is divided by
+its norm, and the scores are linear in it. A vector of zeros stays as it is, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from suffice.model.network import Floats, Ints
+
+Tokens: TypeAlias = tuple[str, ...]
+Count: TypeAlias = Literal["count", "log", "once"]
+Norm: TypeAlias = Literal["l2", "l1"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """A lowered pipeline. `column` gives a feature's place and sign, or None where the pipeline does not know it."""
+
+    tokens: Callable[[str], Sequence[str]]  # of a string: prepared, cut into tokens, stop words gone
+    separates: Callable[[str], bool]  # whether a character ends every token on both of its sides
+    orders: tuple[int, int]  # the shortest and longest n-gram
+    column: Callable[[str], tuple[int, float] | None]
+    scale: Floats  # (features,): idf, or 1
+    tf: Count
+    norm: Norm
+    rows: Floats  # (classes, features)
+    bias: Floats  # (classes,)
+    examples: tuple[str, ...] = ()  # some words that it knows
+    curved: bool = False  # the pipeline's own scores are a curve of these: only signs are the same
+
+    def features(self, tokens: Sequence[str]) -> dict[int, float]:
+        """The counts of a list of tokens, by column."""
+        found: dict[int, float] = {}
+        for gram in grams(tokens, self.orders):
+            place = self.column(gram)
+            if place is not None:
+                found[place[0]] = found.get(place[0], 0.0) + place[1]
+        return found
+
+    def scores(self, tokens: Sequence[str]) -> Floats:
+        """The scores of a list of tokens, worked out here (scikit-learn's own are what counts)."""
+        found = self.features(tokens)
+        where, counts = np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.float64)
+        values = self.scale[where] * term(self.tf, counts)
+        size = norm(self.norm, values)
+        return np.asarray(self.rows[:, where] @ (values / size if size > 0 else values) + self.bias)
+
+    @cached_property
+    def most(self) -> int:
+        """The most tokens that stand in one feature."""
+        return self.orders[1]
+
+
+def grams(tokens: Sequence[str], orders: tuple[int, int]) -> list[str]:
+    """All runs of tokens of the given lengths, written as scikit-learn writes them."""
+    return [
+        " ".join(tokens[i : i + size])
+        for size in range(orders[0], orders[1] + 1)
+        for i in range(len(tokens) - size + 1)
+    ]
+
+
+def term(kind: Count, counts: Floats) -> Floats:
+    """What a count counts: itself, one plus its logarithm, or once."""
+    match kind:
+        case "count":
+            return counts
+        case "log":
+            return np.asarray(np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1.0)), 0.0))
+        case "once":
+            return np.asarray(counts != 0, dtype=np.float64)
+
+
+def norm(kind: Norm, values: Floats) -> float:
+    match kind:
+        case "l2":
+            return float(np.sqrt((values * values).sum()))
+        case "l1":
+            return float(np.abs(values).sum())
+        case None:
+            return 1.0
+
+
+__all__ = ["Bag", "Count", "Floats", "Ints", "Norm", "Tokens", "grams", "norm", "term"]

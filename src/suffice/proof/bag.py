@@ -1,0 +1,548 @@
+"""Checks what was computed about a bag of words: bounds on its worst case, rules, and that no cheaper set keeps them.
+
+Written apart from the prover. It reads the options of the text itself, prices every choice by the slopes that the
+certificate names (any slopes give a valid bound), finds the cheapest text by walking through the words, and takes
+nothing on trust but the bag, which is compared with the program on every text that is run.
+
+*Form.* The margin N/|v| + b has the sign of N + b|v| (of N + b without a norm); N and S = |v|^2 are sums over features.
+*Root.* Where b >= 0, b sqrt(S) is at least its chord on each of the ranges of S, which together cover all of S;
+where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts.
+*Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up
+to a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import Rejected
+from suffice.model.bag import Bag
+from suffice.model.network import Floats
+from suffice.model.text import Text
+
+CLOSE = 1e-10  # of all that is added up
+SAME = 1e-7  # scores of bag and program may differ by this much
+MOST_NODES = 400  # of the search for a cheaper set
+START = (-1, 0)  # the place before the first word
+
+Place = tuple[int, int]  # a word and one of its choices
+
+
+def _need(condition: Any, reason: str) -> None:
+    if not condition:
+        raise Rejected(0, reason)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing that may stand at a word: how it is written, its tokens, and what they count."""
+
+    written: str
+    tokens: tuple[str, ...]
+    counts: Mapping[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """The choices of each word that are left, which one is unchanged, how many may change, and what a choice costs."""
+
+    allowed: tuple[tuple[int, ...], ...]
+    reference: tuple[int, ...]
+    limit: int | None
+    extra: Mapping[Place, float] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class BagCheck:
+    """One text before one bag."""
+
+    bag: Bag
+    text: Text
+    options: Sequence[Sequence[str]]
+    limit: int | None
+    label: int
+
+    def __post_init__(self) -> None:
+        self._apart()
+        self.words = [
+            self._choices(word.text, given) for word, given in zip(self.text.words, self.options, strict=True)
+        ]
+        self.paired = self._paired() if self.bag.orders[1] > 1 else {}
+
+    # --- reading ---
+
+    def _choices(self, own: str, given: Sequence[str]) -> list[Choice]:
+        found: dict[Any, Choice] = {}
+        for piece in (own, *given):
+            tokens = tuple(self.bag.tokens(piece)) if piece else ()
+            counts = self.bag.features(tokens)
+            key = tokens if self.bag.orders[1] > 1 else frozenset(counts.items())
+            found.setdefault(key, Choice(piece, tokens, counts))
+        return list(found.values())
+
+    def _apart(self) -> None:
+        """Between any two pieces that may meet stands a character that ends every token."""
+        ends, last = self.bag.separates, None
+        _need(self.bag.orders[1] <= 2, "features of more than two tokens are not checked")
+        for word, given in zip(self.text.words, self.options, strict=True):
+            pieces = [piece for piece in (word.text, *given) if piece]
+            _need(not any("Σ" in piece for piece in pieces), "a capital sigma depends on what stands beside it")
+            for piece in pieces:
+                for char in (piece[0], piece[-1]):
+                    _need(char.isalnum() or char == "_" or ends(char), f"{char!r} may join what stands beside it")
+            if last is not None:
+                gap = self.text.source[last[1] : word.start]
+                _need(all(map(ends, gap)) and ends(" "), "a space may stand inside a token")
+                open_edges = any(_letter(p[-1]) for p in last[0]) and any(_letter(p[0]) for p in pieces)
+                _need(gap or not open_edges, "two words may become one token")
+            last = (pieces, word.end)
+
+    def _paired(self) -> dict[tuple[str, str], tuple[int, float]]:
+        lasts = {choice.tokens[-1] for word in self.words for choice in word if choice.tokens}
+        firsts = {choice.tokens[0] for word in self.words for choice in word if choice.tokens}
+        found = {}
+        for a in lasts:
+            for b in firsts:
+                place = self.bag.column(f"{a} {b}")
+                if place is not None:
+                    found[a, b] = place
+        return found
+
+    def agrees(self, texts: Sequence[str], rows: Floats) -> None:
+        """The bag says of texts what the program says."""
+        for text, row in zip(texts, rows, strict=True):
+            ours = self.bag.scores(self.bag.tokens(text))
+            ours, theirs = ours[self.label] - ours, row[self.label] - row
+            if self.bag.curved:
+                same = bool(((ours > 0) == (theirs > 0)).all())
+            else:
+                same = bool(np.abs(ours - theirs).max() <= SAME * max(1.0, np.abs(theirs).max()))
+            _need(same, "the bag of words and the program do not agree")
+
+    # --- claims ---
+
+    def enough(self, free: Sequence[int], proofs: Mapping[str, Any], labels: Sequence[str]) -> None:
+        """Every allowed text that changes only free words keeps the label, against every rival."""
+        rivals = [j for j in range(len(labels)) if j != self.label]
+        _need(set(proofs) == {labels[j] for j in rivals}, "there must be a proof for every other label")
+        open_words = set(free)
+        allowed = tuple(tuple(range(len(w))) if i in open_words else (0,) for i, w in enumerate(self.words))
+        region = Region(allowed, (0,) * len(self.words), self.limit)
+        for rival in rivals:
+            form = self._form(rival, 1.0)
+            self._tree(form, region, list(proofs[labels[rival]]))
+
+    def rule(self, line: Mapping[str, Any], labels: Sequence[str]) -> tuple[Floats, float]:
+        """A rule that every explanation keeps: weights of words, and the least that they sum to."""
+        changed, written = line["changed"], line["words"]
+        _need(line["rival"] in labels and labels.index(line["rival"]) != self.label, "the rival is no other label")
+        form = self._form(labels.index(line["rival"]), -1.0)
+        chosen = self._chosen(dict(zip(changed, written, strict=True)))
+        allowed = tuple((0,) if k == 0 else (0, k) for k in chosen)
+        if "count" in line:
+            back = line["count"]
+            _need(type(back) is int and back >= 1, "so many words that can be put back must be a whole number")
+            _need(self.limit is None or len(changed) - back <= self.limit, "too many words change at once")
+            self._tree(form, Region(allowed, tuple(chosen), back), list(line["tree"]))
+            return np.isin(np.arange(len(chosen)), changed).astype(np.float64), back + 1.0
+        _need(self.limit is None or len(changed) <= self.limit, "too many words change at once")
+        weights, least, size = line["weights"], line["least"], line["size"]
+        _need(len(weights) == len(chosen) and all(math.isfinite(w) for w in weights), "a weight for each word")
+        _need(0.0 < least <= 1.0 and 0.0 < size < math.inf, "a rule's least must be above 0 and at most 1")
+        extra = {(i, 0): size * weights[i] for i, k in enumerate(chosen) if k}
+        _need(all(weights[i] == 0.0 for i, k in enumerate(chosen) if not k), "only changed words have weights")
+        region = Region(allowed, tuple(chosen), None, extra)
+        bound = self._lines(form, region, line["lines"])
+        _need(bound >= size * least, f"the rule does not follow (the bound is {bound:.6g}, not {size * least:.6g})")
+        return np.array(weights, dtype=np.float64), float(least)
+
+    def _chosen(self, new: Mapping[int, str]) -> list[int]:
+        found = []
+        for i, word in enumerate(self.words):
+            places = [k for k, choice in enumerate(word) if choice.written == new.get(i, self.text.words[i].text)]
+            _need(len(places) == 1, "a word becomes what it may not become")
+            found.append(places[0])
+        _need(all(found[i] for i in new), "a word is said to change and does not")
+        return found
+
+    # --- trees of splits ---
+
+    def _tree(self, form: _Form, region: Region, nodes: list[Any]) -> None:
+        waiting = [region]
+        for node in nodes:
+            _need(waiting, "there are more nodes than splits")
+            here = waiting.pop()
+            if "word" in node:
+                waiting += reversed(self._halves(here, node))
+            elif node["lines"]:
+                bound = self._lines(form, here, node["lines"])
+                _need(bound > form.close, f"a bound is {bound:.3g}, not above zero")
+            else:
+                self._single(form, here)
+        _need(not waiting, "a branch has no proof")
+
+    def _halves(self, region: Region, node: Mapping[str, Any]) -> list[Region]:
+        word, keep = node["word"], set(node["keep"])
+        _need(type(word) is int and 0 <= word < len(self.words), "a split must be of a word")
+        sides: tuple[list[int], list[int]] = [], []
+        for k in region.allowed[word]:
+            sides[self.words[word][k].written not in keep].append(k)
+        _need(all(sides), "a split must leave something on both sides")
+        before, after = region.allowed[:word], region.allowed[word + 1 :]
+        return [Region((*before, tuple(side), *after), region.reference, region.limit, region.extra) for side in sides]
+
+    def _single(self, form: _Form, region: Region) -> None:
+        _need(all(len(some) == 1 for some in region.allowed), "a leaf without lines must be one text")
+        chosen = [some[0] for some in region.allowed]
+        moved = sum(k != r for k, r in zip(chosen, region.reference, strict=True))
+        if region.limit is None or moved <= region.limit:
+            tokens = [t for word, k in zip(self.words, chosen, strict=True) for t in word[k].tokens]
+            _need(form.exact(self.bag.features(tokens)) > form.close, "the only text left does not keep the label")
+
+    # --- bounds ---
+
+    def _form(self, rival: int, sign: float) -> _Form:
+        rows, bias = self.bag.rows, self.bag.bias
+        return _Form(
+            self.bag, sign * (rows[self.label] - rows[rival]), sign * float(bias[self.label] - bias[rival]), self
+        )
+
+    def _lines(self, form: _Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
+        """The least of the bounds of all lines, which together say something about every text."""
+        walk = _Walk(self, region)
+        if self.bag.norm != "l2" or form.bias < 0:
+            (line,) = lines
+            return walk.bound(form, line, *form.tangent(line["slope"]))
+        low, high = walk.span()
+        ordered = sorted(lines, key=lambda line: float(line["low"]))
+        edges = [min(low, float(ordered[0]["low"])), *(float(line["low"]) for line in ordered[1:])]
+        edges.append(max(high, float(ordered[-1]["high"])))
+        covered = all(float(a["high"]) >= float(b["low"]) for a, b in pairwise(ordered))
+        _need(covered and edges == sorted(edges) and edges[0] >= 0, "the ranges leave a gap")
+        tops = [max(float(line["high"]), edge) for line, edge in zip(ordered, edges[1:], strict=True)]
+        return min(walk.bound(form, line, *form.chord(a, b)) for line, a, b in zip(ordered, edges, tops, strict=False))
+
+
+def _value(bag: Bag, column: int, count: float) -> float:
+    return float(bag.scale[column]) * _term(bag, count)
+
+
+def _term(bag: Bag, count: float) -> float:
+    match bag.tf:
+        case "count":
+            return float(count)
+        case "log":
+            return 1.0 + math.log(count) if count > 0 else 0.0
+        case "once":
+            return 1.0 if count else 0.0
+
+
+def _letter(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+@dataclass(eq=False)
+class _Form:
+    """N + b|v| for weights and a bias."""
+
+    bag: Bag
+    weight: Floats
+    bias: float
+    owner: BagCheck
+
+    def __post_init__(self) -> None:
+        counts: dict[int, float] = {}
+        for word in self.owner.words:
+            for choice in word:
+                for column, count in choice.counts.items():
+                    counts[column] = counts.get(column, 0.0) + abs(count)
+        for column, _ in self.owner.paired.values():
+            counts[column] = counts.get(column, 0.0) + len(self.owner.words)
+        size = sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items())
+        self.close = CLOSE * (size * 1e-1 + abs(self.bias) + 1e-30)
+
+    def value(self, column: int, count: float) -> float:
+        return _value(self.bag, column, count)
+
+    def exact(self, counts: Mapping[int, float]) -> float:
+        values = {column: self.value(column, count) for column, count in counts.items()}
+        total = sum(float(self.weight[column]) * value for column, value in values.items())
+        match self.bag.norm:
+            case None:
+                return total + self.bias
+            case "l1":
+                size = sum(map(abs, values.values()))
+            case "l2":
+                size = math.sqrt(sum(value * value for value in values.values()))
+        return total + self.bias * size if size else self.bias
+
+    def part(self, column: int, slope: float) -> Callable[[float], float]:
+        """What one feature adds for each count, with a line in the place of the root."""
+        weight = float(self.weight[column])
+
+        def added(count: float) -> float:
+            value = self.value(column, count)
+            return weight * value + slope * value * value + (self.bias * abs(value) if self.bag.norm == "l1" else 0.0)
+
+        return added
+
+    def tangent(self, slope: Any) -> tuple[float, float]:
+        """Slope and constant of a line below b|v|, b < 0; without the norm l2 there is none."""
+        if self.bag.norm != "l2":
+            return 0.0, self.bias if self.bag.norm is None else 0.0
+        _need(type(slope) is float and slope < 0, "the slope of a tangent must be below zero")
+        at = 0.5 * self.bias / slope
+        return slope, 0.5 * self.bias * at
+
+    def chord(self, low: float, high: float) -> tuple[float, float]:
+        if high <= 0:
+            return 0.0, 0.0
+        slope = self.bias / (math.sqrt(low) + math.sqrt(high))
+        return slope, self.bias * math.sqrt(low) - slope * low
+
+
+class _Walk:
+    """A region, ready to be priced: what each feature may count, and the way through the words."""
+
+    def __init__(self, check: BagCheck, region: Region) -> None:
+        self.check, self.region, self.bag = check, region, check.bag
+        self.meets = self._meets() if check.paired else {}
+        self.least, self.most = self._ranges()
+
+    def _meets(self) -> dict[Place, list[tuple[Place, int, float]]]:
+        """For each choice the earlier ones that it may follow with a feature between them."""
+        words, paired = self.check.words, self.check.paired
+        followers: dict[str, list[tuple[str, int, float]]] = {}
+        for (a, b), (column, sign) in paired.items():
+            followers.setdefault(b, []).append((a, column, sign))
+        live: dict[str, list[Place]] = {}
+        found: dict[Place, list[tuple[Place, int, float]]] = {}
+        for i, some in enumerate(self.region.allowed):
+            full = [k for k in some if words[i][k].tokens]
+            for k in full:
+                partners = followers.get(words[i][k].tokens[0], ())
+                found[i, k] = [(p, column, sign) for a, column, sign in partners for p in live.get(a, ())]
+            if len(full) == len(some):
+                live = {}
+            for k in full:
+                live.setdefault(words[i][k].tokens[-1], []).append((i, k))
+        return found
+
+    def _ranges(self) -> tuple[dict[int, float], dict[int, float]]:
+        least: dict[int, float] = {}
+        most: dict[int, float] = {}
+        words = self.check.words
+        for i, some in enumerate(self.region.allowed):
+            for column in {column for k in some for column in words[i][k].counts}:
+                counts = [words[i][k].counts.get(column, 0.0) for k in some]
+                least[column] = least.get(column, 0.0) + min(counts)
+                most[column] = most.get(column, 0.0) + max(counts)
+        ends: dict[tuple[int, bool], tuple[set[int], set[int]]] = {}
+        for (i, _), before in self.meets.items():
+            for (j, _), column, sign in before:
+                starts, stops = ends.setdefault((column, sign > 0), (set(), set()))
+                starts.add(j)
+                stops.add(i)
+        for (column, positive), (starts, stops) in ends.items():
+            count = float(min(len(starts), len(stops)))
+            most[column] = most.get(column, 0.0) + (count if positive else 0.0)
+            least[column] = least.get(column, 0.0) - (0.0 if positive else count)
+        if self.region.limit is not None:
+            self._limited(least, most)
+        return least, most
+
+    def _limited(self, least: dict[int, float], most: dict[int, float]) -> None:
+        """One changed word moves a feature by what a choice holds of it, and by two pairs at the most."""
+        words, limit = self.check.words, self.region.limit
+        assert limit is not None
+        tokens = [t for i, k in enumerate(self.region.reference) for t in words[i][k].tokens]
+        now = self.bag.features(tokens)
+        for column in {*least, *most}:
+            held = [abs(c.counts.get(column, 0.0)) for word in words for c in word]
+            signed = any(c.counts.get(column, 0.0) < 0 for word in words for c in word)
+            each = max(held, default=0.0) * (2.0 if signed else 1.0) + (2.0 if self.meets else 0.0)
+            least[column] = max(least.get(column, 0.0), now.get(column, 0.0) - limit * each)
+            most[column] = min(most.get(column, 0.0), now.get(column, 0.0) + limit * each)
+
+    def _counts(self, column: int) -> Floats:
+        low, high = self.least.get(column, 0.0), self.most.get(column, 0.0)
+        return np.arange(low, high + 0.5)
+
+    def span(self) -> tuple[float, float]:
+        """Least and most S."""
+        low, high = 0.0, 0.0
+        each: dict[int, float] = {}
+        for column in {*self.least, *self.most}:
+            values = [_value(self.bag, column, count) ** 2 for count in self._counts(column)]
+            low, high = low + min(values), high + max(values)
+            top = max(abs(self.least.get(column, 0.0)), abs(self.most.get(column, 0.0)))
+            largest = top if self.bag.tf == "count" else _term(self.bag, top) ** 2
+            each[column] = float(self.bag.scale[column]) ** 2 * largest
+        return low, min(high, self._room(each))
+
+    def _room(self, each: Mapping[int, float]) -> float:
+        total, words = 0.0, self.check.words
+        for i, some in enumerate(self.region.allowed):
+            total += max(sum(abs(n) * each[c] for c, n in words[i][k].counts.items()) for k in some)
+            total += max((each[c] for k in some for _, c, _ in self.meets.get((i, k), ())), default=0.0)
+        return total * (1.0 + 1e-12)
+
+    def bound(self, form: _Form, line: Mapping[str, Any], slope: float, constant: float) -> float:
+        """The least of the form over the region, from below."""
+        given = {int(column): float(value) for column, value in line["slopes"].items()}
+        _need(all(math.isfinite(value) for value in given.values()), "slopes must be finite numbers")
+        prices: dict[int, float] = {}
+        for column in {*self.least, *self.most}:
+            counts, added = self._counts(column), form.part(column, slope)
+            heights = [added(count) for count in counts]
+            width = counts[-1] - counts[0]
+            chord = (heights[-1] - heights[0]) / width if width else 0.0
+            price = chord if width <= 1 else given.get(column, chord)
+            prices[column] = price
+            constant += min(h - price * c for h, c in zip(heights, counts, strict=True))
+        return constant + self._cheapest(prices, line.get("toll"))
+
+    def _cheapest(self, prices: Mapping[int, float], toll: float | None) -> float:
+        words, extra = self.check.words, self.region.extra
+        costs = {
+            (i, k): sum(n * prices[c] for c, n in words[i][k].counts.items()) + extra.get((i, k), 0.0)
+            for i, some in enumerate(self.region.allowed)
+            for k in some
+        }
+        if not self.meets:
+            return self._one_by_one(costs)
+        each = 0.0
+        if self.region.limit is not None:
+            both = zip(self.region.reference, self.region.allowed, strict=True)
+            if sum(unchanged not in some for unchanged, some in both) > self.region.limit:
+                return math.inf  # no text here changes so few words
+            each = 0.0 if toll is None else float(toll)
+            _need(math.isfinite(each) and each >= 0, "a toll must be at least 0")
+        paid = {(i, k): cost + (each if k != self.region.reference[i] else 0.0) for (i, k), cost in costs.items()}
+        return self._along(paid, prices) - each * (self.region.limit or 0)
+
+    def _one_by_one(self, costs: Mapping[Place, float]) -> float:
+        total, gains, forced = 0.0, [], 0
+        for i, some in enumerate(self.region.allowed):
+            cheapest = min(costs[i, k] for k in some)
+            if self.region.reference[i] in some:
+                stay = costs[i, self.region.reference[i]]
+                total += stay
+                gains.append(stay - cheapest)
+            else:
+                total += cheapest
+                forced += 1
+        limit = len(gains) if self.region.limit is None else self.region.limit - forced
+        return math.inf if limit < 0 else total - sum(sorted(gains, reverse=True)[:limit])
+
+    def _along(self, costs: Mapping[Place, float], prices: Mapping[int, float]) -> float:
+        """The cheapest way through the words; a place is the last choice that is not empty."""
+        words = self.check.words
+        places: list[Place] = [START]
+        number: dict[Place, int] = {START: 0}
+        values = np.full(len(costs) + 1, np.inf)
+        values[0], start, passed = 0.0, 0, 0.0
+        for i, some in enumerate(self.region.allowed):
+            end, arrived = len(places), []
+            for k in (k for k in some if words[i][k].tokens):
+                before = values[start:end]
+                near = [
+                    (number[p] - start, prices[c] * s) for p, c, s in self.meets.get((i, k), ()) if number[p] >= start
+                ]
+                if near:
+                    before = before.copy()
+                    for at, price in near:
+                        before[at] += price
+                arrived.append(((i, k), float(before.min()) + costs[i, k]))
+            gone = min((costs[i, k] for k in some if not words[i][k].tokens), default=None)
+            if gone is None:
+                start = end
+            else:
+                passed += gone
+            for place, value in arrived:
+                number[place] = len(places)
+                values[len(places)] = value - (gone or 0.0)
+                places.append(place)
+        return float(values[start : len(places)].min()) + passed
+
+
+# --- no cheaper set ---
+
+
+def none_below(
+    rules: Sequence[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, lower: int
+) -> int:
+    """The largest cost, up to `lower`, below which surely no set keeps all rules.
+
+    Linear programs propose multipliers of the rules; what these prove is worked out in fractions.
+    """
+    low = tuple(include >> i & 1 for i in range(len(costs)))
+    high = tuple(1 - (exclude >> i & 1) for i in range(len(costs)))
+    table = _Table(rules, costs)
+    waiting, nodes, open_bounds = [(low, high)], 0, []
+    while waiting:
+        lows, highs = waiting.pop()
+        nodes += 1
+        bound, split = table.bound(lows, highs)
+        if bound >= lower:
+            continue
+        if split is None or nodes > MOST_NODES:
+            open_bounds.append(bound)
+            continue
+        waiting += [(_put(lows, split, value), _put(highs, split, value)) for value in (0, 1)]
+    return min([lower, *open_bounds])
+
+
+def _put(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
+    return (*values[:place], value, *values[place + 1 :])
+
+
+class _Table:
+    def __init__(self, rules: Sequence[tuple[Floats, float]], costs: Sequence[int]) -> None:
+        self.rows = np.array([weights for weights, _ in rules]).reshape(len(rules), len(costs))
+        self.least = np.array([least for _, least in rules])
+        self.costs = np.array(costs, dtype=np.float64)
+        self.unit = math.gcd(*costs)
+
+    def bound(self, low: tuple[int, ...], high: tuple[int, ...]) -> tuple[int, int | None]:
+        """What every set between `low` and `high` that keeps the rules costs at least, and a word to split."""
+        from scipy.optimize import linprog
+
+        fixed = int(self.costs @ np.array(low))
+        if not len(self.rows):
+            return fixed, None
+        found = linprog(self.costs, A_ub=-self.rows, b_ub=-self.least, bounds=list(zip(low, high, strict=True)))
+        if found.status == 2:
+            return (10**18, None) if self._impossible(low, high) else (fixed, _open(low, high))
+        if found.status != 0:
+            return fixed, _open(low, high)
+        bound = max(self._dual(np.maximum(-found.ineqlin.marginals, 0.0), low, high), fixed)
+        away = np.abs(found.x - np.round(found.x))
+        split = int(away.argmax()) if away.max() > 1e-6 else _open(low, high)
+        return bound, split
+
+    def _impossible(self, low: tuple[int, ...], high: tuple[int, ...]) -> bool:
+        """Whether one rule alone cannot be kept: all that helps is held."""
+        most = np.where(self.rows > 0, self.rows * np.array(high), self.rows * np.array(low)).sum(1)
+        return bool((most < self.least - 1e-9 * np.abs(self.rows).sum(1)).any())
+
+    def _dual(self, multipliers: Floats, low: tuple[int, ...], high: tuple[int, ...]) -> int:
+        """Sum of multipliers times rules, in fractions: a bound whatever the multipliers are."""
+        active = [int(k) for k in np.flatnonzero(multipliers > 1e-12)]
+        exact = {k: Fraction(float(multipliers[k])) for k in active}
+        total = sum((exact[k] * Fraction(float(self.least[k])) for k in active), Fraction(0))
+        for i, cost in enumerate(self.costs.tolist()):
+            left = Fraction(int(cost)) - sum((exact[k] * Fraction(float(self.rows[k, i])) for k in active), Fraction(0))
+            total += min(left * low[i], left * high[i])
+        return math.ceil((total - Fraction(1, 10**7)) / self.unit) * self.unit
+
+
+def _open(low: tuple[int, ...], high: tuple[int, ...]) -> int | None:
+    return next((i for i, (a, b) in enumerate(zip(low, high, strict=True)) if a < b), None)

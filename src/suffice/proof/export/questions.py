@@ -1,0 +1,139 @@
+"""Questions: each leaf and each point of a certificate as a question that another tool can answer.
+
+The tree is walked as the checker walks it, so a file that is not a certificate is Rejected here too; but no bound and
+no score is worked out. That is left to whoever answers the questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from suffice.model.classifier import Classifier
+from suffice.model.network import Bools, Floats, Ints
+from suffice.proof.check.header import Header
+from suffice.proof.check.inputs import InputSet, Ranging, Restored, Restoring, Varied
+from suffice.proof.check.network import Leaf, Signs
+from suffice.proof.check.points import Point, read_point
+from suffice.proof.check.reading import Evidence
+from suffice.proof.check.sets import Sets
+from suffice.proof.check.walk import Walk
+from suffice.proof.export.regions import Box, Boxes, Unwritten, boxes_of, shares_of
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """An attacked text of which words go back: the network's inputs are then how far each of `words` is back."""
+
+    start: Floats
+    center: Floats
+    words: Ints
+    costs: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Is there an input in one of `boxes`, on the given sides of units, at which one score is at most another?
+
+    `signs` has -1 for units whose sum is at most zero, 1 for at least zero. `budget` limits what the restored words
+    of an attacked text cost. `name` is the file's, `about` a sentence for people.
+    """
+
+    name: str
+    about: str
+    answer: str
+    lower: int
+    higher: int
+    boxes: Boxes
+    signs: Signs
+    attacked: Attacked | None = None
+    budget: int | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A question that is not written, and why."""
+
+    name: str
+    reason: str
+
+
+Tell: TypeAlias = Callable[[Question | Skipped], None]
+
+
+class Asking(Walk):
+    """The checker's walk, but what it would work out is told as a question."""
+
+    def __init__(self, classifier: Classifier, header: Header, sets: Sets, evidence: Evidence, tell: Tell) -> None:
+        super().__init__(classifier, header, sets, evidence)
+        self.names, self.tell = list(classifier.labels), tell
+        self.attacked: tuple[Floats, Attacked] | None = None  # the last start, and what was made of it
+
+    def wait(self, leaf: Leaf) -> None:
+        """A leaf of a proof tree: no input is left at which the claim fails."""
+        inputs, sign = self.about
+        name = f"line-{leaf.line:06d}"
+        lower, higher = (self.label, leaf.rival) if sign > 0 else (leaf.rival, self.label)
+        try:
+            over, region = self._region(inputs, leaf)
+            about = f"{over}, is {self._said(lower, higher)}? {_sides(leaf.signs)}"
+            self.tell(Question(name, about, "unsat", lower, higher, signs=leaf.signs, **region))
+        except Unwritten as reason:
+            self.tell(Skipped(name, str(reason)))
+
+    def settle(self) -> None:
+        """Nothing is worked out here."""
+
+    def _region(self, inputs: InputSet, leaf: Leaf) -> tuple[str, dict[str, Any]]:
+        """Over which inputs, in words and as parts of a question."""
+        if isinstance(inputs, Varied):
+            assert isinstance(leaf.state, Ranging)
+            return "Over the allowed inputs that are left here", {"boxes": boxes_of(inputs, leaf.state)}
+        assert isinstance(leaf.state, Restoring)
+        attacked = self._attacked(leaf.state.start, inputs)
+        if not len(attacked.words):
+            return "At the text itself", {"boxes": (_at(self.sets.center),)}
+        box, budget = shares_of(leaf.state, inputs.costs, attacked.words)
+        over = "Over an attacked text of which words go back, as many as can be paid for"
+        return over, {"boxes": (box,), "attacked": attacked, "budget": budget}
+
+    def _attacked(self, start: Floats, inputs: Restored) -> Attacked:
+        """Leaves of one restoration share their network."""
+        if self.attacked is None or self.attacked[0] is not start:
+            words = np.flatnonzero((start != self.sets.center).any(-1))
+            self.attacked = start, Attacked(start, self.sets.center, words, inputs.costs[words])
+        return self.attacked[1]
+
+    def has_label(self) -> None:
+        for rival in self.rivals.values():
+            about = f"At the text itself, is {self._said(rival, self.label)}?"
+            self._point(f"text-{rival}", about, self.sets.center, rival, self.label)
+
+    def counterexample(self, data: Any, allowed: Bools) -> Point:
+        point, name = read_point(data, self.sets, allowed, "rival"), f"line-{self.evidence.number:06d}"
+        rival = self.rival(data["rival"])
+        if "shares" in data:
+            self.tell(Skipped(name, "the point is a mixture of a hull's corners, which decimals do not hold exactly"))
+        else:
+            about = f"At the counterexample (every X is its point), is {self._said(self.label, rival)}?"
+            self._point(name, about, point.vectors, self.label, rival)
+        return point
+
+    def _point(self, name: str, about: str, vectors: Floats, lower: int, higher: int) -> None:
+        nothing = np.zeros(self.net.units, dtype=np.int8)
+        self.tell(Question(name, about, "sat", lower, higher, (_at(vectors),), nothing))
+
+    def _said(self, lower: int, higher: int) -> str:
+        return f"the score of {self.names[lower]!r} anywhere at most that of {self.names[higher]!r}"
+
+
+def _at(vectors: Floats) -> Box:
+    return Box(vectors.ravel(), vectors.ravel())
+
+
+def _sides(signs: Signs) -> str:
+    count = int((signs != 0).sum())
+    return f"({count} hidden units are on a given side.)" if count else "(No hidden unit is split.)"

@@ -1,0 +1,145 @@
+"""Gains: at most how much the form of a changed text rises with each word that is put back, whatever else is put back.
+
+If a text fails by d, an explanation must put back words whose gains sum to d or more; so one failing text says
+something about every set of words. The form is N + b sqrt(S); the root is bounded by a line (from above by its tangent
+where b > 0, from below by a chord where b < 0), so all is a sum of functions of counts. A count that rises by k lifts
+its function by at most k times the steepest rise from here, one that falls likewise, and where both may be, one slope
+serves with what it leaves uncovered added once. Where neighbours count, a word
+put back pays for the pair it ends, for the pair that it begins with what stands after it, and for the pair it parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suffice.model.bag import term
+from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.bag import Case, Line, ranges
+from suffice.prove.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """The form of the text, from above, and a gain for each word; words that stand have none."""
+
+    form: float
+    each: Floats
+    line: Line  # of the bound that they come from, for the form with its sign turned
+
+
+def gains(case: Case, chosen: Ints) -> Gains | None:
+    """The gains of putting words of a text back to `reference`; None where a word put back would vanish."""
+    layout = case.layout
+    back = chosen != case.reference
+    if layout.pairs and (layout.empty[case.reference] & ~layout.empty[chosen] & back).any():
+        return None
+    allowed = np.zeros(len(layout.slot), dtype=bool)
+    allowed[chosen] = allowed[case.reference] = True
+    slopes = _slopes(replace(case, at_most=None), allowed, chosen)
+    if slopes is None:
+        return None
+    form, steep, line = slopes
+    inner = layout.inner
+    change = inner[case.reference] - inner[chosen]
+    each = np.asarray(change @ steep).ravel()
+    each = np.where(back, each, 0.0)
+    if layout.pairs:
+        each += _meeting(layout, case.reference, chosen, back, steep)
+    return Gains(form, each, line)
+
+
+def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Line] | None:
+    """The form from above, per feature what it adds at most with each count, and the line of the bound."""
+    layout, norm = case.layout, case.layout.bag.norm
+    found = ranges(case, allowed)
+    counts = layout.counts(chosen)
+    steps = int((found.most - found.least).max(initial=0.0))
+    grid = found.least[:, None] + np.arange(steps + 1)
+    inside = grid <= found.most[:, None]
+    values = layout.scale[:, None] * term(layout.bag.tf, grid)
+    here = layout.values(counts)
+    table, form = case.weight[:, None] * values, float(case.weight @ here)
+    base = case.weight * here
+    slope, low, high = 0.0, 0.0, 0.0
+    if norm is None:
+        form += case.bias
+    elif norm == "l1":
+        table, base = table + case.bias * np.abs(values), base + case.bias * np.abs(here)
+        form = float(base.sum())
+    else:
+        square = float((here * here).sum())
+        if square == 0.0:
+            return None
+        low = float(np.where(inside, values**2, np.inf).min(1).sum())
+        high = float(np.where(inside, values**2, 0.0).max(1).sum())
+        slope, root = _line(case.bias, square, low, high)
+        table, base = table + slope * values**2, base + slope * here * here
+        form += case.bias * root
+    rise = np.where(inside, table, -np.inf) - base[:, None]
+    gap = grid - counts[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.where(inside & (gap > 0), rise / gap, -np.inf).max(1)
+        down = np.where(inside & (gap < 0), rise / gap, np.inf).min(1)
+    rising, falling = np.isfinite(up), np.isfinite(down)
+    steep = np.where(rising & falling, 0.5 * (np.where(rising, up, 0.0) + np.where(falling, down, 0.0)), 0.0)
+    steep = np.where(rising & ~falling, up, np.where(falling & ~rising, down, steep))
+    above = np.where(inside, rise - steep[:, None] * gap, 0.0).max(1)  # where a count may rise and fall
+    return form + float(np.maximum(above, 0.0).sum()), steep, Line(low, high, -slope, -steep)
+
+
+def _line(bias: float, square: float, low: float, high: float) -> tuple[float, float]:
+    """The slope in S of a line above b sqrt(S) for S from low to high, and the root that it has at S itself."""
+    if bias >= 0:
+        return 0.5 * bias / np.sqrt(square), float(np.sqrt(square))
+    chord = 1.0 / (np.sqrt(low) + np.sqrt(high))
+    return bias * chord, float(np.sqrt(low) + (square - low) * chord)
+
+
+def _meeting(layout: Layout, reference: Ints, chosen: Ints, back: Ints, steep: Floats) -> Floats:
+    """What pairs add to the gain of each word that is put back."""
+    feature, sign = layout.pairs.feature, layout.pairs.sign
+    gained = (sign * steep[feature]).tolist()
+    lost = (-sign * steep[feature]).tolist()
+    stand = _Standing(layout, chosen, reference, back)
+    found = np.zeros(layout.size)
+    for word in np.flatnonzero(back & ~layout.empty[reference]).tolist():
+        new, left, right = int(reference[word]), stand.left[word], stand.right[word]
+        into = max([0.0, *_priced(layout, [(old, new) for old in stand.before(word)], gained)])
+        if layout.empty[chosen[word]]:
+            parted = sum(_priced(layout, [(left, right)], lost))
+            onward = max(0.0, parted + sum(_priced(layout, [(new, right)], gained)))
+        else:
+            old = int(chosen[word])
+            onward = sum(max(0.0, price) for price in _priced(layout, [(left, old), (old, right)], lost))
+            onward += max([0.0, *_priced(layout, [(new, right)], gained)])
+        found[word] = into + onward
+    return found
+
+
+def _priced(layout: Layout, meets: Sequence[tuple[int, int]], prices: list[float]) -> list[float]:
+    return [prices[place] for meet in meets if (place := layout.paired.get(meet)) is not None]
+
+
+class _Standing:
+    """Who stands beside whom in a text, and who might once words are put back."""
+
+    def __init__(self, layout: Layout, chosen: Ints, reference: Ints, back: Ints) -> None:
+        self.layout, self.chosen, self.reference, self.back = layout, chosen, reference, back
+        kept = np.flatnonzero(~layout.empty[chosen])
+        before = np.searchsorted(kept, np.arange(layout.size)) - 1
+        after = np.searchsorted(kept, np.arange(layout.size), side="right")
+        self.left_word = [int(kept[k]) if k >= 0 else -1 for k in before]
+        self.left = [int(chosen[k]) if k >= 0 else -1 for k in self.left_word]
+        self.right = [int(chosen[kept[k]]) if k < len(kept) else -1 for k in after]
+
+    def before(self, word: int) -> list[int]:
+        """Every choice that may stand right before this word."""
+        start = self.left_word[word]
+        between = [int(self.reference[k]) for k in range(start + 1, word) if self.back[k]]
+        beside = [self.left[word]] if start >= 0 else []
+        if start >= 0 and self.back[start]:
+            beside.append(int(self.reference[start]))
+        return [choice for choice in (*beside, *between) if not self.layout.empty[choice]]

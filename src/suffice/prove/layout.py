@@ -1,0 +1,210 @@
+"""Layout: one text before a bag of words; what each word may become, as features that stand or fall with the choices.
+
+A choice is one option of one word, a list of tokens. What a text counts is the sum of what its choices hold, and of the
+pairs that the last token of a choice makes with the first token of the next one that is not empty. That a changed text
+really is cut into the tokens of its pieces, one after the other, is looked at before anything is built on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from suffice.model.bag import Bag, Tokens, grams, term
+from suffice.model.network import Bools, Floats, Ints
+from suffice.model.text import Text
+
+MOST_CHOICES, MOST_PAIRS = 12_000, 3_000_000
+
+
+class NotApart(Exception):
+    """The pieces of a changed text may grow together, or there are too many of them: says which and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Features that two choices make when they meet, in the order of the later one and then of the earlier one."""
+
+    earlier: Ints
+    later: Ints
+    feature: Ints
+    sign: Floats
+    start: list[int]  # by the later choice, where its pairs begin; one more at the end
+
+    def __bool__(self) -> bool:
+        return len(self.earlier) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Choices in the order of the words; `first[i]` is word i as it stands, its other options follow it.
+
+    Features are numbered among those that can occur here; `columns` are their places in the bag.
+    """
+
+    bag: Bag
+    words: tuple[tuple[str, ...], ...]  # per word what it may be: as it stands, then its options that make a difference
+    slot: Ints  # (choices,) the word that each choice is of
+    first: Ints  # (words,)
+    empty: Bools  # (choices,) no token: its neighbours meet
+    inner: sparse.csr_matrix  # (choices, features)
+    pairs: Pairs  # none where features are single tokens
+    columns: Ints
+
+    @property
+    def size(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def ends(self) -> Ints:
+        return np.append(self.first, len(self.slot))
+
+    @cached_property
+    def turned(self) -> sparse.csr_matrix:
+        """(features, choices)"""
+        return self.inner.T.tocsr()
+
+    @cached_property
+    def paired(self) -> Mapping[tuple[int, int], int]:
+        """The place of the pair that two choices make."""
+        ends = zip(self.pairs.earlier.tolist(), self.pairs.later.tolist(), strict=True)
+        return {meet: place for place, meet in enumerate(ends)}
+
+    @cached_property
+    def scale(self) -> Floats:
+        return self.bag.scale[self.columns]
+
+    def values(self, counts: Floats) -> Floats:
+        """What counts become before the norm."""
+        return np.asarray(self.scale * term(self.bag.tf, counts))
+
+    def counts(self, chosen: Ints) -> Floats:
+        """The features of a text, given the choice at each word."""
+        there = np.zeros(len(self.slot))
+        there[chosen] = 1.0
+        total = np.asarray(self.turned @ there)
+        if self.pairs:
+            kept = chosen[~self.empty[chosen]].tolist()
+            met = [self.paired.get(meet, -1) for meet in pairwise(kept)]
+            places = np.array([place for place in met if place >= 0], dtype=np.int64)
+            np.add.at(total, self.pairs.feature[places], self.pairs.sign[places])
+        return total
+
+    def change(self, chosen: Ints) -> tuple[tuple[int, str], ...]:
+        """The choices as what a person would change: positions and the words put there."""
+        moved = np.flatnonzero(chosen != self.first)
+        return tuple((int(i), self.words[i][chosen[i] - self.first[i]]) for i in moved)
+
+
+def laid_out(bag: Bag, text: Text, options: Sequence[Sequence[str]]) -> Layout:
+    """The layout of a text whose words may become `options` ("" is gone); NotApart where that is not exact."""
+    pieces = [
+        (word.text, *(o for o in given if o != word.text)) for word, given in zip(text.words, options, strict=True)
+    ]
+    _apart(bag, text, pieces)
+    tokens = [[tuple(bag.tokens(piece)) if piece else () for piece in group] for group in pieces]
+    kept = [_different(bag, group) for group in tokens]
+    words = tuple(tuple(group[k] for k in keep) for group, keep in zip(pieces, kept, strict=True))
+    lists = [[group[k] for k in keep] for group, keep in zip(tokens, kept, strict=True)]
+    return _numbered(bag, words, lists)
+
+
+def _different(bag: Bag, group: Sequence[Tokens]) -> list[int]:
+    """The options that the bag can tell apart: the word as it stands, and the first of each kind."""
+    seen: dict[object, int] = {}
+    for k, tokens in enumerate(group):
+        key = tokens if bag.most > 1 else tuple(sorted(bag.features(tokens).items()))
+        seen.setdefault(key, k)
+    return sorted(seen.values())
+
+
+def _numbered(bag: Bag, words: tuple[tuple[str, ...], ...], lists: Sequence[Sequence[Tokens]]) -> Layout:
+    flat = [tokens for group in lists for tokens in group]
+    if len(flat) > MOST_CHOICES:
+        raise NotApart(f"there are {len(flat)} choices of words, more than {MOST_CHOICES}")
+    slot = np.repeat(np.arange(len(lists)), [len(group) for group in lists])
+    first = np.concatenate([[0], np.cumsum([len(group) for group in lists])[:-1]]).astype(np.int64)
+    known: dict[int, int] = {}
+    cells = [
+        (row, known.setdefault(column, len(known)), count)
+        for row, tokens in enumerate(flat)
+        for column, count in bag.features(tokens).items()
+    ]
+    pairs = _pairs(bag, flat, lists, slot, known) if bag.most > 1 else _ordered([], len(flat))
+    rows, columns, counts = (np.array(part) for part in zip(*cells, strict=True)) if cells else ([], [], [])
+    inner = sparse.csr_matrix((counts, (rows, columns)), shape=(len(flat), len(known)), dtype=np.float64)
+    empty = np.array([not tokens for tokens in flat])
+    return Layout(bag, words, slot, first, empty, inner, pairs, np.array(list(known), dtype=np.int64))
+
+
+def _pairs(
+    bag: Bag, flat: Sequence[Tokens], lists: Sequence[Sequence[Tokens]], slot: Ints, known: dict[int, int]
+) -> Pairs:
+    """The features that a choice makes with an earlier one, all words between them being able to vanish."""
+    if bag.most > 2:
+        raise NotApart("features are made of three tokens or more")
+    barriers = np.array([not any(tokens == () for tokens in group) for group in lists])
+    reach = np.concatenate([[0], np.maximum.accumulate(np.where(barriers, np.arange(len(lists)), 0))])
+    by_last: dict[str, list[int]] = {}
+    found: list[tuple[int, int, int, float]] = []
+    start = 0
+    for later, tokens in enumerate(flat):
+        while slot[start] < slot[later]:  # choices of earlier words become partners
+            if flat[start]:
+                by_last.setdefault(flat[start][-1], []).append(start)
+            start += 1
+        if not tokens:
+            continue
+        least = reach[slot[later]]
+        for token, earlier in by_last.items():
+            place = bag.column(f"{token} {tokens[0]}")
+            if place is not None:
+                feature = known.setdefault(place[0], len(known))
+                found += [(later, e, feature, place[1]) for e in earlier if slot[e] >= least]
+        if len(found) > MOST_PAIRS:
+            raise NotApart(f"there are more than {MOST_PAIRS} pairs of words that may meet")
+    return _ordered(found, len(flat))
+
+
+def _ordered(found: list[tuple[int, int, int, float]], choices: int) -> Pairs:
+    found.sort()
+    later, earlier, feature = (np.array([row[k] for row in found], dtype=np.int64) for k in range(3))
+    sign = np.array([row[3] for row in found], dtype=np.float64)
+    start = np.searchsorted(later, np.arange(choices + 1)).tolist()
+    return Pairs(earlier, later, feature, sign, start)
+
+
+# --- pieces that stay apart ---
+
+
+def _apart(bag: Bag, text: Text, pieces: Sequence[Sequence[str]]) -> None:
+    """Look that no two pieces can become one token: between any two that may meet stands what ends every token.
+
+    `rewritten` puts pieces next to each other without a space only where one of the two edges is no letter or digit,
+    or where they stand so in the original; all other gaps are white space of the original, or a space.
+    """
+    gaps = [text.source[a.end : b.start] for a, b in zip(text.words, text.words[1:], strict=False)]
+    for char in {" ", *"".join(gaps)}:
+        if not bag.separates(char):
+            raise NotApart(f"the tokens of the vectorizer may hold {char!r}")
+    for piece in {piece for group in pieces for piece in group if piece}:
+        for edge in (piece[0], piece[-1]):
+            if not _wordlike(edge) and not bag.separates(edge):
+                raise NotApart(f"the vectorizer may join {edge!r} to what stands beside it")
+        if "Σ" in piece:
+            raise NotApart("a capital sigma is written in small letters by what stands beside it")
+    for gap, before, after in zip(gaps, pieces, pieces[1:], strict=False):
+        if not gap and any(_wordlike(p[-1]) for p in before if p) and any(_wordlike(p[0]) for p in after if p):
+            raise NotApart(f"{before[0]!r} and {after[0]!r} stand together and may become one token")
+
+
+def _wordlike(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+__all__ = ["Layout", "NotApart", "grams", "laid_out"]

@@ -1,0 +1,141 @@
+"""Worst: is a set of words enough for a bag of words? The worst case per rival, and every failing text is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.asked import Asked, Change
+from suffice.prove.bag import Case, Fails, Found, Holds, Open, decide, turned
+from suffice.prove.gains import Gains, gains
+from suffice.prove.layout import Layout
+from suffice.prove.verdict import Budget
+
+EASY = 4  # splits that a cut is worth
+
+
+@dataclass(frozen=True, eq=False)
+class Enough:
+    """Proved for every rival."""
+
+    rivals: tuple[int, ...]
+    proofs: tuple[Holds, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Failing:
+    """A text that fails, in choices, with the rival it fails against."""
+
+    rival: int
+    chosen: Ints
+
+
+@dataclass(eq=False)
+class Worst:
+    """One text before one bag, ready for any number of sets of words."""
+
+    asked: Asked
+    layout: Layout
+    order: list[int] = field(default_factory=list)  # rivals, the one that won last first
+
+    def __post_init__(self) -> None:
+        self.order = [j for j in range(len(self.layout.bag.bias)) if j != self.asked.label]
+
+    def case(self, rival: int, held: Bools) -> Case:
+        """All allowed texts that keep the words of `held`, against one rival."""
+        bag, layout, label = self.layout.bag, self.layout, self.asked.label
+        allowed = ~held[layout.slot]
+        allowed[layout.first] = True
+        weight = (bag.rows[label] - bag.rows[rival])[layout.columns]
+        bias = float(bag.bias[label] - bag.bias[rival])
+        return Case(layout, weight, bias, layout.first, allowed, self.asked.at_most)
+
+    def ask(self, held: Bools, budget: Budget, splits: int = 20_000) -> Enough | Failing | Open:
+        proofs = {}
+        for rival in tuple(self.order):
+            found = decide(self.case(rival, held), budget, splits)
+            match found:
+                case Fails(chosen=chosen):
+                    self.order.remove(rival)
+                    self.order.insert(0, rival)
+                    return Failing(rival, chosen)
+                case Open():
+                    return found
+                case Holds():
+                    proofs[rival] = found
+        rivals = tuple(sorted(proofs))
+        return Enough(rivals, tuple(proofs[rival] for rival in rivals))
+
+    def within(self, limit: int, rival: int | None, budget: Budget) -> Enough | Failing | Open:
+        """Whether no change of so many words flips the label (to the rival)."""
+        rivals, nothing = self.order if rival is None else [rival], np.zeros(self.layout.size, dtype=bool)
+        for one in tuple(rivals):
+            found = decide(replace(self.case(one, nothing), at_most=limit), budget)
+            if isinstance(found, Fails):
+                return Failing(one, found.chosen)
+            if isinstance(found, Open):
+                return found
+        return Enough((), ())
+
+    def flips_all(self, rival: int, chosen: Ints, words: Bools, back: int, budget: Budget) -> Found:
+        """Whether the text still fails when any `back` of these words are put back (all other words stand)."""
+        layout = self.layout
+        start = np.where(words, chosen, layout.first)
+        allowed = np.zeros(len(layout.slot), dtype=bool)
+        allowed[start] = allowed[layout.first] = True
+        case = self.case(rival, np.zeros(layout.size, dtype=bool))
+        return decide(replace(turned(case), reference=start, allowed=allowed, at_most=back), budget, EASY)
+
+    def gains(self, rival: int, chosen: Ints) -> Gains | None:
+        return gains(self.case(rival, np.zeros(self.layout.size, dtype=bool)), chosen)
+
+    def form(self, rival: int, chosen: Ints) -> float:
+        case = self.case(rival, np.zeros(self.layout.size, dtype=bool))
+        return case.form(self.layout.counts(chosen))[0]
+
+    def pushes(self, rival: int, chosen: Ints) -> Floats:
+        """About how much each choice would lower the form in the place of the present one; a guide, no bound."""
+        case, layout = self.case(rival, np.zeros(self.layout.size, dtype=bool)), self.layout
+        counts = layout.counts(chosen)
+        values = layout.values(counts)
+        size = float(np.sqrt((values * values).sum())) or 1.0
+        pull = case.weight.copy()
+        if layout.bag.norm == "l2":
+            pull += case.bias * values / size
+        elif layout.bag.norm == "l1":
+            pull += case.bias
+        more, less = layout.values(counts + 1.0) - values, values - layout.values(counts - 1.0)
+        less = np.where(counts > 0, less, layout.values(np.ones_like(counts)))
+        gained, lost = pull * more, pull * less
+        alone = np.asarray(layout.inner @ gained).ravel()
+        here = np.asarray(layout.inner @ lost).ravel()[chosen]
+        return np.asarray(here[layout.slot] - alone + self._meeting(chosen, gained, lost))
+
+    def _meeting(self, chosen: Ints, gained: Floats, lost: Floats) -> Floats:
+        """What the pairs with the neighbours change."""
+        layout = self.layout
+        push = np.zeros(len(layout.slot))
+        if not layout.pairs:
+            return push
+        feature, sign = layout.pairs.feature, layout.pairs.sign
+        gained, lost = gained[feature] * sign, lost[feature] * sign
+        kept = np.flatnonzero(~layout.empty[chosen])
+        before = np.searchsorted(kept, np.arange(layout.size)) - 1
+        after = np.searchsorted(kept, np.arange(layout.size), side="right")
+        for word in range(layout.size):
+            left = int(chosen[kept[before[word]]]) if before[word] >= 0 else -1
+            right = int(chosen[kept[after[word]]]) if after[word] < len(kept) else -1
+            here = self._pair_sum(left, int(chosen[word]), right, lost)
+            for choice in range(layout.ends[word], layout.ends[word + 1]):
+                push[choice] = here - self._pair_sum(left, choice, right, gained)
+        return push
+
+    def _pair_sum(self, left: int, choice: int, right: int, prices: Floats) -> float:
+        meets = [(left, right)] if self.layout.empty[choice] else [(left, choice), (choice, right)]
+        places = [place for meet in meets if (place := self.layout.paired.get(meet)) is not None]
+        return float(sum(prices[place] for place in places))
+
+    def change(self, chosen: Ints) -> Change:
+        return self.layout.change(chosen)

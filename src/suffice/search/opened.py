@@ -1,0 +1,415 @@
+"""Opened: explanations of a classifier that can be run and whose worst case can be computed (a bag of words).
+
+The walk is that of `asking`, but a candidate is proved by its worst case instead of by running every text, and a text
+that flips teaches more than one set. A rule gives each word a weight and says how much an explanation must weigh: a
+failing text with what putting each word back can add to its margin (`gains`), or, where the label stays flipped
+whichever q of some words are put back, q + 1 of them. The cheapest set that keeps all rules is the lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.asked import Flip, OutOfBudget
+from suffice.prove.bag import Holds, Line, Open
+from suffice.prove.verdict import Budget
+from suffice.prove.worst import EASY, Enough, Failing, Worst
+from suffice.search.asking import Asking, Turning
+from suffice.search.covers import bits, mask_of, price
+
+TRIES = 4  # sizes of a rule that are tried
+SLACK = 1e-6  # of a rule's weight: what a solver in doubles may overlook
+PATIENCE = 0.2  # seconds for the next candidate, at first
+GREEDY = 8  # steps towards some explanation
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """The weights of every explanation's words sum to `least` or more.
+
+    Either by gains: the text `chosen` fails against the rival. Or by counting, with a proof: it fails whichever
+    least - 1 of the words of weight 1 are put back.
+    """
+
+    weights: Floats
+    least: float
+    rival: int
+    chosen: Ints
+    proof: Holds | None = None
+    line: Line | None = None
+    size: float = 1.0  # what the form lacks
+
+    def broken(self, held: Bools) -> bool:
+        return float(self.weights[held].sum()) < self.least
+
+
+@dataclass(eq=False)
+class Opened(Asking):
+    """What is wanted of a bag of words, and what is known so far."""
+
+    worst: Worst = field(kw_only=True)
+    rules: list[Rule] = field(default_factory=list)
+    proved: list[tuple[int, Enough]] = field(default_factory=list)  # sets that are enough
+
+    # --- is it enough? ---
+
+    def known(self, held: int) -> bool:
+        return self.proof(held) is not None
+
+    def proof(self, held: int) -> Enough | None:
+        """The proof of a set, or of one inside it."""
+        return next((proof for one, proof in self.proved if one & ~held & self.asked.movable == 0), None)
+
+    def decide(self, held: int) -> Flip | None:
+        """A flip that keeps these words; None where the worst case is proved, or too close to call."""
+        if self.known(held):
+            return None
+        found = self.worst.ask(self.mask(held), self.budget())
+        match found:
+            case Enough():
+                self._keep(held, found)
+                return None
+            case Failing():
+                return self._failed(held, found)
+            case Open(chosen=chosen) if chosen is not None:
+                self._close(chosen)
+                return None
+            case Open(reason=reason):
+                raise OutOfBudget(reason)
+
+    def budget(self) -> Budget:
+        self.asked.meter.look()
+        return self.asked.meter.budget
+
+    def mask(self, held: int) -> Bools:
+        return np.array([bool(held >> i & 1) for i in range(len(self.costs))])
+
+    def _keep(self, held: int, proof: Enough) -> None:
+        self.proved.append((held, proof))
+        fits = not held & self.exclude and held & self.include == self.include
+        if fits and (self.best is None or price(held, self.costs) < price(self.best, self.costs)):
+            self.best = held
+            self.report()
+
+    def _close(self, chosen: Ints) -> None:
+        change = self.worst.change(chosen)
+        self.doubts.append(mask_of([i for i, _ in change]))
+        self.asked.open.add(self.asked.write(change))
+
+    def _failed(self, held: int, found: Failing) -> Flip | None:
+        """The failing text made small, and run; the rules that follow from it."""
+        small = self.smaller(found)
+        for chosen in (small, found.chosen):
+            flip = self.run(chosen)
+            if flip is not None:
+                self._learn(held, found)
+                return flip
+        self._close(found.chosen)
+        return None
+
+    def run(self, chosen: Ints, rival: int | None = None) -> Flip | None:
+        """A text as the pipeline itself judges it: a flip or not."""
+        change = self.worst.change(chosen)
+        return self.asked.flip(change, rival) if self.asked.margins([change], rival)[0] <= 0 else None
+
+    def smaller(self, found: Failing) -> Ints:
+        """Put words back as long as the text fails, the harmless ones first."""
+        first, chosen = self.worst.layout.first, found.chosen
+        moved = np.flatnonzero(chosen != first)
+        push = self.worst.pushes(found.rival, chosen)[first[moved]]  # what putting back takes from the fall: negative
+        order = moved[np.argsort(-push)]
+        low, high = 0, len(order)  # how many are put back: `low` surely can be
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._still(found, order[:middle]) else (low, middle)
+        back = list(order[:low])
+        for word in order[low : low + 24]:
+            if len(back) + 1 < len(order) and self._still(found, [*back, word]):
+                back.append(word)
+        return self._without(chosen, back)
+
+    def _still(self, found: Failing, back: Ints | list[int]) -> bool:
+        return self.worst.form(found.rival, self._without(found.chosen, back)) <= -self._slack(found.rival)
+
+    def _slack(self, rival: int) -> float:
+        return 2.0 * self.worst.case(rival, np.zeros(len(self.costs), dtype=bool)).tolerance
+
+    def _without(self, chosen: Ints, back: Ints | list[int]) -> Ints:
+        found = chosen.copy()
+        where = np.asarray(back, dtype=np.int64)
+        found[where] = self.worst.layout.first[where]
+        return found
+
+    # --- rules ---
+
+    def _learn(self, held: int, found: Failing) -> None:
+        """Rules that the candidate breaks."""
+        mask = self.mask(held)
+        self.rules += [rule for rule in self._rules(found) if rule.broken(mask)]
+
+    def _rules(self, found: Failing) -> Iterator[Rule]:
+        full, harm = self._worse(found)
+        if self.asked.at_most is None:
+            yield from self._weighed(found.rival, full)
+            yield from self._weighed(found.rival, found.chosen)
+        else:
+            small = np.flatnonzero(self.smaller(found) != self.worst.layout.first)
+            yield from self._lifted(found.rival, full, harm, small)
+
+    def _weighed(self, rival: int, chosen: Ints) -> Iterator[Rule]:
+        """What putting words of a failing text back can gain, against what it lacks."""
+        included = self.mask(self.include)
+        start = np.where(included, self.worst.layout.first, chosen)
+        found = self.worst.gains(rival, start)
+        if found is not None and found.form < -self._slack(rival):
+            least = -found.form - self._slack(rival)
+            yield Rule(found.each / least, 1.0 - SLACK, rival, start, line=found.line, size=least)
+
+    def _worse(self, found: Failing) -> tuple[Ints, Floats]:
+        """The change with every other word at its worst too, and how much each word harms."""
+        layout = self.worst.layout
+        push = self.worst.pushes(found.rival, found.chosen)
+        best = np.maximum.reduceat(push, layout.first)
+        hits = np.flatnonzero(push == best[layout.slot])
+        top = np.zeros(layout.size, dtype=np.int64)
+        top[layout.slot[hits][::-1]] = hits[::-1]
+        moved = found.chosen != layout.first
+        chosen = np.where(moved, found.chosen, np.where(best > 0, top, layout.first))
+        return chosen, np.where(moved, -push[layout.first], np.maximum(best, 0.0))
+
+    def _lifted(self, rival: int, chosen: Ints, harm: Floats, core: Ints) -> Iterator[Rule]:
+        """The words of a flip, and more words that harm as much: so many more have to be held."""
+        layout = self.worst.layout
+        inside = np.zeros(layout.size, dtype=bool)
+        inside[core] = True
+        others = np.flatnonzero((chosen != layout.first) & ~inside & ~self.mask(self.include))
+        others = others[np.argsort(-harm[others], kind="stable")]
+        size = self._fitting(rival, chosen, harm, core, others)
+        for _ in range(TRIES):
+            if size <= 0:
+                return
+            words = inside.copy()
+            words[others[:size]] = True
+            rule = self._checked(rival, np.where(words, chosen, layout.first), words, size)
+            if rule is not None:
+                yield rule
+                return
+            size = size * 3 // 4
+
+    def _fitting(self, rival: int, chosen: Ints, harm: Floats, core: Ints, others: Ints) -> int:
+        """How many more words may join, as far as one can tell: it still flips with the strongest put back."""
+        layout = self.worst.layout
+        start = layout.first.copy()
+        start[core] = chosen[core]
+        form = self.worst.form(rival, start)
+        best = 0
+        for size in range(1, len(others) + 1):
+            joined = np.concatenate([harm[core], harm[others[:size]]])
+            strongest = np.partition(joined, len(joined) - size)[len(joined) - size :].sum()
+            if form - harm[others[:size]].sum() + strongest < 0:
+                best = size
+        return best
+
+    def _checked(self, rival: int, chosen: Ints, words: Bools, back: int) -> Rule | None:
+        """A rule, if it is proved."""
+        able = words & ~self.mask(self.exclude)
+        if back <= 0 or int(able.sum()) <= back:
+            return None
+        found = self.worst.flips_all(rival, chosen, words, back, self.budget())
+        if not isinstance(found, Holds):
+            return None
+        return Rule(words.astype(np.float64), back + 1.0, rival, chosen, found)
+
+    # --- which is cheapest? ---
+
+    def start(self) -> None:
+        """Does the text itself keep its label clearly, and is everything that may be held enough?"""
+        base = self.asked.margins([()])
+        if base[0] <= 0:
+            self.flips.append(self.asked.flip(()))
+        self._doubt([()], base)
+        if base[0] > 0:
+            flip = self.decide(self.everything)
+            if flip is not None:  # of excluded words only
+                self.flips.append(flip)
+
+    def _search(self) -> str:
+        """Candidates are cheapest by the rules, or nearly so while the solver is slow; each is proved or teaches."""
+        patience = PATIENCE
+        while True:
+            held = self.next_candidate(patience)
+            if self.doubts and held is None:
+                done = self.best is not None and price(self.best, self.costs) <= self.lower
+                return "" if done else self.closeness()
+            if held is None and self.best is not None:
+                self.lower = price(self.best, self.costs)
+            if held is None or (self.best is not None and price(self.best, self.costs) <= self.lower):
+                return ""
+            self.report()
+            patience = PATIENCE if self._news(held) else 2.0 * patience
+
+    def _news(self, held: int) -> bool:
+        """Whether looking at a candidate brought anything new."""
+        known = self.proof(held)
+        if known is not None:
+            self._keep(held, known)
+            return False
+        flip = self._look(held)
+        if flip is not None:
+            self.flips.append(flip)
+        return True
+
+    def next_candidate(self, patience: float) -> int | None:
+        """A set cheaper than the best one that keeps every rule, the cheapest if that is found in time.
+
+        None where there is none.
+        """
+        sure = self.sure()
+        rules = [*sure, *map(self._clause, self.doubts)]
+        below = None if self.best is None else price(self.best, self.costs)
+        found = None
+        while found is None:
+            found, lower = self._solved(rules, patience, below)
+            bound = self._solved(sure, patience, below)[1] if self.doubts else lower
+            self.lower = max(self.lower, bound or 0)
+            if lower is None:
+                return None
+            patience *= 2.0
+        return found
+
+    def _solved(
+        self, rules: list[tuple[Floats, float]], patience: float, below: int | None
+    ) -> tuple[int | None, int | None]:
+        self.asked.meter.look()
+        seconds = min(patience, self.asked.meter.budget.left)
+        return cheapest_kept(rules, self.costs, self.include, self.exclude, seconds, below)
+
+    def sure(self) -> list[tuple[Floats, float]]:
+        """What every explanation keeps: the flips and the rules."""
+        clauses = [self._clause(flip.mask) for flip in self.flips]
+        return [*clauses, *((rule.weights, rule.least) for rule in self.rules)]
+
+    def _clause(self, mask: int) -> tuple[Floats, float]:
+        return self.mask(mask).astype(np.float64), 1.0
+
+    def _look(self, held: int) -> Flip | None:
+        flip = self.decide(held)
+        if flip is not None and len(self.flips).bit_count() == 1:  # now and then: some explanation in the meantime
+            self._greedy(held)
+        return flip
+
+    def _greedy(self, held: int) -> None:
+        """Add the words that harm most until the worst case holds."""
+        for step in range(GREEDY):
+            if self.best is not None and price(held, self.costs) >= price(self.best, self.costs):
+                return
+            found = self.worst.ask(self.mask(held), self.budget(), EASY)
+            if isinstance(found, Enough):
+                self._keep(held, found)
+                return
+            if isinstance(found, Open):
+                return
+            held = self._with(held, found, step)
+
+    def _with(self, held: int, found: Failing, step: int) -> int:
+        _, harm = self._worse(found)
+        form = self.worst.form(found.rival, found.chosen)
+        ranked = harm / np.array(self.costs, dtype=np.float64)
+        for added, word in enumerate(np.argsort(-ranked).tolist()):
+            if held >> word & 1 or self.exclude >> word & 1 or not self.asked.movable >> word & 1:
+                continue
+            held |= 1 << word
+            form += harm[word]
+            if form > 0 and added >= step * step:
+                break
+        return held
+
+
+def fewest_changes(search: Opened, rival: int | None = None) -> Turning:
+    """The flip that changes the fewest words, where all words cost the same: proved by worst cases with a limit."""
+    asked, unit = search.asked, search.costs[0]
+    best: Flip | None = None
+    try:
+        base = asked.margins([()], rival)
+        if base[0] <= 0:
+            return Turning("optimal", asked.flip((), rival), 0)
+        limit = asked.limit
+        while True:
+            found = search.worst.within(limit, rival, search.budget())
+            if isinstance(found, Open):
+                return _turning(best, unit, found.reason)
+            if isinstance(found, Enough):
+                return Turning("none", None, 10**18) if best is None else _turning(best, unit, "")
+            flip = next(filter(None, (search.run(text, rival) for text in (search.smaller(found), found.chosen))), None)
+            if flip is None:
+                return _turning(best, unit, "a text is too close to call")
+            best, limit = flip, len(flip.change) - 1
+            search.lower, search.best = unit, flip.mask
+            search.report()
+            if limit == 0:
+                return _turning(best, unit, "")
+    except OutOfBudget as spent:
+        return _turning(best, unit, str(spent))
+    except KeyboardInterrupt:
+        return _turning(best, unit, "interrupted")
+
+
+def _turning(best: Flip | None, unit: int, reason: str) -> Turning:
+    if best is None:
+        return Turning("unknown", None, unit, reason)
+    cost = unit * len(best.change)
+    return Turning("found", best, unit, reason) if reason else Turning("optimal", best, cost)
+
+
+def cheapest_kept(
+    rules: list[tuple[Floats, float]],
+    costs: Sequence[int],
+    include: int,
+    exclude: int,
+    seconds: float,
+    below: int | None = None,
+) -> tuple[int | None, int | None]:
+    """A set whose words weigh enough by every rule (the cheapest, if there is time), and what any such set costs.
+
+    With `below`, sets that cost as much are of no interest. No set: None where none was found in time; no bound either
+    where there is none.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    count = len(costs)
+    low = np.array([include >> i & 1 for i in range(count)], dtype=np.float64)
+    high = np.array([1 - (exclude >> i & 1) for i in range(count)], dtype=np.float64)
+    if any(float((np.maximum(weights, 0.0) * high).sum()) < least for weights, least in rules):
+        return None, None
+    if not rules:
+        return include, price(include, costs)
+    prices = np.array(costs, dtype=np.float64)
+    rows, least = np.array([w for w, _ in rules]), np.array([n for _, n in rules])
+    limits = [LinearConstraint(rows, least, np.inf)]
+    if below is not None:
+        limits.append(LinearConstraint(prices[None], -np.inf, below - 0.5))
+    found = milp(
+        prices,
+        integrality=np.ones(count),
+        bounds=Bounds(low, high),
+        constraints=limits,
+        options={"time_limit": max(seconds, 0.02), "mip_rel_gap": 0.0},
+    )
+    if found.status == 2:
+        return None, None
+    if found.status not in (0, 1):
+        raise OutOfBudget(f"the solver stopped: {found.message}")
+    bound = 0.0 if found.mip_dual_bound is None or not np.isfinite(found.mip_dual_bound) else found.mip_dual_bound
+    lower = math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
+    if found.x is None:
+        return None, lower
+    held = mask_of(np.flatnonzero(found.x > 0.5).tolist())
+    return held, min(lower, price(held, costs))
+
+
+__all__ = ["Opened", "Rule", "bits", "cheapest_kept"]

@@ -1,0 +1,85 @@
+"""Writes what was computed about a bag of words as lines of a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from suffice.model.network import Floats
+from suffice.prove.bag import Holds, Line
+from suffice.prove.layout import Layout
+from suffice.prove.worst import Enough
+from suffice.search.opened import Opened, Rule
+
+Written = dict[str, Any]
+
+
+def computed_line(search: Opened, held: int) -> Written:
+    """The proof that a set of words is enough."""
+    proof = _own(search, held)
+    labels, layout = search.asked.blackbox.labels, search.worst.layout
+    wide = _wide(search, proof.rivals[0])
+    proofs = {
+        labels[rival]: list(_nodes(layout, tree, wide)) for rival, tree in zip(proof.rivals, proof.proofs, strict=True)
+    }
+    return {"computed": {"free": search.free(held), "at_most": search.asked.at_most, "proofs": proofs}}
+
+
+def _own(search: Opened, held: int) -> Enough:
+    """The proof of just this set: one of fewer words splits words that do not move here."""
+    movable = search.asked.movable
+    for one, proof in search.proved:
+        if one & movable == held & movable:
+            return proof
+    found = search.worst.ask(search.mask(held), search.asked.meter.budget)
+    assert isinstance(found, Enough)
+    return found
+
+
+def _wide(search: Opened, rival: int) -> Floats:
+    """Features that may count by two or more."""
+    whole = search.worst.case(rival, np.zeros(len(search.costs), dtype=bool)).everything
+    return np.asarray(whole.most - whole.least > 1)
+
+
+def _nodes(layout: Layout, tree: Holds, wide: Floats) -> Iterator[Written]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node.branches:
+            word = int(layout.slot[node.split[0]])
+            keep = [layout.words[word][choice - int(layout.first[word])] for choice in node.split]
+            yield {"word": word, "keep": keep}
+            waiting += reversed(node.branches)
+        else:
+            yield {"lines": [_line(layout, line, wide) for line in node.lines]}
+
+
+def _line(layout: Layout, line: Line, wide: Floats) -> Written:
+    named = np.flatnonzero(wide & np.isfinite(line.slopes))
+    slopes = {str(int(layout.columns[f])): float(line.slopes[f]) for f in named}
+    return {
+        "low": float(line.low),
+        "high": float(line.high),
+        "slope": float(line.slope),
+        "toll": None if line.toll is None else float(line.toll),
+        "slopes": slopes,
+    }
+
+
+def rule_line(search: Opened, rule: Rule) -> Written:
+    layout = search.worst.layout
+    change = layout.change(rule.chosen)
+    line: Written = {
+        "rival": search.asked.blackbox.labels[rule.rival],
+        "changed": [i for i, _ in change],
+        "words": [word for _, word in change],
+    }
+    wide = _wide(search, rule.rival)
+    if rule.proof is not None:
+        return {"rule": {**line, "count": round(rule.least) - 1, "tree": list(_nodes(layout, rule.proof, wide))}}
+    assert rule.line is not None
+    more = {"weights": rule.weights.tolist(), "least": rule.least, "size": rule.size}
+    return {"rule": {**line, **more, "lines": [_line(layout, rule.line, wide)]}}

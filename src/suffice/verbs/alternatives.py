@@ -1,0 +1,41 @@
+"""Alternatives: the sets that are exactly as cheap as the one found, counted up to a limit when somebody asks."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from suffice.prove.verdict import Budget
+from suffice.search.words import Outcome, optimal_sets
+from suffice.search.writing import positions
+from suffice.verbs.explanation import Alternatives
+from suffice.verbs.question import Question
+from suffice.verbs.running import searcher, single_threaded
+from suffice.verbs.why import needed_words
+
+LIMIT = 50  # sets looked for
+SECONDS = 5.0  # at most; and no more than a tenth of the question's own limit
+
+
+def alternatives(question: Question, outcome: Outcome) -> Alternatives:
+    """Every set of the optimal cost, as far as the limits go."""
+    assert outcome.held is not None
+    if outcome.upper == question.costs.of(question.included):  # only what was asked for: nothing else is as cheap
+        return _told(question, {tuple(positions(outcome.held))}, complete=True)
+    with single_threaded():
+        search = searcher(question, Budget(min(SECONDS, question.seconds / 10)), None)
+        found = {tuple(positions(outcome.held))}
+        sets = (tuple(positions(held)) for held, _ in optimal_sets(search, outcome.upper))
+        found |= set(islice(sets, LIMIT))
+        return _told(question, found, complete=len(found) < LIMIT and search.frontier.done)
+
+
+def _told(question: Question, found: set[tuple[int, ...]], complete: bool) -> Alternatives:
+    words = question.text.words
+    everywhere = set.intersection(*map(set, found)) if complete else needed_words(question)
+    somewhere = set.union(*map(set, found)) - everywhere
+    return Alternatives(
+        sets=tuple(sorted(found)),
+        complete=complete,
+        in_all=tuple(word for word in words if word.position in everywhere),
+        in_some=tuple(word for word in words if word.position in somewhere),
+    )

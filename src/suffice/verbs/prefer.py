@@ -1,0 +1,107 @@
+"""Prefer: among equally cheap sets, one with content words rather than stop words and punctuation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.errors import InputError
+from suffice.model.network import Bools
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget, Proved, Unknown
+from suffice.search.words import Outcome
+from suffice.verbs.question import Question
+
+PREFERENCES = ("content", "found")
+RESTARTS = 4  # random starts of an attack on a candidate
+DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
+EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open
+
+# Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
+FUNCTION_WORDS = """
+a about above after again all also am an and any are as at be because been before being below between both but by
+can could did do does doing down during each either else ever few for from further had has have having he her here
+hers herself him himself his how i if in into is it its itself just may me might mine more most must my myself now
+of off on once only or other our ours ourselves out over own s same shall she should so some such t than that the
+their theirs them themselves then there these they this those through to too under until up upon us very was we
+were what when where which while who whom whose why will with would you your yours yourself yourselves
+'d 'll 'm 're 's 've i'm i've i'll i'd you're you've you'll he's she's it's we're we've they're they've that's
+there's what's who's let's
+"""
+STOP_WORDS = frozenset(FUNCTION_WORDS.split())
+
+
+def carries_little(token: str) -> bool:
+    """A stop word, or nothing but punctuation."""
+    word = token.lower().replace("’", "'")
+    return word in STOP_WORDS or not any(char.isalnum() for char in word)
+
+
+def preference(name: str) -> str:
+    if name not in PREFERENCES:
+        raise InputError(f"`prefer` is one of {', '.join(PREFERENCES)}, not {name!r}.")
+    return name
+
+
+def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
+    """The outcome with words exchanged for better ones of the same cost, where that is proved to suffice.
+
+    Content words are better than stop words, and of two content words the one whose change alone takes more from the
+    label's lead. One word at a time, the least first, and with a limit per question, so that it stays quick; ties go
+    to the order of the text, so that the answer is the same every time.
+    """
+    wanted = question.more.get("prefer", "content") == "content" and outcome.finished and outcome.witness is None
+    if not wanted or outcome.held is None:
+        return outcome
+    oracle = BoundsOracle(question.problem)
+    rank = _ranks(question, oracle)
+    mine = np.flatnonzero(outcome.held & question.features & ~question.included)
+    for word in sorted(mine.tolist(), key=lambda i: -rank[i]):
+        outcome = _exchanged(question, oracle, outcome, word, rank, budget)
+    return outcome
+
+
+def _ranks(question: Question, oracle: BoundsOracle) -> list[int]:
+    """The place of each position, the best first: content before stop words, then by what it takes from the lead."""
+    falls = oracle.attacker.push.min(0)
+    worth = np.round(falls / (np.abs(falls).max() or 1.0), DIGITS)
+    order = sorted(range(len(question.text)), key=lambda i: (carries_little(question.text.tokens[i]), worth[i], i))
+    return [order.index(i) for i in range(len(order))]
+
+
+def _exchanged(
+    question: Question, oracle: BoundsOracle, outcome: Outcome, word: int, rank: list[int], budget: Budget
+) -> Outcome:
+    """The outcome with a better word in the place of one, the best that is proved to do."""
+    assert outcome.held is not None
+    rows = [_swap(outcome.held, word, other) for other in _instead(question, outcome.held, word, rank)]
+    if not rows:
+        return outcome
+    weak = carries_little(question.text.tokens[word])
+    free = question.problem.features & ~np.stack(rows)
+    cheap = oracle.ask_cheaply(free, restarts=RESTARTS)
+    for row, known, answer in zip(rows, free, cheap, strict=True):
+        harder = weak and isinstance(answer, Unknown)  # worth more work only where a stop word would go
+        verdict = oracle.ask(known[None], _limited(budget))[0] if harder else answer
+        if isinstance(verdict, Proved):
+            return replace(outcome, held=row, proof=verdict)
+    return outcome
+
+
+def _limited(budget: Budget) -> Budget:
+    return Budget(max(budget.left, 0.0), EFFORT)
+
+
+def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:
+    """Better words of the same cost that could stand in a word's place, the best first."""
+    units, others = question.costs.units, question.features & ~held & ~question.excluded
+    found = [int(i) for i in np.flatnonzero(others) if units[i] == units[word] and rank[i] < rank[word]]
+    real = [i for i in found if i < len(question.text.words) and not carries_little(question.text.tokens[i])]
+    return sorted(real, key=rank.__getitem__)
+
+
+def _swap(held: Bools, word: int, other: int) -> Bools:
+    row = held.copy()
+    row[word], row[other] = False, True
+    return row

@@ -1,0 +1,99 @@
+"""Wording: the few plain words that the sentences of all answers are made of, each true of the question asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from suffice.model.text import Text, Word
+
+SHOWN = 6  # words that were asked for, named one by one
+SOLVERS = {"milp": "HiGHS", "marabou": "Marabou"}
+# which claims a certificate of each kind covers
+COVERED = {
+    "cheapest": ("enough", "cheapest"),
+    "sufficient": ("enough",),
+    "infeasible": ("infeasible",),
+    "independent": ("enough",),
+    "flip": ("flip",),
+}
+
+
+def quoted(words: Iterable[str]) -> str:
+    """Words as a list that a person reads: 'a', 'b' and 'c'."""
+    return _joined(f"'{word}'" for word in words)
+
+
+def listed(words: Sequence[Word]) -> str:
+    return quoted(word.text for word in words)
+
+
+def short(words: Sequence[Word], room: int = 80) -> str:
+    """The words for a repr: one line, cut where it would be long."""
+    names = repr([word.text for word in words])
+    return names if len(names) <= room else f"{names[:room]}...]"
+
+
+def named(text: Text, positions: Sequence[int]) -> str:
+    """The words at some positions; with the position where the same word stands elsewhere too."""
+    every, chosen = [word.text for word in text.words], [_shown(text, i) for i in positions]
+    pairs = zip(positions, chosen, strict=True)
+    places = (f" (position {i})" if every.count(name) > chosen.count(name) else "" for i, name in pairs)
+    names = (f"'{name}'{place}" for name, place in zip(chosen, places, strict=True))
+    return _joined(dict.fromkeys(names))  # a word that is named in all its places is named once
+
+
+def _joined(names: Iterable[str]) -> str:
+    *most, last = list(names) or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _shown(text: Text, position: int) -> str:
+    return text.words[position].text if position < len(text.words) else f"padding {position}"
+
+
+def fitting(text: Text, meta: Mapping[str, Any]) -> str:
+    """What was asked of a set, to follow "nothing cheaper": nothing at all where nothing was asked."""
+    include, exclude = meta.get("include", ()), meta.get("exclude", ())
+    holds = f"holds {_few(text, include, 'words asked for')}" if include else ""
+    avoids = f"does without {_few(text, exclude, 'excluded words')}" if exclude else ""
+    both = " and ".join(part for part in (holds, avoids) if part)
+    return f" that {both}" if both else ""
+
+
+def _few(text: Text, positions: Sequence[int], many: str) -> str:
+    return named(text, positions) if len(positions) <= SHOWN else f"the {len(positions)} {many}"
+
+
+def change_of(meta: Mapping[str, Any], which: str) -> str:
+    """The changes that are allowed: "allowed change of up to 2 of the others"."""
+    match meta.get("perturbation", {}).get("at_most"):
+        case None:
+            return f"allowed change of {which}"
+        case 1:
+            return f"allowed change of any one of {which}"
+        case limit:
+            return f"allowed change of up to {limit} of {which}"
+
+
+def authority(meta: Mapping[str, Any], claim: str) -> str:
+    """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim."""
+    if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):
+        return "proved"
+    if "computed" in meta:
+        return "according to the bound on its worst case, not checked"
+    if "asked" in meta:
+        return "according to the texts that were run, not checked"
+    solver, method = SOLVERS.get(meta.get("oracle", "")), meta.get("method", "search")
+    if solver is not None:
+        return f"according to {solver}, not checked"
+    if method != "search":
+        return f"according to the method {method}, not checked"
+    return "according to the search, not checked"
+
+
+def turned_into(word: str, real: bool) -> str:
+    """What became of a word, to follow its name."""
+    if not word:
+        return "is removed"
+    return f"becomes '{word}'" if real else f"moves towards '{word}'"

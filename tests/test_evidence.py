@@ -1,0 +1,130 @@
+"""A folder of evidence: every certificate is checked again, and every row of results against its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from helpers import make_classifier
+
+import suffice as sf
+from suffice.cli import main
+from suffice.corpus.audit import audit
+from suffice.corpus.batch import batch
+from suffice.corpus.evidence import recheck
+from suffice.errors import InputError
+
+SWAPS = {f"word{i}": [f"word{(i + 1) % 8}", f"word{(i + 3) % 8}"] for i in range(8)}
+TEXTS = ["word1 word2 word3", "word2 word0 word5", "word4 word6", "word7 word1 word2"]
+
+
+@pytest.fixture(scope="module")
+def classifier() -> sf.Classifier:
+    return make_classifier(10, hidden=(8, 6))
+
+
+@pytest.fixture(scope="module")
+def made(classifier, tmp_path_factory) -> Path:
+    """An audit and a batch, in one folder."""
+    folder = tmp_path_factory.mktemp("evidence")
+    protected, kept = ["word1", "word2"], folder / "audit.certificates"
+    audit(classifier, TEXTS, protected, folder / "audit.jsonl", perturbation=sf.WordSwap(SWAPS), certificates=kept)
+    results = batch(
+        classifier, TEXTS, folder / "batch.jsonl", perturbation=sf.KNNBox(3), certificates=folder / "proofs"
+    )
+    assert len(list(results)) == len(TEXTS)
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "evidence"))
+
+
+def altered(path: Path, number: int, **changes: object) -> None:
+    """The results, with other values in one row (of a batch: in its explanation)."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    row = rows[number]
+    target = row["explanation"] if "explanation" in row and not changes.keys() <= row.keys() else row
+    target.update(changes)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_evidence_that_nobody_touched_is_accepted(folder, classifier):
+    done = recheck(folder, classifier)
+    assert done.failed == ()
+    assert (done.certificates, done.accepted, done.rows) == (8, 8, 8)
+
+
+def test_it_has_dependent_rows_and_independent_ones(folder):
+    rows = [json.loads(line) for line in (folder / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["status"] for row in rows} == {"dependent", "independent"}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        ("audit.jsonl", {"text": "word1 word2 word4"}, "it is about another text"),
+        ("audit.jsonl", {"perturbation": {"kind": "deletion"}}, "it is about another perturbation set"),
+        ("audit.jsonl", {"label": "label9"}, "its row says 'label9'"),
+        ("audit.jsonl", {"protected": []}, "its row is about the words at []"),
+        ("audit.jsonl", {"protected": 7}, "malformed"),
+        ("batch.jsonl", {"positions": [0, 1, 2, 3]}, "its row is about the words at [0, 1, 2, 3]"),
+        ("batch.jsonl", {"meta": {"perturbation": {"kind": "deletion"}}}, "it is about another perturbation set"),
+        ("batch.jsonl", {"status": "infeasible"}, "its row says 'infeasible', which a certificate of 'cheapest'"),
+    ],
+)
+def test_a_row_that_says_something_else_is_named(name, changes, reason, folder, classifier):
+    altered(folder / name, 0, **changes)
+    (failed,) = recheck(folder, classifier).failed
+    assert failed[0] == ("audit.certificates" if name == "audit.jsonl" else "proofs") + "/row-000001.certificate"
+    assert reason in failed[1]
+
+
+def test_a_dependent_row_that_was_made_independent_is_named(folder, classifier):
+    rows = [json.loads(line) for line in (folder / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
+    place = next(i for i, row in enumerate(rows) if row["status"] == "dependent")
+    altered(folder / "audit.jsonl", place, status="independent")
+    ((_, reason),) = recheck(folder, classifier).failed
+    assert reason == "its row says 'independent', which a certificate of 'infeasible' does not prove"
+
+
+def test_a_proof_without_a_certificate_is_named(folder, classifier):
+    altered(folder / "audit.jsonl", 0, certificate_file=None)
+    ((where, reason),) = recheck(folder, classifier).failed
+    assert where == "audit.jsonl, line 1"
+    assert reason.endswith("and names no certificate")
+
+
+def test_a_certificate_that_is_gone_or_damaged_is_named(folder, classifier):
+    (folder / "proofs" / "row-000002.certificate").unlink()
+    (folder / "proofs" / "row-000003.certificate").write_bytes(b"damaged")
+    done = recheck(folder, classifier)
+    assert [name for name, _ in done.failed] == ["proofs/row-000002.certificate", "proofs/row-000003.certificate"]
+    assert done.accepted == done.certificates - 2
+
+
+def test_two_rows_with_one_certificate_are_both_compared(folder, classifier):
+    first, *rest = (folder / "batch.jsonl").read_text(encoding="utf-8").splitlines()
+    other = json.dumps({**json.loads(first), "text": "word5 word5"})
+    (folder / "batch.jsonl").write_text("\n".join([other, first, *rest]) + "\n", encoding="utf-8")
+    ((name, reason),) = recheck(folder, classifier).failed
+    assert name == "proofs/row-000001.certificate"
+    assert "another text" in reason
+
+
+def test_the_command_counts_names_and_exits(folder, classifier, capsys):
+    classifier.save(folder / "model")
+    command = ["check", str(folder), "--model", str(folder / "model")]
+    assert main(command) == 0
+    assert "8 of 8 certificates accepted, 0 not" in capsys.readouterr().out
+    altered(folder / "audit.jsonl", 0, label="label9")
+    assert main(command) == 1
+    assert capsys.readouterr().out.startswith("audit.certificates/row-000001.certificate: its row says 'label9'")
+
+
+def test_a_folder_without_certificates_is_refused(tmp_path, classifier):
+    with pytest.raises(InputError, match="holds no certificates"):
+        recheck(tmp_path, classifier)

@@ -1,0 +1,475 @@
+"""What is said: every sentence, badge and price is true of the question that was asked, and of nothing more."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import re
+from dataclasses import replace
+from html import unescape
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from helpers import make_classifier, make_text
+from judges import Judge
+from rich.console import Console
+
+import suffice as sf
+from suffice.model.text import rewritten
+from suffice.render import phrases, terminal
+from suffice.verbs.explain import explained
+from suffice.verbs.prefer import carries_little
+from suffice.verbs.question import Question
+
+TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
+TEXTS = [
+    TEXT,
+    "the jokes fall flat and the story makes no sense .",
+    "my daughter loved it , I was bored to tears",
+    "it is not good , but it is not the worst film of the year either",
+    "a slow and rather dull film",
+    "the plot is thin but the acting is superb",
+]
+
+
+@pytest.fixture(scope="module")
+def sst():
+    return sf.load("sst-fc25")
+
+
+def shown(classifier: sf.Classifier, result: sf.Explanation) -> str:
+    console = Console(file=io.StringIO(), width=300)
+    terminal.show_explanation(console, result, classifier.predict(result.text))
+    return console.file.getvalue()
+
+
+def everywhere(classifier: sf.Classifier, result: sf.Explanation) -> list[str]:
+    """The sentence, the terminal, the report and the notebook's card, as a person reads them."""
+    pages = [
+        re.sub(r"<style>.*?</style>|<[^>]*>", "", page, flags=re.DOTALL)
+        for page in (result.to_html(), result._repr_html_())
+    ]
+    return [str(result), shown(classifier, result), *pages]
+
+
+# --- what was asked is in what is said ---
+
+
+def test_words_asked_for_and_left_out_are_in_every_headline_badge_and_price(sst):
+    result = sf.explain(sst, TEXT, perturbation=sf.Deletion(), include=["film"], exclude=["beautifully"])
+    wish = "that holds 'film' and does without 'beautifully'"
+    assert result.status == "optimal"
+    assert phrases.headline(result).endswith(f"enough, in a set {wish}")
+    assert phrases.badge(result)[2] == f"proved, and nothing cheaper {wish} is enough"
+    assert phrases.price(result) == f"cost {result.cost:g}, the least possible of a set {wish}"
+    assert f"no cheaper set {wish} does (proved)" in str(result)
+    assert all(wish in " ".join(unescape(said).split()) for said in everywhere(sst, result))
+
+
+def test_without_a_wish_nothing_is_said_of_one(sst):
+    result = sf.explain(sst, TEXT, perturbation=sf.Deletion())
+    assert phrases.badge(result)[2] == "proved, and nothing cheaper is enough"
+    assert "that holds" not in str(result)
+
+
+def test_all_words_are_called_needed_only_where_no_wish_forced_them_in(sst):
+    result = sf.explain(sst, "a dull film", perturbation=sf.Deletion(), include=["a", "dull", "film"])
+    assert "are needed" not in phrases.headline(result)
+
+
+def test_a_word_that_occurs_twice_is_named_with_its_position(sst):
+    result = sf.explain(sst, "a dull film and a bad film", perturbation=sf.Deletion(), include=[0])
+    assert "that holds 'a' (position 0)" in str(result)
+    both = sf.explain(sst, "a dull film and a bad film", perturbation=sf.Deletion(), include=["a"])
+    assert "that holds 'a' does" in str(both)
+
+
+def test_a_limit_on_how_many_words_change_is_in_the_meaning(sst):
+    result = sf.explain(sst, TEXT, perturbation=sf.Deletion())
+    limited = replace(result, meta={**result.meta, "perturbation": sf.Deletion(at_most=2).to_dict()})
+    assert "no allowed change of up to 2 of the others can change" in phrases.meaning(limited)
+    assert "All free words may change at once" not in dict(phrases.scope(limited))["What may change"]
+    empty = replace(limited, positions=(), words=())
+    assert "whatever allowed change of up to 2 of the words is made" in str(empty)
+    single = replace(result, meta={**result.meta, "perturbation": sf.Deletion(at_most=1).to_dict()})
+    assert "any one of the others" in phrases.meaning(single)
+
+
+# --- needed, or only in this set ---
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_words_are_called_needed_only_where_every_explanation_holds_them(seed):
+    judge = Judge(seed, classes=2 + seed % 2)
+    result = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation)
+    for detail in result.details:
+        everyone = all(detail.position in held for held in judge.explanations())
+        assert not detail.needed or everyone
+        if detail.position in result.positions:
+            assert phrases.standing(result, detail).startswith("needed" if detail.needed else "in this set")
+
+
+def test_some_words_are_needed_and_some_are_not():
+    found = [
+        detail.needed
+        for judge in map(Judge, range(24))
+        for result in [sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation)]
+        for detail in result.details
+        if detail.position in result.positions
+    ]
+    assert {True, False} == set(found)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_with_an_exclusion_needed_is_about_the_sets_that_keep_to_it(seed):
+    judge = Judge(seed)
+    result = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation, exclude=[0])
+    allowed = [held for held in judge.explanations() if 0 not in held]
+    for detail in result.details:
+        assert not detail.needed or all(detail.position in held for held in allowed)
+
+
+# --- texts as evidence ---
+
+
+@pytest.mark.parametrize("perturbation", [sf.Deletion(), sf.KNNBox(60)], ids=["deletion", "knn-box"])
+def test_a_text_is_shown_as_evidence_only_if_the_classifier_flips_on_it(sst, perturbation):
+    seen = []
+    for text in TEXTS:
+        result = sf.explain(sst, text, perturbation=perturbation)
+        seen += [(result.label, detail.flip.text) for detail in result.details if detail.flip is not None]
+        seen.append((result.label, sf.contrast(sst, text, perturbation=perturbation).flipped_text))
+        seen.append((result.label, sf.bias(sst, text, range(4), perturbation=perturbation).to_dict()["changed_text"]))
+    told = [(label, text) for label, text in seen if text is not None]
+    assert len(told) >= 3
+    assert len(told) < len(seen)  # the rewritten texts that keep their label are not shown
+    assert all(sst.predict(text).label != label for label, text in told)
+
+
+def test_where_a_word_lies_in_a_box_its_text_is_called_an_illustration(sst):
+    found = [sf.contrast(sst, text, perturbation=sf.KNNBox(60)) for text in TEXTS]
+    told = [result for result in found if result.flipped_text is not None]
+    assert told
+    assert all("as an illustration" in str(result) for result in told)
+    assert all("moves towards" in str(result) for result in found if result.flip and result.flipped_text is None)
+
+
+def test_removed_words_leave_a_text_that_reads_well(sst):
+    text = sst.read("A dull, slow film.")
+    assert rewritten(text, {0: ""}) == "dull, slow film."
+    assert rewritten(text, {1: "", 2: ""}) == "A slow film."
+    assert rewritten(text, {4: "", 5: ""}) == "A dull, slow"
+    assert rewritten(text, {1: "fine"}) == "A fine, slow film."
+    assert rewritten(text, {}) == "A dull, slow film."
+
+
+def test_padding_is_never_shown_to_people(sst):
+    for text in TEXTS:
+        for perturbation in (sf.Deletion(), sf.RemoveOrSwap({"film": ["movie"]})):
+            result = sf.explain(sst, text, perturbation=perturbation)
+            flip = sf.contrast(sst, text, perturbation=perturbation)
+            bias = sf.bias(sst, text, range(6), perturbation=perturbation)
+            said = [*everywhere(sst, result), str(flip), flip._repr_html_(), str(bias), bias._repr_html_()]
+            assert not [one for one in said if "<PAD>" in one or "&lt;PAD&gt;" in one]
+            assert not {"<PAD>"} & {option for detail in result.details for option in detail.options}
+
+
+def test_words_stand_in_quotes(sst):
+    found = sf.contrast(sst, "the plot is thin", perturbation=sf.WordSwap({"thin": ["rich"]}))
+    assert str(found).startswith("Changing 'thin' turns 'negative' into 'positive', and no cheaper set does (")
+    result = sf.explain(sst, "no sense .", perturbation=sf.Deletion(), include=["sense", "."])
+    assert "'sense' and '.'." in str(result)
+
+
+# --- proofs of nothing ---
+
+NOTHING = {
+    "k": (sf.KNNBox(0), "with k = 0 no word may become another"),
+    "hull": (sf.KNNHull(0), "with k = 0 no word may become another"),
+    "eps": (sf.EpsilonBall(0), "within a radius of 0 no word may change"),
+    "swaps": (sf.WordSwap({"elsewhere": ["nowhere"]}), "no word of the text has a substitute"),
+    "same": (sf.WordSwap({"film": ["film"]}), "no word of the text has a substitute"),
+    "unknown": (sf.WordSwap({"film": ["zzyzx", "qwxq"]}), "no substitute is in the classifier's vocabulary"),
+}
+
+
+@pytest.mark.parametrize(("perturbation", "why"), NOTHING.values(), ids=NOTHING.keys())
+def test_a_proof_of_nothing_is_not_green_and_says_so(sst, perturbation, why):
+    result = sf.explain(sst, "a gripping film", perturbation=perturbation)
+    assert str(result).startswith(f"Nothing to prove: {why}")
+    tone, _, said = phrases.badge(result)
+    assert (tone, said) == ("warn", "no proof of anything")
+    assert phrases.headline(result) == "Nothing to prove"
+    assert not [one for one in everywhere(sst, result) if "No word is needed" in one]
+
+
+def test_boxes_without_room_are_a_proof_of_nothing(sst):
+    center = sst.embed(sst.read("a gripping film"))
+    result = sf.explain(sst, "a gripping film", perturbation=sf.Boxes(center, center))
+    assert str(result).startswith("Nothing to prove: no word of the text may change")
+
+
+def test_substitutes_outside_the_vocabulary_are_listed(sst):
+    swaps = sf.WordSwap({"film": ["movie", "zzyzx"], "gripping": ["qwxq"], "absent": ["zzz"]})
+    result = sf.explain(sst, "a gripping film", perturbation=swaps)
+    assert result.meta["unknown_substitutes"] == ["qwxq", "zzyzx"]
+    assert all("read as unknown words: qwxq, zzyzx." in said for said in everywhere(sst, result)[1:])
+    assert "nothing" not in result.meta
+
+
+# --- who says so ---
+
+
+def test_without_the_checker_nothing_is_called_proved(sst):
+    result = sf.explain(sst, TEXT, perturbation=sf.Deletion(), self_check=False)
+    assert result.status == "optimal"
+    assert result.proved == ()
+    assert "(according to the search, not checked)" in str(result)
+    assert phrases.badge(result) == ("warn", "◐", "according to the search, not checked")
+    assert not re.search(r"\bproved\b", str(result) + shown(sst, result))
+
+
+def test_the_answer_of_a_solver_is_called_by_its_name(tiny):
+    result = sf.explain(tiny, ["word1", "word2", "word3"], perturbation=sf.KNNBox(3), oracle="milp", method="msa")
+    assert result.status == "optimal"
+    assert not result.meta["checked"]
+    assert "according to HiGHS, not checked" in str(result)
+    assert phrases.badge(result)[0] == "warn"
+    assert not re.search(r"\bproved\b", str(result) + shown(tiny, result))
+
+
+def test_a_method_that_proves_less_is_named_for_the_rest(tiny):
+    found = [sf.explain(tiny, make_text(seed), perturbation=sf.KNNBox(5), method="msa") for seed in range(6)]
+    some = [result for result in found if result.positions]
+    assert some
+    for result in some:
+        assert "suffice for" in str(result)
+        assert "(proved), and no cheaper set does (according to the method msa, not checked)" in str(result)
+        assert phrases.badge(result)[0] == "warn"
+    for result in found:
+        if not result.positions:  # nothing is cheaper than nothing
+            assert phrases.badge(result) == ("good", "✓", "proved")
+
+
+def test_what_the_checker_accepted_is_part_of_the_answer(sst):
+    result = sf.explain(sst, TEXT, perturbation=sf.Deletion())
+    assert result.proved
+    assert result.to_dict()["proved"] == list(result.proved)
+    assert sf.Explanation.from_json(result.to_json()).proved == result.proved
+    assert str(sf.Explanation.from_json(result.to_json())) == str(result)
+
+
+def test_a_contrast_is_proved_by_a_certificate_that_the_checker_accepts(sst):
+    found = sf.contrast(sst, TEXT, perturbation=sf.Deletion())
+    assert found.status == "optimal"
+    assert sf.check(found.certificate, sst).kind == "flip"
+    assert "no cheaper set does (proved)" in str(found)
+
+
+def test_a_contrast_whose_certificate_is_rejected_is_not_called_proved(sst, monkeypatch):
+    def reject(*given, **more):
+        raise sf.Rejected(1, "no")
+
+    monkeypatch.setattr("suffice.verbs.contrast.check", reject)
+    found = sf.contrast(sst, TEXT, perturbation=sf.Deletion())
+    assert (found.status, found.certificate, found.lower_bound) == ("found", None, 0)
+    assert not re.search(r"\bproved\b", str(found) + found._repr_html_())
+
+
+# --- asking exactly the same again ---
+
+BOX = make_classifier(0)
+ASKED = {
+    "costs": {"perturbation": sf.KNNBox(5), "cost": {"word1": 2.5}},
+    "position": {"perturbation": sf.KNNBox(5), "include": [0], "exclude": [2]},
+    "method": {"perturbation": sf.KNNBox(5), "method": "msa", "seed": 3, "padding": "feature"},
+    "boxes": {"perturbation": "boxes"},
+    "swaps": {"perturbation": sf.WordSwap({"word1": ["word2"]}, at_most=3)},
+    "found": {"perturbation": sf.KNNBox(5), "prefer": "found"},
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED.keys())
+@pytest.mark.parametrize("text", ["word1 word4 word1", ["word1", "word4", "Word1"]], ids=["string", "list"])
+def test_the_report_holds_exactly_the_question_that_was_asked(tiny, asked, text):
+    center = tiny.embed(tiny.read(text))
+    given = (
+        {**asked, "perturbation": sf.Boxes(center - 0.1, center + 0.1)} if asked["perturbation"] == "boxes" else asked
+    )
+    result = sf.explain(tiny, text, **given)
+    again = sf.Explanation.from_json(result.to_json())
+    link = re.search(r'download="question.json" href="data:application/json;charset=utf-8,([^"]*)"', again.to_html())
+    question = Question.from_dict(json.loads(unquote(link.group(1))), tiny)
+    repeated = explained(question)
+    assert repeated.text.tokens == result.text.tokens
+    assert question.to_dict() == result.question
+    assert (repeated.status, repeated.positions, repeated.cost) == (result.status, result.positions, result.cost)
+    same = ("perturbation", "cost", "include", "exclude", "padding", "method", "oracle", "seed", "prefer")
+    assert {key: repeated.meta.get(key) for key in same} == {key: result.meta.get(key) for key in same}
+
+
+# --- equals ---
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_alternatives_are_exactly_the_equally_cheap_sets(seed):
+    judge = Judge(seed, classes=2 + seed % 2)
+    result = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation)
+    found, expected = result.alternatives, judge.optimal()
+    assert found.complete
+    assert list(found.sets) == sorted(expected)
+    assert found.count == len(expected)
+    assert [word.position for word in found.in_all] == [i for i in range(4) if all(i in held for held in expected)]
+    somewhere = {i for held in expected for i in held} - {word.position for word in found.in_all}
+    assert {word.position for word in found.in_some} == somewhere
+    if len(expected) > 1:
+        assert f"{len(expected)} sets are equally cheap" in shown(judge.classifier, result)
+        assert f"{len(expected)} sets are equally cheap" in result.to_html()
+
+
+def test_alternatives_survive_json_and_pickle_once_they_are_known():
+    judge = next(judge for judge in map(Judge, range(40)) if len(judge.optimal()) > 1)
+    result = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation)
+    assert result.to_dict()["alternatives"] is None
+    known = result.alternatives
+    assert sf.Explanation.from_json(result.to_json()).alternatives == known
+    assert pickle.loads(pickle.dumps(result)).alternatives == known
+
+
+def test_more_sets_than_the_limit_are_not_called_all(monkeypatch):
+    monkeypatch.setattr("suffice.verbs.alternatives.LIMIT", 2)
+    judge = next(judge for judge in map(Judge, range(40)) if len(judge.optimal()) > 2)
+    found = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation).alternatives
+    assert not found.complete
+    assert "not all were looked for" in str(found)
+    forced = [i for i in range(4) if not judge.robust([j for j in range(4) if j != i])]
+    assert [word.position for word in found.in_all] == forced
+
+
+def test_content_words_are_preferred_among_equals(sst):
+    """Two words that count the same: the one that means something is taken, wherever it stands."""
+    table = np.zeros((5, 1))
+    table[2], table[3] = 1.0, 1.0  # "the" and "good"
+    either = sf.Network.dense([(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]), np.array([0.5, 0.0]))])
+    words = ["<PAD>", "<UNK>", "the", "good", "film"]
+    classifier = sf.Classifier(either, table, words, ["negative", "positive"], 3)
+    for text in (["the", "good", "film"], ["good", "film", "the"]):
+        result = sf.explain(classifier, text, perturbation=sf.Deletion())
+        assert [word.text for word in result.words] == ["good"]
+        assert result.alternatives.count == 2
+        assert result.meta["checked"]
+        assert result.proved
+    asked = sf.explain(classifier, ["the", "good", "film"], perturbation=sf.Deletion(), include=["the"])
+    assert [word.text for word in asked.words] == ["the"]
+
+
+def test_words_that_deny_are_not_stop_words():
+    assert all(carries_little(word) for word in ("the", "It's", ",", "...", "of"))
+    assert not any(carries_little(word) for word in ("not", "never", "no", "n't", "good", "without", "7"))
+
+
+def test_an_unknown_preference_is_refused(tiny):
+    with pytest.raises(sf.InputError, match="content, found"):
+        sf.explain(tiny, ["word1"], perturbation=sf.KNNBox(2), prefer="short")
+
+
+# --- why this word ---
+
+
+def test_each_word_comes_with_a_text_that_the_classifier_was_run_on(sst):
+    result = sf.explain(sst, TEXT, perturbation=sf.Deletion())
+    (detail,) = [detail for detail in result.details if detail.position in result.positions]
+    line = f"Without '{result.words[0].text}': “{detail.flip.text}” → negative"
+    assert sst.predict(detail.flip.text).label == "negative"
+    assert all(line in " ".join(unescape(said).split()) for said in everywhere(sst, result)[1:])
+
+
+def test_where_no_text_flips_the_change_is_told_word_by_word(sst):
+    for text in TEXTS:
+        result = sf.explain(sst, text, perturbation=sf.Deletion())
+        for detail in result.details:
+            if detail.flip is not None and detail.flip.text is None:
+                assert "is removed" in phrases.reason(result, detail)
+
+
+# --- the next question ---
+
+
+def test_where_no_word_is_needed_a_larger_set_is_named_that_needs_one(sst):
+    result = sf.explain(sst, TEXT, perturbation=sf.KNNBox(5))
+    assert not result.positions
+    larger = result.further.perturbation
+    assert larger.k > 5
+    assert isinstance(sf.is_robust(sst, TEXT, [], perturbation=larger), sf.Refuted)
+    assert f"--knn-box {larger.k}" in " ".join(shown(sst, result).split())
+    assert f"--knn-box {larger.k}" in result.to_html()
+
+
+@pytest.mark.parametrize("perturbation", [sf.EpsilonBall(0.01), sf.WordSwap({"film": ["movie"]})])
+def test_the_larger_set_fits_the_question(sst, perturbation):
+    result = sf.explain(sst, "a gripping film", perturbation=perturbation)
+    assert not result.positions
+    asked = result.further.perturbation
+    assert isinstance(sf.is_robust(sst, "a gripping film", [], perturbation=asked), sf.Refuted)
+
+
+@pytest.mark.parametrize(
+    "perturbation", [sf.KNNBox(6), sf.KNNHull(6), sf.EpsilonBall(1.5)], ids=["box", "hull", "ball"]
+)
+def test_where_every_word_is_needed_a_smaller_set_is_named_that_leaves_some_out(perturbation):
+    asked = ((make_classifier(seed), make_text(seed)) for seed in range(60))
+    found = [(one, text, sf.explain(one, text, perturbation=perturbation)) for one, text in asked]
+    whole = [(one, text, result) for one, text, result in found if len(result.positions) == len(result.text.words) > 1]
+    named = [(one, text, result) for one, text, result in whole if result.further is not None]
+    assert named
+    for one, text, result in named:
+        assert f"All {len(text)} words are needed" in phrases.headline(result)
+        smaller = result.further.perturbation
+        assert smaller != perturbation
+        if smaller.at_most is None:
+            assert len(sf.explain(one, text, perturbation=smaller).positions) < len(text)
+        assert result.further.seen[1:] in shown(one, result)
+
+
+def test_where_most_words_are_held_the_limit_of_one_change_at_a_time_is_named(sst):
+    text = "my daughter loved it , I was bored to tears"
+    result = sf.explain(sst, text, perturbation=sf.KNNBox(50))
+    found = result.further
+    assert 5 <= len(result.positions) < 10
+    assert found.perturbation == sf.KNNBox(50, at_most=1)
+    places = range(10)
+    free = [i for i in places if sf.is_robust(sst, text, [j for j in places if j != i], perturbation=sf.KNNBox(50))]
+    assert f"{10 - len(free)} of 10 words" in found.seen
+    assert "--knn-box 50 --at-most 1" in shown(sst, result)
+
+
+def test_an_answer_that_says_enough_names_no_next_question(sst):
+    assert sf.explain(sst, TEXT, perturbation=sf.Deletion()).further is None
+
+
+# --- reprs ---
+
+
+def test_the_repr_of_every_answer_is_one_short_line(sst):
+    text = "word " * 3 + "supercalifragilisticexpialidocious " * 20
+    asked = {"perturbation": sf.KNNBox(500), "seconds": 0.5}
+    answers = [
+        sf.explain(sst, text, expected=_other(sst, text), **asked),
+        sf.contrast(sst, text, **asked),
+        sf.bias(sst, text, range(20), **asked),
+        sf.repair(sst, text, [0], **asked),
+        sf.profile(sst, text, sf.EpsilonBall, [i / 100 for i in range(1, 25)], seconds=1),
+        sf.attribute(sst, text, limit=3, **asked),
+        sf.is_robust(sst, text, [0], **asked),
+        sf.is_robust(sst, text, range(20), **asked),
+    ]
+    parts = [answers[0].mistake, answers[0].alternatives, answers[1].flip, Question(sst, text, **asked)]
+    for answer in (*answers, *parts):
+        assert "\n" not in repr(answer)
+        assert len(repr(answer)) < 200, type(answer)
+
+
+def _other(classifier: sf.Classifier, text: str) -> str:
+    return next(label for label in classifier.labels if label != classifier.predict(text).label)
