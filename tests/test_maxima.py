@@ -15,7 +15,12 @@ from suffice.model.step import Groups, Step
 from suffice.proof import check_exact
 from suffice.proof.check import maxima as checking
 from suffice.prove import maxima
+from suffice.prove.bounds import Form, hidden
 from suffice.prove.exact import exact_scores, scores_with_error
+from suffice.prove.inputs import Free
+from suffice.prove.program import leaf_program
+from suffice.prove.verdict import Problem
+from suffice.sets.regions import Box
 
 WORDS = [f"w{i}" for i in range(7)]
 
@@ -232,3 +237,17 @@ def test_a_unit_of_two_maxima_or_of_none_is_refused(groups):
     step = Step(first.weight, first.bias, first.relu, (), tuple(np.array(g, dtype=np.int64) for g in groups))
     with pytest.raises(sf.ModelError):
         validated((step, last))
+
+
+# --- long texts ---
+
+
+def test_a_leaf_over_many_inputs_is_left_open_rather_than_written_as_a_square_matrix():
+    inputs = 60_000
+    rng = np.random.default_rng(0)
+    network = Network.dense([(rng.standard_normal((2, inputs)), np.zeros(2)), (np.eye(2), np.zeros(2))])
+    center = np.zeros((200, 300))
+    problem = Problem(network, Box(center, center - 1, center + 1), 0, np.ones(200, dtype=bool))
+    form, free = Form.of(problem), Free(problem.region, problem.features[None])
+    signs = np.ones(2, dtype=np.int8)
+    assert leaf_program(form, free, hidden(form, free, signs[None]), signs, 0) is None  # 26.8 GiB if it were tried

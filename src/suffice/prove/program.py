@@ -19,7 +19,7 @@ from suffice.prove.inputs import Free
 from suffice.sets.regions import Ball, Box, Choice, Hull
 
 TANGENTS = 40  # rounds of tangent planes around a 2-norm ball
-LARGE = 4_000_000  # numbers in a matrix of rows over the input that is still worth it
+LARGE = 30_000_000  # numbers in a matrix of rows over the input that still fits the memory
 
 Solved: TypeAlias = tuple[Dual, Floats | None, Floats | None]
 
