@@ -81,7 +81,7 @@ def main() -> None:
 def measured(row: Row, args: argparse.Namespace) -> str:
     classifier = trained(row.shape, Path(args.data))
     times, checks, gaps, costs = [], [], [], []
-    for text in texts(Path(args.data), row.shape, classifier, args.texts):
+    for text in texts(Path(args.data), row.shape, args.texts):
         started = time.process_time()
         found = sf.explain(
             classifier, text, perturbation=row.perturbation or sf.KNNBox(3), seconds=args.seconds, self_check=False
@@ -187,8 +187,8 @@ def padded(index: list[int], length: int) -> list[int]:
     return (index + [0] * length)[:length]
 
 
-def texts(data: Path, shape: Shape, classifier: sf.Classifier, count: int) -> Iterator[str]:
-    """Test texts of at least half the length (of a fifth for the longest, which few texts reach)."""
+def texts(data: Path, shape: Shape, count: int) -> Iterator[str]:
+    """Test texts of at least half the length (of a third for 50 words and more of SST, where few are longer)."""
     least = shape.length // 2 if shape.length < 50 or shape.data != "sst2" else shape.length // 3
     for text, _ in read(data / shape.data / "test.csv.gz", 4000):
         if count and len(pieces(text)) >= least:
