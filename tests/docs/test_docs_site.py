@@ -10,7 +10,7 @@ from pathlib import Path
 
 import suffice
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_command_line_reference_is_not_stale():

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 import suffice as sf
 from suffice.corpus.findings import summarise
 
-TUTORIAL = Path(__file__).parent.parent / "examples" / "tutorial.ipynb"
+TUTORIAL = Path(__file__).parents[2] / "examples" / "tutorial.ipynb"
 HOSTILE = "<script>alert(1)</script> great film"
 
 

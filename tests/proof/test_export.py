@@ -29,7 +29,7 @@ from suffice.proof.export.questions import Attacked
 
 pytest.importorskip("onnx")
 needs_marabou = pytest.mark.skipif(importlib.util.find_spec("maraboupy") is None, reason="needs maraboupy")
-REPLAY = Path(__file__).with_name("marabou_replay.py")
+REPLAY = Path(__file__).parents[1] / "marabou_replay.py"
 LEAF = {"leaf": {"alpha": None, "beta": {}}}
 SWAPS = {f"word{i}": [f"word{(i + 1) % 8}", f"word{(i + 3) % 8}"] for i in range(8)}
 HULL = "a hull of words is no box, and VNN-LIB tools take boxes of inputs only"

@@ -1,6 +1,6 @@
 """Every example of the verbs, the imports, training and keeping evidence runs and prints what its page says.
 
-`python tests/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep it.
+`python tests/docs/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 
 from suffice.cli import build_parser, main
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
 IMPORTS = [page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README"]
