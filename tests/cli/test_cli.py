@@ -81,7 +81,7 @@ def test_exit_code_3_when_time_runs_out(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_include_and_exclude_reach_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["explain", TEXT, "--knn-box", "20", "--include", "film", "--exclude", "that", "--json"])
+    main(["explain", TEXT, "--deletion", "--include", "film", "--exclude", "that", "--json"])
     words = [word["text"] for word in json.loads(capsys.readouterr().out)["words"]]
     assert "film" in words
     assert "that" not in words

@@ -277,7 +277,7 @@ def test_a_box_without_a_radius_has_the_scores_of_its_centre() -> None:
 
 def test_the_boxes_in_training_are_those_of_the_explanations(trained: Trained) -> None:
     classifier = trained.classifier
-    table = torch.from_numpy(classifier.table)
+    table = torch.from_numpy(classifier.table.copy())
     boxes = robustly.spread(torch, table, robustly.Robust("knn", 3))
     text = classifier.read("the sunny day was awful")
     region = sf.KNNBox(3).around(classifier, text)
