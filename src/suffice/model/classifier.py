@@ -70,10 +70,10 @@ class Classifier:
         _validate(self)
 
     def __repr__(self) -> str:
-        labels = ", ".join(self.labels)
+        labels, maxima = ", ".join(self.labels), self.network.maxima
         return (
             f"<Classifier {labels}: {self.length} words × {self.dimension}, "
-            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus>"
+            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus{f', {maxima} maxima' if maxima else ''}>"
         )
 
     @property
