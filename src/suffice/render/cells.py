@@ -21,7 +21,7 @@ WORST = 10  # texts shown of an audit
 BADGES = {
     "independent": ("good", "✓", "proved independent"),
     "dependent": ("bad", "✗", "proved dependent"),
-    "optimal": ("good", "✓", "proved: nothing cheaper flips it"),
+    "optimal": ("good", "✓", "proved: nothing cheaper does"),
     "found": ("warn", "◐", "a flip; a cheaper one may exist"),
     "none": ("good", "✓", "proved: no allowed change flips the label"),
     "unknown": ("warn", "?", "undecided"),

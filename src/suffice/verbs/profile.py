@@ -31,7 +31,7 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME
 from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, accepted, finished
-from suffice.verbs.explanation import Explanation, least_by
+from suffice.verbs.explanation import Explanation, counted, least_by
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
 from suffice.verbs.wording import authority, fitting, listed
@@ -116,7 +116,7 @@ class Profile:
             return f"{where}, no word is needed ({authority(last.meta, 'enough')})."
         best = f"no cheaper set{asked} does; {least_by(last)}"
         open_ = f"{authority(last.meta, 'enough')}; none{asked} below {last.lower_bound:g} does"
-        count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
+        count = f"{counted(last)} suffice"
         return f"{where}, {count} ({best if last.status == 'optimal' else open_}): {listed(last.words)}."
 
     def _repr_html_(self) -> str:
