@@ -90,6 +90,7 @@ BASE = """
 .suffice .badge.good { color: var(--good); background: var(--good-wash); }
 .suffice .badge.warn { color: var(--warn); background: var(--warn-wash); }
 .suffice .badge.bad { color: var(--bad); background: var(--bad-wash); }
+.suffice .badge.plain { color: var(--soft); background: none; border-color: var(--line); font-weight: 500; }
 .suffice .badge.test { color: var(--test); background: var(--test-wash); }
 .suffice table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
 .suffice th { text-align: left; font-size: .75rem; letter-spacing: .06em; text-transform: uppercase;

@@ -13,7 +13,8 @@ ABOUT = {
     "explain": "The cheapest set of words that decides the label, with proof.",
     "contrast": "The cheapest set of words whose change flips the label, with the flip.",
     "bias": "Whether the label depends on protected words.",
-    "profile": "How the explanation grows with the size of the perturbation sets.",
+    "profile": "How the explanation grows with the sets: with their size, or with how many words change at once.",
+    "neighbours": "What a word may become.",
 }
 REFUSALS = {
     "400": "Not JSON.",
@@ -49,6 +50,7 @@ def document(questions: Mapping[str, Mapping[str, Field]]) -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/api": _get("What this server offers: version, models, sets, verbs and limits."),
         "/api/openapi.json": _get("This document."),
+        "/api/models/{name}/card": _card(),
         "/api/jobs/{id}/stop": _stop(),
         "/api/answers/{id}/{file}": _download(),
     }
@@ -103,6 +105,11 @@ def _stop() -> dict[str, Any]:
     about = "Stop what is being done: a search answers with the best proved so far, what follows an answer ends."
     responses = {"202": {"description": "It is being stopped."}, "404": _refusal("No such job.")}
     return {"post": {"summary": about, "parameters": [_parameter("id")], "responses": responses}}
+
+
+def _card() -> dict[str, Any]:
+    responses = {"200": {"description": "Markdown."}, "404": _refusal("No such model.")}
+    return {"get": {"summary": "A model's card.", "parameters": [_parameter("name")], "responses": responses}}
 
 
 def _download() -> dict[str, Any]:
