@@ -26,7 +26,7 @@ from starlette.applications import Starlette
 import suffice as sf
 from suffice.sets import table
 from suffice.web import fields, guard, openapi
-from suffice.web.app import Routes
+from suffice.web.app import Routes, make_app
 from suffice.web.asking import Asking
 
 BOX = {"kind": "knn-box", "k": 120}
@@ -512,6 +512,14 @@ def test_the_document_describes_what_is_there(client):
     assert schema["properties"]["model"]["enum"] == ["sst-fc25", "lasting"]
 
 
+def test_every_address_of_the_api_is_in_the_document():
+    made = make_app(["sst-fc25"])
+    known = fields.questions(["sst-fc25"], fields.Limits())
+    document = openapi.document(known, fields.corpus(["sst-fc25"], fields.Limits()))
+    served = {route.path.replace("{key}", "{id}") for route in made.routes if route.path.startswith("/api")}
+    assert served == set(document["paths"])
+
+
 def test_the_sets_of_the_page_and_of_the_document_are_those_of_the_table(client):
     told = client.get("/api").json()
     assert [one["kind"] for one in told["sets"]] == [kind.name for kind in table.KINDS if kind.may]
@@ -550,7 +558,7 @@ def test_the_documents_defaults_are_what_is_used():
     for verb, known in questions.items():
         given = {"text": "x", "word": "x", "protected": [], "steps": [1]}
         question = fields.validated({name: given[name] for name in given if name in known}, known)
-        shown = openapi.document({verb: known})["paths"][f"/api/{verb}"]["post"]["requestBody"]
+        shown = openapi.document({verb: known}, {})["paths"][f"/api/{verb}"]["post"]["requestBody"]
         properties = shown["content"]["application/json"]["schema"]["properties"]
         for name, value in question.items():
             if "default" in properties[name]:

@@ -112,6 +112,7 @@ class Routes:
         self, offered: Mapping[str, str], questions: Mapping[str, Mapping[str, fields.Field]], limits: fields.Limits
     ) -> None:
         self.offered, self.questions, self.limits = offered, questions, limits
+        self.corpus_fields = fields.corpus(list(offered), limits)
         self.models, self.cards = [], {}
         for name, folder in offered.items():
             model = load_any(folder)
@@ -155,7 +156,7 @@ class Routes:
         return JSONResponse({"version": __version__, **offered, "limits": limits})
 
     async def openapi(self, request: Request) -> Response:
-        return JSONResponse(openapi.document(self.questions))
+        return JSONResponse(openapi.document(self.questions, self.corpus_fields))
 
     async def ask(self, request: Request) -> Asking:
         verb = request.url.path.rpartition("/")[2]
@@ -173,8 +174,7 @@ class Routes:
     # --- many texts ---
 
     async def put(self, request: Request) -> Response:
-        known = fields.corpus(list(self.offered), self.limits)
-        given = await self._question(request, known, self.limits.upload)
+        given = await self._question(request, self.corpus_fields, self.limits.upload)
         if given["task"] == "bias" and not given["protected"] and not given["groups"]:
             raise Refusal(422, "invalid", "protected: name at least one protected word, or a group.", "protected")
         found = await self.corpora.put({**given, "folder": self.offered[given["model"]]})
