@@ -9,7 +9,7 @@ from suffice.model.text import Text
 from suffice.prove.verdict import Witness
 from suffice.render import phrases, verdicts
 from suffice.render.html import REPORT, pill, say
-from suffice.render.style import sheet
+from suffice.render.style import sheet, themed
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
@@ -17,6 +17,7 @@ from suffice.verbs.profile import Profile
 from suffice.verbs.wording import listed
 
 WORST = 10  # texts shown of an audit
+GROWS = {"eps": "radius", "at_most": "changes at once"}  # what a table calls what grows
 
 
 def bias(result: Bias) -> str:
@@ -45,7 +46,7 @@ def profile(result: Profile) -> str:
         (f"{step:g}", f"{one.cost:g}", one.status, listed(one.words) or "none")
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
-    heads = (result.parameter, "cost", "status", "words")
+    heads = (GROWS.get(result.parameter, result.parameter), "cost", "status", "words")
     return _cell(text(result.text, result.explanations[-1].positions, {}), table(heads, rows), _line(result))
 
 
@@ -68,7 +69,7 @@ def audit(result: Audit) -> str:
 
 
 def _cell(*parts: str) -> str:
-    return f'<style>{sheet(REPORT)}</style><section class="suffice cell">{"".join(parts)}</section>'
+    return f'<style>{sheet(themed(), REPORT)}</style><section class="suffice cell">{"".join(parts)}</section>'
 
 
 def _line(result: object) -> str:
@@ -90,7 +91,12 @@ def _piece(piece: phrases.Piece, new: Mapping[int, str]) -> str:
     return f"<{tag}>{shown}</{tag}>" if tag else shown
 
 
+def _told(head: str, cell: object) -> str:
+    """A cell that also says what it is, for narrow pages that have no head."""
+    return f'<td data-head="{say(head)}"><bdi>{say(cell)}</bdi></td>'
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     head = "".join(f"<th>{say(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{''.join(f'<td><bdi>{say(cell)}</bdi></td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_told, heads, row))}</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

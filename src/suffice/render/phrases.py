@@ -269,6 +269,14 @@ def strength(found: Alone | None) -> str:
     return f"Changed alone, it {down.replace('lowers', f'lowers {margin}', 1)} and {up}: {ran}."
 
 
+def strengths(found: Alone, exact: bool) -> str:
+    """What the bars of all words mean."""
+    lead = f"The label's lead over its strongest rival is {found.margin:.3g}."
+    if exact:
+        return f"{lead} Exact: every change of the one word was run."
+    return f"{lead} Bounds: with the one word free it falls by no more; how far it rises was not looked for."
+
+
 def outward(size: float) -> str:
     """A size to three digits, never below the size itself."""
     if size <= 0:

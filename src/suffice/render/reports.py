@@ -11,7 +11,7 @@ from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.render import growth, phrases, verdicts
-from suffice.render.cells import changes, table, text
+from suffice.render.cells import GROWS, changes, table, text
 from suffice.render.html import document, pill, say
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
@@ -52,7 +52,7 @@ def profile(result: Profile) -> str:
         (f"{step:g}", f"{one.cost:g}", phrases.badge(one)[2], listed(one.words) or "none")
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
-    sizes = table((result.parameter, "cost", "status", "words"), rows)
+    sizes = table((GROWS.get(result.parameter, result.parameter), "cost", "status", "words"), rows)
     return _page(
         heading,
         head,
@@ -60,7 +60,7 @@ def profile(result: Profile) -> str:
         _text(text(result.text, last.positions, {}), "", result.text),
         f'<section class="card"><h2>Size by size</h2>{sizes}</section>',
         _facts([("Label", result.label), ("Sizes asked", str(len(result.steps)))], result.stats),
-        _scope(last.certificate, last.meta),
+        _scope(last.certificate, last.meta, f"What is guaranteed at {result.named(result.steps[-1])}, and what is not"),
     )
 
 
@@ -103,10 +103,12 @@ def _facts(pairs: Pairs, stats: Mapping[str, Any]) -> str:
     return f'<dl class="facts">{items}</dl>'
 
 
-def _scope(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
+def _scope(
+    certificate: Certificate | None, meta: Mapping[str, Any], title: str = "What is guaranteed, and what is not"
+) -> str:
     pairs = phrases.scope_of(meta, phrases.certified(certificate, meta))
     items = "".join(f"<dt>{say(a)}</dt><dd>{say(b)}</dd>" for a, b in pairs)
-    return f'<section class="card"><h2>What is guaranteed, and what is not</h2><dl class="scope">{items}</dl></section>'
+    return f'<section class="card"><h2>{say(title)}</h2><dl class="scope">{items}</dl></section>'
 
 
 # --- asking again ---
