@@ -21,6 +21,7 @@ from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
 from suffice.search.opened import Opened, fewest_changes
 from suffice.search.opened_writing import computed_line, rule_line
+from suffice.verbs.alone import alone_asked
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
@@ -297,7 +298,9 @@ def leads(question: Question, positions: Sequence[int], rival: int) -> list[floa
 
 def details(question: Question, found: Sequence[Flip], held: int) -> tuple[Detail, ...]:
     """What each word may become, and for words of the explanation a flip that only they stand against."""
-    return tuple(_detail(question, found, held, word.position) for word in question.text.words)
+    strengths = alone_asked(question.asked)
+    known = (_detail(question, found, held, word.position) for word in question.text.words)
+    return tuple(replace(one, alone=strengths.get(one.position)) for one in known)
 
 
 def _detail(question: Question, found: Sequence[Flip], held: int, position: int) -> Detail:

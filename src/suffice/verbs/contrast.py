@@ -156,6 +156,15 @@ class Contrast:
         real = self.flip is not None and self.flip.real
         return ", ".join(f"'{_own(self.text, i)}' {turned_into(word, real)}" for i, word in pairs)
 
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.reports import contrast
+
+        return contrast(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
     def _repr_html_(self) -> str:
         from suffice.render.cells import contrast
 
