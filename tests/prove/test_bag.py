@@ -23,7 +23,8 @@ from sklearn.svm import LinearSVC
 
 import suffice as sf
 from suffice.errors import Rejected
-from suffice.importers.bag import NotLowered, lowered
+from suffice.importers.bag import lowered
+from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import rewritten, written

@@ -29,6 +29,7 @@ from suffice.proof.bag import BagCheck, none_below
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.draws import draw_seed, draws
+from suffice.proof.trees import TreeCheck
 
 KIND = "asked 1"  # what the first line of a certificate about a black box says
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
@@ -251,16 +252,31 @@ class _Replay:
 
     def _computed(self, free: Sequence[int]) -> None:
         """The worst case of the free words, by bounds."""
+        _need(self.opened.bag.trees is None, "trees have tables")
         line = self._only("computed")
         _need(line.keys() == {"free", "at_most", "proofs"}, "what was computed has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
         self.opened.enough(free, line["proofs"], list(self.blackbox.labels))
 
+    def _tables(self, free: Sequence[int]) -> None:
+        """All texts of the free words, by tables of trees."""
+        line = self._only("tables")
+        _need(line.keys() == {"free", "at_most", "proofs"}, "a line of tables has other fields")
+        _need(line["free"] == list(free), "the words that were free are others")
+        _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
+        bag = self.opened
+        _need(bag.bag.trees is not None, "the model has no trees")
+        check = TreeCheck(bag, lambda changes: self._margins([rewritten(self.text, change) for change in changes]))
+        check.enough(free, line["proofs"], list(self.blackbox.labels))
+
     def _exhausted(self, free: Sequence[int]) -> None:
         """Every allowed text that changes only free words keeps the label."""
         if self._lines_with("computed"):
             self._computed(free)
+            return
+        if self._lines_with("tables"):
+            self._tables(free)
             return
         line = self._only("asked")
         _need(line.keys() == {"free", "at_most", "texts", "margin"}, "what was asked has other fields")

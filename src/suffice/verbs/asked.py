@@ -13,12 +13,14 @@ from suffice.proof.bag import none_below
 from suffice.proof.certificate import Certificate
 from suffice.proof.replay import KIND, Wanted, replay
 from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
-from suffice.prove.layout import NotApart, laid_out
+from suffice.prove.layout import Layout, NotApart, laid_out
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.prove.worst import Worst
 from suffice.search import flip as flips
 from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
+from suffice.search import grown
+from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
 from suffice.search.opened_writing import computed_line, rule_line
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
@@ -42,16 +44,20 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
         "perturbation": question.perturbation.to_dict(),
         "on_progress": _reporter(question, on_progress),
     }
-    worst = _worst(asked)
-    return Asking(asked, **wanted) if worst is None else Opened(asked, **wanted, worst=worst)
+    layout = _layout(asked)
+    if layout is None:
+        return Asking(asked, **wanted)
+    if layout.bag.trees is None:
+        return Opened(asked, **wanted, worst=Worst(asked, layout))
+    return Grown(asked, **wanted, layout=layout)
 
 
-def _worst(asked: Asked) -> Worst | None:
+def _layout(asked: Asked) -> Layout | None:
     """Where the model is laid open and the words of this text stay apart, its worst case can be computed."""
     if asked.blackbox.bag is None:
         return None
     try:
-        return Worst(asked, laid_out(asked.blackbox.bag, asked.text, asked.options))
+        return laid_out(asked.blackbox.bag, asked.text, asked.options)
     except NotApart:
         return None
 
@@ -196,7 +202,7 @@ def every(
 def verdict(question: Question, held: int, claims: tuple[Line, Line], search: Asking | None = None) -> Verdict:
     """Are these words enough? `claims` are what a certificate says if they are, and if not."""
     hunt = asking(question) if search is None else search
-    how = "computing" if isinstance(hunt, Opened) else "asking"
+    how = "computing" if isinstance(hunt, Opened | Grown) else "asking"
     try:
         base = hunt.asked.margins([()])
         flip = hunt.asked.flip(()) if base[0] <= 0 else hunt.decide(held)
@@ -210,7 +216,7 @@ def verdict(question: Question, held: int, claims: tuple[Line, Line], search: As
     if math.isnan(base[0]) or not hunt.known(held):
         return Unknown(hunt.closeness(), by=how)
     shown = Certificate((header(question, claims[0]), asked_line(hunt, held)))
-    return _agreed(question, shown) if isinstance(hunt, Opened) else Proved(by=how, certificate=shown)
+    return _agreed(question, shown) if isinstance(hunt, Opened | Grown) else Proved(by=how, certificate=shown)
 
 
 def _agreed(question: Question, certificate: Certificate) -> Verdict:
@@ -342,6 +348,8 @@ def flip_line(question: Question, flip: Flip) -> Line:
 def asked_line(search: Asking, held: int) -> Line:
     if isinstance(search, Opened):
         return computed_line(search, held)
+    if isinstance(search, Grown):
+        return grown.written(search, held)
     free, asked = search.free(held), search.asked
     margin = asked.tightest if math.isfinite(asked.tightest) else None
     return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free), "margin": margin}}
@@ -399,6 +407,8 @@ def _way(search: Asking) -> Line:
     """Where the worst case was computed, that it was; where a model that is laid open had to be asked, why."""
     if isinstance(search, Opened):
         return {"computed": "the worst case was computed from the weights, and every flip was run"}
+    if isinstance(search, Grown):
+        return {"computed": "the worst case was computed from the trees, and every flip was run"}
     if search.asked.blackbox.bag is None:
         return {}
     try:
