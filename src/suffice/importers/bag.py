@@ -283,8 +283,7 @@ def _through(state: _State, step: Any) -> _State:
 def _dense(function: Any) -> bool:
     """Whether a function only writes a sparse matrix out: `lambda x: x.toarray()`, whatever x is called."""
     code, plain = getattr(function, "__code__", None), (lambda x: x.toarray()).__code__
-    same = code is not None and (code.co_code, code.co_names) == (plain.co_code, plain.co_names)
-    return same and not code.co_freevars
+    return code is not None and (code.co_code, code.co_names) == (plain.co_code, plain.co_names)
 
 
 def _selected(state: _State, support: Any) -> _State:

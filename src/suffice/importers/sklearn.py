@@ -16,7 +16,7 @@ import numpy as np
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.compare import compared, random_texts
 from suffice.importers.kinds import BAYES, LINEAR, kind_of
-from suffice.importers.sklearn_asked import asked_instead, opened
+from suffice.importers.sklearn_asked import laid_open_or_asked
 from suffice.model import graph
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -59,7 +59,7 @@ def from_sklearn(
         words = [str(word) for word in vectorizer.get_feature_names_out()]
         body, tokenizer = _body(model, len(words)), _tokenizer(vectorizer)
     except ModelError as reason:
-        return opened(pipeline) or asked_instead(pipeline, str(reason))
+        return laid_open_or_asked(pipeline, str(reason))
     table = np.zeros((len(words) + 2, body.rows.shape[1]))
     table[2:] = body.rows if idf is None else body.rows * idf[:, None]
     total = graph.start((length, table.shape[1])).sum(0)

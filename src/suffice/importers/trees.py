@@ -86,9 +86,7 @@ def _one_column(values: Floats, place: int | None, classes: int) -> Floats:
     return found
 
 
-def _joined(
-    parts: Sequence[Part], bias: Floats, columns: Ints, factors: Floats, read: tuple[bool, bool]
-) -> Trees:
+def _joined(parts: Sequence[Part], bias: Floats, columns: Ints, factors: Floats, read: tuple[bool, bool]) -> Trees:
     sizes = [len(part[0]) for part in parts]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     feature = np.concatenate([part[0] for part in parts]).astype(np.int64)

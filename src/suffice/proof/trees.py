@@ -1,8 +1,8 @@
 """Checks tables of trees over a bag of words: every text of a table is written out as a row and walked down the trees.
 
-Written apart from the prover. A proof is a tree of splits, each of one word into all its choices; a leaf names groups of
-words, and every decision tree must depend on open words of one group only (with a norm, on all open words). The rows of a
-group are all choices of its words; the least sum over the rows of each group, added up, is below the lead of any text.
+Written apart from the prover. A proof is a tree of splits, each of one word into all its choices; a leaf names groups
+of words, and every decision tree must depend on open words of one group only (with a norm, on all open words). The rows
+of a group are all choices of its words; the least sum of each group's rows, added up, is below the lead of any text.
 *Rounding.* A row that comes closer to a threshold than 1e-6 of it is not trusted: it is run, or the proof is rejected.
 """
 
@@ -24,7 +24,7 @@ from suffice.proof.bag import BagCheck
 
 CLOSE = 1e-10  # leads closer to zero are run
 MOST_ROWS = 2**20
-MOST_RUN = 256
+MOST_RUN = 2000
 PART = 2**14  # rows at a time
 
 Allowed = list[list[int]]  # the choices of each word
@@ -83,6 +83,8 @@ class TreeCheck:
         return [[*allowed[:word], [choice], *allowed[word + 1 :]] for choice in allowed[word]]
 
     def _leaf(self, allowed: Allowed, groups: Sequence[Sequence[int]], rival: int) -> None:
+        if self.bag.limit is not None and sum(0 not in some for some in allowed) > self.bag.limit:
+            return  # no text here changes so few words
         open_words = [i for i, some in enumerate(allowed) if len(some) > 1]
         shared = float(self.trees.bias[self.bag.label] - self.trees.bias[rival])
         served: dict[int, list[int]] = {}
@@ -139,14 +141,38 @@ class TreeCheck:
         _need(list(words) == sorted(set(words)), "a group must be sorted")
         count = prod(len(allowed[word]) for word in words)
         _need(count <= MOST_ROWS, f"a table of {count} texts is too large")
-        base = np.array([some[0] for some in allowed])
-        grid = np.stack(np.unravel_index(np.arange(count), [len(allowed[word]) for word in words]), 1) if words else None
-        parts = []
-        for start in range(0, count, PART):
-            chosen = np.repeat(base[None], min(PART, count - start), axis=0)
-            for k, word in enumerate(words):
-                assert grid is not None
-                chosen[:, word] = np.array(allowed[word])[grid[start : start + PART, k]]
+        lead = np.zeros(count)
+        for own, some in self._by_words(words, trees).items():
+            lead += self._spread(allowed, words, own, self._lattice(allowed, own, some, rival))
+        if self.bag.limit is not None:
+            first = sum(some[0] != 0 for word, some in enumerate(allowed) if word not in words)
+            changed = np.full(count, first)
+            for word in words:
+                changed += self._spread(allowed, words, (word,), np.array([k != 0 for k in allowed[word]]))
+            lead[changed > self.bag.limit] = np.inf
+        return lead
+
+    def _by_words(self, words: Sequence[int], trees: Sequence[int]) -> dict[tuple[int, ...], list[int]]:
+        """Trees that depend on the same words."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for tree in trees:
+            found.setdefault(tuple(sorted(self._depends(tree, words))), []).append(tree)
+        return found
+
+    def _spread(self, allowed: Allowed, words: Sequence[int], own: Sequence[int], values: Any) -> Any:
+        """A number for each choice of some words as one for each choice of all words."""
+        sizes = [len(allowed[word]) if word in own else 1 for word in words]
+        return np.broadcast_to(values.reshape(sizes), [len(allowed[word]) for word in words]).ravel()
+
+    def _lattice(self, allowed: Allowed, own: Sequence[int], trees: Sequence[int], rival: int) -> Floats:
+        """The lead that trees give to every choice of the words they depend on."""
+        sizes = [len(allowed[word]) for word in own]
+        base, parts = np.array([some[0] for some in allowed]), []
+        for start in range(0, prod(sizes), PART):
+            number = np.arange(start, min(start + PART, prod(sizes)))
+            chosen = np.repeat(base[None], len(number), axis=0)
+            for word, places in zip(own, np.unravel_index(number, sizes) if own else (), strict=True):
+                chosen[:, word] = np.array(allowed[word])[places]
             parts.append(self._leads(chosen, trees, rival))
         return np.concatenate(parts)
 
@@ -158,8 +184,6 @@ class TreeCheck:
             lead += self.trees.value[leaf, self.bag.label] - self.trees.value[leaf, rival]
             near |= close
         lead[near] = np.nan
-        if self.bag.limit is not None:
-            lead[(chosen != 0).sum(1) > self.bag.limit] = np.inf
         return lead
 
     def _walked(self, tree: int, values: Floats) -> tuple[Ints, Bools]:
@@ -191,7 +215,7 @@ class TreeCheck:
             counts += table[chosen[:, i]]
         if self.bag.paired:
             self._meet(chosen, counts, where)
-        values = bag.scale[self.columns] * self._terms(counts)
+        values: Floats = bag.scale[self.columns] * self._terms(counts)
         match bag.norm:
             case None:
                 return np.asarray(values)
@@ -206,9 +230,9 @@ class TreeCheck:
             case "count":
                 return counts
             case "log":
-                return np.where(counts > 0, 1.0 + np.log(np.where(counts > 0, counts, 1.0)), 0.0)
+                return np.asarray(np.where(counts > 0, 1.0 + np.log(np.where(counts > 0, counts, 1.0)), 0.0))
             case "once":
-                return (counts != 0).astype(np.float64)
+                return np.asarray(counts != 0, dtype=np.float64)
 
     def _meet(self, chosen: Ints, counts: Floats, where: Mapping[int, int]) -> None:
         """Pairs of neighbours: the last token before each word, walked through all texts at once."""

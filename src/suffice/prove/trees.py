@@ -1,15 +1,15 @@
 """The worst case of trees over a bag of words: all allowed texts at once, as a table with one axis for each word.
 
-What a feature counts is an array over the words that can hold it, a tree is worked out from its leaves up, and all
-trees are added. Without a norm a tree depends on a few words only. Where the table of all words would be too large,
-trees are added in groups of words that fit: the sum of the groups' least values is a bound, and where it does not decide
-the choices of one word are split. A text that is closer to a threshold than rounding goes both ways.
+What a feature counts is an array over the words that can hold it; the texts of the table are sent down each tree
+together, and all trees are added. Without a norm a tree depends on a few words only. Where the table of all words would
+be too large, trees are added in groups of words that fit: the sum of the groups' least values is a bound, and where it
+does not decide the choices of one word are split. A text that is closer to a threshold than rounding is left to be run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from suffice.prove.verdict import Budget
 ENTRIES = 2**18  # of one table
 NODES = 20_000
 ROUNDING = 1e-9  # margins within this are run
-FEW = 64  # of them
+FEW = 2000  # of them
 
 Node = int | tuple[int, int, "Node", "Node"]  # a leaf, or: feature, node, left, right
 
@@ -92,7 +92,7 @@ class Grove:
         """A tree without the tests of features that cannot occur here."""
         trees = self.trees
         while (column := int(trees.column[node])) != LEAF and column not in self.place:
-            node = int(trees.left[node] if 0.0 <= trees.threshold[node] else trees.right[node])
+            node = int(trees.left[node] if trees.threshold[node] >= 0.0 else trees.right[node])
         if column == LEAF:
             return node
         left, right = self._pruned(int(trees.left[node])), self._pruned(int(trees.right[node]))
@@ -100,25 +100,22 @@ class Grove:
 
     @cached_property
     def holders(self) -> list[frozenset[int]]:
-        """The words that each feature depends on: those that can hold it, and where it is a pair all between."""
+        """The words that can hold each feature."""
         layout, table = self.layout, self.layout.inner.tocoo()
         found: list[set[int]] = [set() for _ in layout.columns]
         for choice, feature in zip(table.row.tolist(), table.col.tolist(), strict=True):
             found[feature].add(int(layout.slot[choice]))
-        pairs = layout.pairs
-        for a, b, feature in zip(pairs.earlier, pairs.later, pairs.feature, strict=True):
-            found[feature].update(range(int(layout.slot[a]), int(layout.slot[b]) + 1))
         return [frozenset(words) for words in found]
 
     @cached_property
     def scopes(self) -> list[frozenset[int]]:
         """The words that each tree depends on."""
-        if self.layout.bag.norm is not None:
+        if self.layout.bag.norm is not None or self.layout.pairs:
             return [frozenset(range(self.layout.size))] * len(self.nodes)
         return [frozenset().union(*(self.holders[f] for f in _features(node))) for node in self.nodes]
 
     def margin(self, chosen: Ints) -> float:
-        """The lead of one text, at its least."""
+        """The lead of one text; -inf where rounding would decide."""
         if self.whole is not None:
             axes, table = self.whole
             return float(table[tuple(int(chosen[word] - self.layout.first[word]) for word in axes)])
@@ -138,6 +135,14 @@ class Grove:
     def everything(self) -> list[list[int]]:
         ends = self.layout.ends.tolist()
         return [list(range(ends[i], ends[i + 1])) for i in range(self.layout.size)]
+
+    @property
+    def fits(self) -> bool:
+        """Whether all texts could be worked out in a while: a guess, by how many there are."""
+        moving = frozenset().union(*self.scopes)
+        return _entries(moving, self.everything) <= (
+            ENTRIES * 4 if self.layout.bag.norm or self.layout.pairs else ENTRIES * 64
+        )
 
     @cached_property
     def whole(self) -> tuple[tuple[int, ...], Floats] | None:
@@ -165,13 +170,13 @@ class Table:
     def __init__(self, grove: Grove, allowed: Sequence[Sequence[int]], axes: Sequence[int]) -> None:
         self.grove, self.layout, self.axes = grove, grove.layout, tuple(axes)
         self.allowed = [np.array(some, dtype=np.int64) for some in allowed]
-        self.values: dict[int, Floats] = {}
+        self.values: dict[tuple[int, tuple[int, ...]], Floats] = {}
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(self.allowed[word]) for word in self.axes)
 
-    def along(self, word: int, values: Floats) -> Floats:
+    def along(self, word: int, values: Any) -> Any:
         """Numbers of one word's choices along its axis."""
         if word not in self.axes:
             return values[0]
@@ -180,7 +185,8 @@ class Table:
         return values.reshape(shape)
 
     def count(self, feature: int) -> Floats:
-        layout, total = self.layout, np.zeros((1,) * len(self.axes))
+        layout = self.layout
+        total: Floats = np.zeros((1,) * len(self.axes))
         row = layout.turned[feature]
         held = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
         for word in {int(layout.slot[choice]) for choice in held}:
@@ -223,48 +229,41 @@ class Table:
         return np.asarray(self.layout.scale[feature] * term(self.layout.bag.tf, self.count(feature)))
 
     def value(self, feature: int) -> Floats:
-        if feature not in self.values:
-            raw = self._raw(feature)
-            value = raw if self.layout.bag.norm is None else raw / self.size
-            self.values[feature] = np.broadcast_to(value, self.shape)[..., None]
-        return self.values[feature]
+        raw = self._raw(feature)
+        return raw if self.layout.bag.norm is None else raw / self.size
 
-    def add(self, node: Node, fixed: Mapping[int, int], out: Floats) -> None:
-        """The least that a tree adds to the lead, added to `out`; some axes are fixed at a place."""
-        if not isinstance(node, tuple):
-            out += self.grove.lead[node]
-            return
-        feature, where, left, right = node
-        at = tuple(fixed.get(axis, slice(None)) for axis in range(len(self.axes)))
-        goes, near = self.grove.trees.left_of(self.value(feature)[at], where)
-        mixed = near.any()
-        if not mixed and goes.all():
-            self.add(left, fixed, out)
-        elif not mixed and not goes.any():
-            self.add(right, fixed, out)
-        elif (axis := self._axis(feature, fixed)) is not None:
-            place = sum(other not in fixed for other in range(axis))
-            for k in range(self.shape[axis]):
-                self.add(node, {**fixed, axis: k}, out[(slice(None),) * place + (k,)])
-        else:
-            low, high = np.zeros_like(out), np.zeros_like(out)
-            self.add(left, fixed, low)
-            self.add(right, fixed, high)
-            out += np.where(near, np.minimum(low, high), np.where(goes, low, high))
+    def tree(self, number: int) -> Floats:
+        """What a tree adds to the lead, with axes for the words it depends on; -inf where rounding would decide."""
+        words = self.grove.scopes[number]
+        shape = tuple(size if word in words else 1 for word, size in zip(self.axes, self.shape, strict=True))
+        found, rows = np.zeros(math.prod(shape)), np.arange(math.prod(shape))
+        waiting = [(self.grove.nodes[number], rows)]
+        while waiting:
+            node, rows = waiting.pop()
+            if not isinstance(node, tuple):
+                found[rows] = self.grove.lead[node]
+                continue
+            feature, where, left, right = node
+            goes, near = self.grove.trees.left_of(self.flat(feature, shape)[rows], where)
+            found[rows[near]] = -np.inf
+            sides = ((left, rows[goes & ~near]), (right, rows[~goes & ~near]))
+            waiting += [(side, some) for side, some in sides if len(some)]
+        return found.reshape(shape)
 
-    def _axis(self, feature: int, fixed: Mapping[int, int]) -> int | None:
-        """An open axis of a word that can hold the feature."""
-        words = self.grove.holders[feature]
-        return next((k for k, word in enumerate(self.axes) if word in words and k not in fixed), None)
+    def flat(self, feature: int, shape: tuple[int, ...]) -> Floats:
+        """The values of a feature, a number for each text of such a table."""
+        if (feature, shape) not in self.values:
+            self.values[feature, shape] = np.broadcast_to(self.value(feature), shape).ravel()
+        return self.values[feature, shape]
 
     def added(self, trees: Sequence[int]) -> Floats:
-        """The least lead of every text, as far as these trees go."""
+        """The lead of every text, as far as these trees go; -inf where rounding would decide."""
         lead = float(self.grove.trees.bias[self.grove.label] - self.grove.trees.bias[self.grove.rival])
-        total = np.full((*self.shape, 1), lead)  # one more axis, so that every part is a view
+        total = np.full(self.shape, lead)
         for tree in trees:
             self.grove.budget.look()
-            self.add(self.grove.nodes[tree], {}, total)
-        return total[..., 0]
+            total += self.tree(tree)
+        return total
 
     def changed(self) -> Ints:
         """How many words other than the original stand there, all words counted."""
@@ -288,6 +287,8 @@ class _Hunt:
         self.left -= 1
         if self.left < 0:
             return Stuck("too many words had to be split")
+        if self._beyond(allowed):
+            return Stands()
         groups = grouped(self.grove, allowed)
         if groups is not None:
             found = self._tables(allowed, groups)
@@ -295,7 +296,14 @@ class _Hunt:
                 return found
         return self._split(allowed, self._word(allowed, groups))
 
-    def _tables(self, allowed: list[list[int]], groups: dict[tuple[int, ...], list[int]]) -> Stands | Falls | None:
+    def _beyond(self, allowed: list[list[int]]) -> bool:
+        """Whether more words are changed already than may be."""
+        limit, first = self.grove.at_most, self.grove.layout.first
+        return limit is not None and sum(first[word] not in some for word, some in enumerate(allowed)) > limit
+
+    def _tables(
+        self, allowed: list[list[int]], groups: dict[tuple[int, ...], list[int]]
+    ) -> Stands | Falls | Stuck | None:
         """The tables decide, or a text falls that they point at; None where neither."""
         shared = float(self.grove.trees.bias[self.grove.label] - self.grove.trees.bias[self.grove.rival])
         total, chosen, table = shared, np.array([some[0] for some in allowed]), np.zeros(0)
@@ -309,7 +317,7 @@ class _Hunt:
             return Stands(tuple(groups))
         limit = self.grove.at_most
         few = limit is None or int((chosen != self.grove.layout.first).sum()) <= limit
-        return Falls(chosen) if few and self.grove.margin(chosen) < -ROUNDING else None
+        return Falls(chosen) if few and -np.inf < self.grove.margin(chosen) < -ROUNDING else None
 
     def _word(self, allowed: list[list[int]], groups: dict[tuple[int, ...], list[int]] | None) -> int:
         """The open word that most trees depend on, or most groups."""
@@ -327,15 +335,18 @@ class _Hunt:
         return Stands(word=word, branches=tuple(branches))
 
 
-def decided(allowed: list[list[int]], axes: tuple[int, ...], table: Floats) -> Stands | Falls:
-    """One table of all texts: each is above zero, or too close and to be run; or one falls, as it seems."""
+def decided(allowed: list[list[int]], axes: tuple[int, ...], table: Floats) -> Stands | Falls | Stuck:
+    """One table of all texts: each is above zero, or too close and to be run; or one falls."""
     chosen = np.array([some[0] for some in allowed])
     if table.min() > ROUNDING:
         return Stands((axes,))
-    close = np.argwhere(table <= ROUNDING)
-    if table.min() < -ROUNDING or len(close) > FEW:
-        _put(chosen, allowed, axes, np.unravel_index(int(table.argmin()), table.shape))
+    falls = np.where(np.isneginf(table), np.inf, table)
+    if falls.min() < -ROUNDING:
+        _put(chosen, allowed, axes, np.unravel_index(int(falls.argmin()), table.shape))
         return Falls(chosen)
+    close = np.argwhere(table <= ROUNDING)
+    if len(close) > FEW:
+        return Stuck(f"{len(close)} texts are too close to a threshold to be worked out")
     texts = [chosen.copy() for _ in close]
     for text, where in zip(texts, close, strict=True):
         _put(text, allowed, axes, where)

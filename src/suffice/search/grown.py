@@ -1,8 +1,12 @@
-"""Grown: explanations of trees over a bag of words. The walk is that of `asking`, but whole tables of texts are worked out
-instead of run; every flip is run, and so is every text that is too close to work out."""
+"""Grown: explanations of trees over a bag of words.
+
+The walk is that of `asking`, but whole tables of texts are worked out instead of run; every flip is run, and so is
+every text that is too close to work out.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +17,8 @@ from suffice.prove.asked import Flip, OutOfBudget
 from suffice.prove.layout import Layout
 from suffice.prove.trees import Falls, Grove, Stands, Stuck
 from suffice.prove.verdict import Budget, OutOfTime
-from suffice.search.asking import Asking
+from suffice.search.asking import SMALL, Asking
+from suffice.search.covers import bits
 
 
 @dataclass(eq=False)
@@ -28,6 +33,13 @@ class Grown(Asking):
         label, count = self.asked.label, len(self.asked.blackbox.labels)
         rivals = [rival for rival in range(count) if rival != label]
         self.groves = {rival: Grove(self.layout, label, rival, self.asked.at_most) for rival in rivals}
+
+    @property
+    def fits(self) -> bool:
+        """Whether tables are worth while: there are not too many texts, nor so few that they are better run."""
+        every, table = self.asked.count(bits(self.asked.movable)), math.prod(np.diff(self.layout.ends).tolist())
+        limited = self.asked.at_most is not None and every * 10 < table
+        return every > SMALL and not limited and all(grove.fits for grove in self.groves.values())
 
     def known(self, held: int) -> bool:
         return any(one & ~held & self.asked.movable == 0 for one, _ in self.proved) or super().known(held)
@@ -90,7 +102,8 @@ class Grown(Asking):
         while len(moved := np.flatnonzero(text != first)) > 1:
             trials = np.repeat(text[None], len(moved), axis=0)
             trials[np.arange(len(moved)), moved] = first[moved]
-            margins = [grove.margin(trial) for trial in trials]
+            leads = [grove.margin(trial) for trial in trials]
+            margins = [np.inf if np.isneginf(lead) else lead for lead in leads]
             best = int(np.argmin(margins))
             if margins[best] > -1e-9:
                 break

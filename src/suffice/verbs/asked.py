@@ -17,9 +17,9 @@ from suffice.prove.layout import Layout, NotApart, laid_out
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.prove.worst import Worst
 from suffice.search import flip as flips
+from suffice.search import grown
 from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
-from suffice.search import grown
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
 from suffice.search.opened_writing import computed_line, rule_line
@@ -49,7 +49,8 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
         return Asking(asked, **wanted)
     if layout.bag.trees is None:
         return Opened(asked, **wanted, worst=Worst(asked, layout))
-    return Grown(asked, **wanted, layout=layout)
+    found = Grown(asked, **wanted, layout=layout)
+    return found if found.fits else Asking(asked, **wanted)
 
 
 def _layout(asked: Asked) -> Layout | None:
@@ -415,7 +416,9 @@ def _way(search: Asking) -> Line:
         laid_out(search.asked.blackbox.bag, search.asked.text, search.asked.options)
     except NotApart as reason:
         return {"not_computed": f"This text was asked, not computed: {reason}."}
-    return {}
+    return {
+        "not_computed": "This text was asked, not computed: the tables of its trees would be larger, or it is short."
+    }
 
 
 def _meta(question: Question, reason: str) -> dict[str, Any]:
