@@ -22,7 +22,7 @@ from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
-from suffice.search.opened_writing import computed_line, rule_line
+from suffice.search.opened_writing import computed_line, proof_line, rule_line
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
@@ -77,14 +77,35 @@ def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[i
 
 
 def explanation(question: Question, search: Asking, reason: str, started: float, self_check: bool) -> Explanation:
+    """The answer to a search that has ended, checked; a rule that the checker rejects is dropped, not the answer."""
+    while True:
+        found = _explanation(question, search, _confirmed(search, reason), started)
+        if not self_check:
+            return found
+        checked, line = _replayed(found, question)
+        if not _dropped(search, line):
+            return checked
+
+
+def _dropped(search: Asking, line: int) -> bool:
+    """Whether a line that was rejected was a rule, which is left out then."""
+    if not isinstance(search, Opened):
+        return False
+    place = line - 3 - len(search.flips)  # after the header, the proof and the flips; lines count from 1
+    if not 0 <= place < len(search.rules):
+        return False
+    del search.rules[place]
+    return True
+
+
+def _explanation(question: Question, search: Asking, reason: str, started: float) -> Explanation:
     """The answer to a search that has ended, finished where there is no reason why not."""
-    reason = _confirmed(search, reason)
     status, held = _status(search, reason)
     if status == "infeasible":
-        return _infeasible(question, search, started, self_check)
+        return _infeasible(question, search, started)
     cost = price(held, search.costs)
     sure = status == "optimal"
-    found = Explanation(
+    return Explanation(
         status=status,
         positions=tuple(bits(held)),
         words=tuple(question.text.words[i] for i in bits(held)),
@@ -98,7 +119,6 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
         tested=_tested(search, held) if status == "tested" else None,
         look=lambda: details(question, search.flips, held),
     )
-    return replayed(found, question) if self_check else found
 
 
 def _confirmed(search: Asking, reason: str) -> str:
@@ -145,10 +165,10 @@ def _ladder(search: Asking, held: int) -> Line:
     return {"candidate": {"positions": bits(candidate), "up_to": size}}
 
 
-def _infeasible(question: Question, search: Asking, started: float, self_check: bool) -> Explanation:
+def _infeasible(question: Question, search: Asking, started: float) -> Explanation:
     flip = next(one for one in search.flips if one.mask & ~search.exclude == 0)
     head = header(question, {"kind": "infeasible", "exclude": bits(search.exclude)})
-    found = Explanation(
+    return Explanation(
         status="infeasible",
         positions=(),
         words=(),
@@ -161,7 +181,6 @@ def _infeasible(question: Question, search: Asking, started: float, self_check: 
         stats=_stats(search, started),
         meta=_meta(question, "") | _way(search),
     )
-    return replayed(found, question) if self_check else found
 
 
 def explained(question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0) -> Explanation:
@@ -252,11 +271,14 @@ def cheapest_flip(
     found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
     witness = None if found.flip is None else search.asked.witness(found.flip)
     stats = _stats(search, time.monotonic()) | {"reason": found.reason}
-    return flips.Flip(found.status, witness, found.lower, stats | (_way(search) if even else {}))
+    if not isinstance(search, Opened) or not even:
+        return flips.Flip(found.status, witness, found.lower, stats)
+    lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
+    return flips.Flip(found.status, witness, found.lower, stats | _way(search), lines=lines)
 
 
 def flip_certificate(question: Question, found: flips.Flip, towards: str | None) -> Certificate | None:
-    """The flip, and below which cost every change was run; nothing where nothing is claimed."""
+    """The flip, and below which cost every change was run or computed; nothing where nothing is claimed."""
     units, seen = [int(unit) for unit in question.costs.units], found.witness
     if (seen is not None and not seen.positions) or (seen is None and not found.lower and found.status != "none"):
         return None
@@ -271,10 +293,10 @@ def flip_certificate(question: Question, found: flips.Flip, towards: str | None)
         "lower": None if found.status == "none" else found.lower,
     }
     if seen is None:
-        return Certificate((header(question, claim),))
+        return Certificate((header(question, claim), *found.lines))
     change = tuple(zip(seen.positions, seen.words, strict=True))
     line = flip_line(question, Flip(change, mask_of(changed), seen.rival, seen.margin))
-    return Certificate((header(question, claim), line))
+    return Certificate((header(question, claim), line, *found.lines))
 
 
 def accepted(certificate: Certificate, question: Question) -> str:
@@ -384,16 +406,17 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     return Certificate((header(question, claim | drawn), line, *found))
 
 
-def replayed(result: Explanation, question: Question) -> Explanation:
-    """The result, lowered if the checker does not come to the same from the same answers."""
+def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int]:
+    """The result, lowered if the checker does not come to the same from the same answers, and the line it rejects."""
     if result.certificate is None:
-        return replace(result, meta={**result.meta, "checked": False})
+        return replace(result, meta={**result.meta, "checked": False}), 0
     try:
         checked = replay(result.certificate, question.asked.blackbox, Wanted(anew=False))
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
-        return replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
-    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)
+        lowered = replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
+        return lowered, getattr(error, "line", 0)
+    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved), 0
 
 
 # --- how it was asked ---
