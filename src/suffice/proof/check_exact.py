@@ -95,11 +95,20 @@ def inner(row: Row, values: Mapping[int, Fraction] | Sequence[Fraction]) -> Frac
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """z = rows·h + bias, then relu on some units."""
+    """z = rows·h + bias, then relu on some units; a group gives its largest z at its first unit, 0 at the others."""
 
     rows: list[Row]
     bias: Vector
     relu: Places
+    groups: list[list[int]]
+    home: dict[int, list[int]]  # of a unit: its group
+
+    def give(self, sums: list[Fraction]) -> list[Fraction]:
+        values = [max(z, ZERO) if unit in self.relu else z for unit, z in enumerate(sums)]
+        for group in self.groups:
+            for unit in group:
+                values[unit] = max(sums[other] for other in group) if unit == group[0] else ZERO
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +176,16 @@ def assembled(head: Any, words: list[str], tensors: Mapping[str, Any], content: 
     if sha.hexdigest() != head["digest"]:
         raise ValueError("its digest does not match its files")
     steps = []
-    for (_, entries), bias, relus in zip(weights, biases, head["relu"], strict=True):
+    maxima = head.get("maxima", [[]] * len(biases))
+    for (_, entries), bias, relus, groups in zip(weights, biases, head["relu"], maxima, strict=True):
         rows: list[Row] = [{} for _ in bias]
         for (row, column), weight in entries.items():
             rows[row][column] = Fraction(weight)
-        steps.append(Step(rows, tuple(map(Fraction, bias)), frozenset(relus)))
+        listed = [*relus, *(unit for group in groups for unit in group)]
+        if len({*listed}) != len(listed) or not {*listed} <= {*range(len(bias))} or not all(groups):
+            raise ValueError("a unit has two activations, or is not there")
+        home = {unit: group for group in groups for unit in group}
+        steps.append(Step(rows, tuple(map(Fraction, bias)), frozenset(relus), groups, home))
     names = ("labels", "length", "pad", "unknown", "tokenizer")
     return Model(head["digest"], *(head[name] for name in names), words, table, steps)  # type: ignore[call-arg]
 
@@ -201,9 +215,10 @@ def digest_parts(
     yield content.encode() if isinstance(tokenizer, dict) and tokenizer.get("kind") == "hugging-face" else b""
     yield str(len(words)).encode()
     yield from (word.encode("utf-8", "surrogatepass") for word in words)
-    yield json.dumps(
-        {"labels": head["labels"], "relu": [sorted(units) for units in head["relu"]]}, sort_keys=True
-    ).encode()
+    shape = {"labels": head["labels"], "relu": [sorted(units) for units in head["relu"]]}
+    if any(head.get("maxima", [])):
+        shape["maxima"] = head["maxima"]
+    yield json.dumps(shape, sort_keys=True).encode()
     yield from array_parts(*embedding)
     for (shape, entries), bias in zip(weights, biases, strict=True):
         size = shape[0] * shape[1]
@@ -606,12 +621,22 @@ class Network:
                 for row, b in zip(step.rows, step.bias, strict=True)
             ]
             self.reach.append((least, most))
-            low, high = ([max(v, ZERO) if u in step.relu else v for u, v in enumerate(side)] for side in (least, most))
+            low, high = step.give(least), step.give(most)
         self.first: dict[int, tuple[Any, list[tuple[Fraction, Fraction]]]] = {}
 
-    def is_relu(self, unit: int) -> bool:
+    def at_zero(self, unit: int) -> bool:
+        """Whether a split of the unit says something of its sign: of a candidate it says who wins."""
         k = max(k for k, start in enumerate(self.starts) if start <= unit)
-        return unit - self.starts[k] in self.steps[k].relu
+        return unit - self.starts[k] not in self.steps[k].home
+
+    def can_split(self, unit: int, signs: Mapping[int, int]) -> bool:
+        """A relu that is not split yet, or one of several candidates that may still win."""
+        k = max(k for k, start in enumerate(self.starts) if start <= unit)
+        group = self.steps[k].home.get(unit - self.starts[k])
+        if group is None:
+            return unit - self.starts[k] in self.steps[k].relu and unit not in signs
+        alive = may_win(group, self.starts[k], signs)
+        return unit - self.starts[k] in alive and len(alive) > 1
 
     def back(
         self,
@@ -623,10 +648,14 @@ class Network:
         inputs: Varied | Restored,
         state: Any,
     ) -> Fraction:
-        """A lower bound of row·h + total, h being what step k receives."""
+        """A lower bound of row·h + total, h being what step k receives; a maximum's factor goes to all candidates."""
+        row = dict(row)
         for place in reversed(range(k)):
             step, start, before = self.steps[place], self.starts[place], dict[int, Fraction]()
             extra = {u - start: b for u, b in push.items() if start <= u < start + len(step.bias)}
+            for unit in [u for u in row if u in step.home]:
+                factor, group = row.pop(unit), step.home[unit]
+                row.update(dict.fromkeys(group, factor) if unit == group[0] else {})
             for unit in {*row, *extra}:
                 factor, line = row.get(unit, ZERO), lines[place][unit]
                 total += line.shift * factor if factor < 0 else ZERO
@@ -645,7 +674,9 @@ class Network:
             return self.first[id(state)][1]
         found = []
         for unit, (least, most) in enumerate(zip(*self.reach[k], strict=True)):
-            if unit in self.steps[k].relu and least < 0 < most:
+            group = self.steps[k].home.get(unit, [])
+            wins = bool(group) and most >= max(self.reach[k][0][other] for other in group)
+            if wins or (unit in self.steps[k].relu and least < 0 < most):
                 row, bias = self.steps[k].rows[unit], self.steps[k].bias[unit]
                 least = max(least, down(self.back(k, row, bias, lines, {}, inputs, state)))
                 minus = {column: -factor for column, factor in row.items()}
@@ -662,8 +693,13 @@ class Network:
         for k in range(len(self.steps) - 1):
             lines.append([])
             slopes.append([])
-            for unit, (least, most) in enumerate(self.bounds(k, lines, inputs, leaf.state)):
+            bounds = self.bounds(k, lines, inputs, leaf.state)
+            for unit, (least, most) in enumerate(bounds):
                 place = self.starts[k] + unit
+                if unit in self.steps[k].home:
+                    lines[k].append(Line(ZERO, ZERO, ZERO))
+                    slopes[k].append(Line(ZERO, ZERO, ZERO))
+                    continue
                 least = max(least, ZERO) if leaf.signs.get(place) == 1 else least
                 most = min(most, ZERO) if leaf.signs.get(place) == -1 else most
                 relu = unit in self.steps[k].relu
@@ -674,6 +710,16 @@ class Network:
                 given = relu and least < 0 < most and leaf.alpha is not None
                 slope = min(max(leaf.alpha[place], ZERO), ONE) if given and leaf.alpha is not None else line.below
                 slopes[k].append(replace(line, below=slope))
+            for group in self.steps[k].groups:
+                alive = may_win(group, self.starts[k], leaf.signs)
+                floor = max(bounds[unit][0] for unit in group)
+                live = [unit for unit in alive if bounds[unit][1] >= floor]
+                if not live:
+                    return True
+                numbers = None if leaf.alpha is None else {u: leaf.alpha[self.starts[k] + u] for u in group}
+                for unit in group:
+                    lines[k][unit] = pooled(unit, group, live, bounds, None)
+                    slopes[k][unit] = pooled(unit, group, live, bounds, numbers)
         last = self.steps[-1]
         row = {
             j: sign * (last.rows[label].get(j, ZERO) - last.rows[rival].get(j, ZERO))
@@ -685,8 +731,7 @@ class Network:
     def scores(self, vectors: Iterable[Vector]) -> list[Fraction]:
         values = [v for vector in vectors for v in vector]
         for step in self.steps:
-            sums = [inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)]
-            values = [max(z, ZERO) if unit in step.relu else z for unit, z in enumerate(sums)]
+            values = step.give([inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)])
         return values
 
 
@@ -698,6 +743,43 @@ def around(least: Fraction, most: Fraction) -> Line:
         return Line(ZERO, ZERO, ZERO)
     slope = up(most / (most - least))
     return Line(ONE if most > -least else ZERO, slope, max(-slope * least, most * (1 - slope)))
+
+
+def may_win(group: Sequence[int], start: int, signs: Mapping[int, int]) -> list[int]:
+    """The candidates that the splits leave: the one that wins, or those of which none was said not to."""
+    won = [unit for unit in group if signs.get(start + unit) == 1]
+    return won or [unit for unit in group if start + unit not in signs]
+
+
+def pooled(
+    unit: int,
+    group: Sequence[int],
+    live: Sequence[int],
+    bounds: Sequence[tuple[Fraction, Fraction]],
+    numbers: Mapping[int, Fraction] | None,
+) -> Line:
+    """A candidate's part in the lines below and above a maximum; the constant above goes with the first of the group.
+
+    Below: weights of at least zero that add up to one. Above: a level t at or above every lower bound of those that
+    may win, plus lines above max(z - t, 0) for those whose upper bounds are higher.
+    """
+    if len(live) == 1:
+        return Line(ONE, ONE, ZERO) if unit in live else Line(ZERO, ZERO, ZERO)
+    floor, top = max(bounds[u][0] for u in live), max(bounds[u][1] for u in live)
+    if numbers is None:
+        level = max(sorted(bounds[u][1] for u in live)[-2], floor)
+        below = ONE if unit == next(u for u in group if u in live and bounds[u][0] == floor) else ZERO
+    else:
+        clipped = {u: min(max(numbers[u], ZERO), ONE) for u in group}
+        level = floor + clipped[group[0]] * (top - floor)
+        rest = sum((clipped[u] for u in group[1:]), ZERO)
+        below = clipped[unit] / max(rest, ONE) if unit != group[0] else max(ONE - rest, ZERO)
+    slopes = {u: up((bounds[u][1] - level) / (bounds[u][1] - bounds[u][0])) for u in live if bounds[u][1] > level}
+    shift = ZERO
+    if unit == group[0]:
+        ends = ((bounds[u], slope) for u, slope in slopes.items())
+        shift = level + sum((max(-s * low, high - level - s * high) for (low, high), s in ends), ZERO)
+    return Line(below, slopes.get(unit, ZERO), shift)
 
 
 # --- the evidence ---
@@ -883,7 +965,7 @@ class Check:
             line = self.take()
             if "split" in line:
                 unit = whole(fields(line, "split")[0], 0, self.network.units)
-                need(self.network.is_relu(unit) and unit not in signs, "this unit cannot be split here")
+                need(self.network.can_split(unit, signs), "this unit cannot be split here")
                 waiting += [({**signs, unit: 1}, state), ({**signs, unit: -1}, state)]
             elif "pick" in line:
                 first, second = inputs.pick(line, state)
@@ -898,7 +980,8 @@ class Check:
         need(type(beta) is dict and all(re.fullmatch(r"0|[1-9][0-9]*", u, re.ASCII) for u in beta), "beta names units")
         push = {whole(int(unit), 0, self.network.units): number(value, 0) for unit, value in beta.items()}
         slopes = None if alpha is None else array(alpha, self.network.units)
-        return Leaf(signs, slopes, {unit: b * signs[unit] for unit, b in push.items() if unit in signs}, state)
+        used = {unit: b * signs[unit] for unit, b in push.items() if unit in signs and self.network.at_zero(unit)}
+        return Leaf(signs, slopes, used, state)
 
     def words(self, include: Places, exclude: Places, costs: list[int], below: int, listed: list[Places]) -> None:
         """The word tree: no set that costs less than `below` is sufficient, but those listed."""

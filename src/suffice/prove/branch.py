@@ -272,7 +272,7 @@ class Branching:
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
-        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, 0.0)
+        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
         for i, part in enumerate(parts):
             part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
             if part.bound > 0:
@@ -345,8 +345,7 @@ class Branching:
         solved = leaf_program(self.form, inputs, bounds, part.signs, part.rival)
         if solved is None:
             return False
-        beta, point, shares = solved
-        dual = Dual(part.dual.alpha, beta)  # type: ignore[union-attr]
+        dual, point, shares = solved
         rows = margin_rows(self.form, np.array([part.rival]), self.sign)
         found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:

@@ -1,8 +1,9 @@
 """Walk: the evidence of each claim, line by line, and the trees it is made of.
 
 *Cover.* Trees are read in preorder, and a node that cuts is followed by both of its sides: what the cut leaves out on
-one is on the other. Cuts are exhaustive: z <= 0 or z >= 0; a choice is listed or it is not; a word is paid for or
-stays as it is, is restored or not, is held or out. So if every leaf holds, the claim at the root does.
+one is on the other. Cuts are exhaustive: z <= 0 or z >= 0; of the units that may reach a maximum, another or this one;
+a choice is listed or it is not; a word is paid for or stays as it is, is restored or not, is held or out. So if every
+leaf holds, the claim at the root does.
 
 *Words.* A node of the word tree stands for the sets that hold its held words and none of its out words. An attack on
 out words alone rules all of them out. A restoration-proof attack rules out those that cost less than `below`: such a
@@ -179,9 +180,15 @@ class Walk:
         self.walk(Node(np.zeros(self.net.units, dtype=np.int8), state), visit)
 
     def split(self, line: Any, node: Node) -> tuple[Node, Node]:
-        """A unit's sum is at most zero, or at least zero."""
+        """A unit's sum is at most zero, or at least zero; a maximum is reached by another unit, or by this one."""
         unit = whole(fields(line, "split", "a split")[0], 0, self.net.units, "the unit")
-        need(self.net.bent[unit] and not node.signs[unit], "only a relu or curve that is not split yet can be split")
+        if self.net.pooled[unit]:
+            may_win = self.net.alive(node.signs, unit)
+            need(unit in may_win and len(may_win) > 1, "only one of several units that may still win can be split on")
+        else:
+            need(
+                self.net.bent[unit] and not node.signs[unit], "only a relu or curve that is not split yet can be split"
+            )
         below, above = node.signs.copy(), node.signs.copy()
         below[unit], above[unit] = -1, 1
         return replace(node, signs=below), replace(node, signs=above)
