@@ -127,7 +127,8 @@ def make_case(kind: str, seed: int, at_most: bool) -> Case:
     labels = [f"label{i}" for i in range(classes)]
     classifier = Classifier(Network.dense(layers), numbers(len(names), size), names, labels, length)
     tokens = tuple(rng.choice([*WORDS, "nowhere"], length).tolist())
-    swaps = {word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist() for word in set(tokens)}
+    once = dict.fromkeys(tokens)  # in order: the order of a set would not come again with the seed
+    swaps = {word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist() for word in once}
     data: dict[str, Any] = {"kind": kind}
     data |= {"swaps": swaps} if "swap" in kind else {"token": "w1" if seed % 2 else None} if kind == "mask" else {}
     data |= {"at_most": int(rng.integers(1, 3))} if at_most else {}

@@ -136,7 +136,7 @@ def hat_lines(classifier: Classifier) -> Lines:
 
 
 def beta_lines(classifier: Classifier, low: float = 1.0, high: float = 1.0) -> Lines:
-    split = [{"split": 0}, leaf([0, 0], {0: low}), leaf([0, 0], {0: high})]
+    split = [{"split": 0}, leaf([0, 0], {0: low}), leaf([1, 0], {0: high})]
     return [header(classifier, ["a"], BALL, SUFFICIENT, label="label0"), against("label1"), *split]
 
 

@@ -25,6 +25,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.proof import check_exact as exact
 from suffice.proof.check import check
+from suffice.prove.verdict import Proved
 
 MUTANTS = 1500
 FILE = Path(exact.__file__)
@@ -94,6 +95,44 @@ def test_both_accept_every_certificate_of_the_prover(models):
         assert second(source.lines, models(source.classifier)), source.name
 
 
+def touching() -> Classifier:
+    """Whole numbers, so that bounds of relus touch zero exactly: for doubles they cross it by a hair."""
+    steps = [
+        ([[0, -1, 1, -1, -1, 1], [2, -2, 1, 2, -1, 1]], [1, -0.5]),
+        ([[1, 2], [2, 2]], [0, -0.5]),
+        (2.0**100 * np.array([[0, 1], [0, -1], [2, 1]]), [0, 0, 2.0**100]),
+    ]
+    table = [[0, -1], [-1, -1], [2, 2], [-2, 0]]
+    network = Network.dense([(np.array(weight, dtype=float), np.array(bias, dtype=float)) for weight, bias in steps])
+    return Classifier(network, np.array(table, dtype=float), ["<PAD>", "<UNK>", "a", "b"], ["x", "y", "z"], 3)
+
+
+def test_a_relu_that_only_one_of_them_finds_stable_gets_the_slope_that_was_chosen(models):
+    perturbation = sf.WordSwap({"a": ["b"]}, at_most=2)
+    answer = sf.is_robust(touching(), ["other", "a", "other"], [], perturbation=perturbation)
+    assert isinstance(answer, Proved)
+    lines = list(answer.certificate.lines)
+    assert first(lines, touching())
+    assert second(lines, models(touching()))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_accept_proofs_over_whole_numbers_where_bounds_touch_and_tie(seed, models):
+    rng = np.random.default_rng(seed)
+
+    def numbers(*shape: int) -> Any:
+        return rng.integers(-2, 3, shape).astype(float)
+
+    layers = [(numbers(b, a), numbers(b) / 2) for a, b in itertools.pairwise([6, 3, 3, 3, 2])]
+    words = ["<PAD>", "<UNK>", "a", "b", "c", "d"]
+    classifier = Classifier(Network.dense(layers), numbers(6, 2), words, ["yes", "no"], 3)
+    for text in itertools.product("abc", repeat=3):
+        answer = sf.explain(classifier, list(text), perturbation=sf.WordSwap({"a": ["d", "b"], "c": ["a"]}))
+        assert "rejected" not in answer.meta
+        if answer.certificate is not None:
+            assert second(list(answer.certificate.lines), models(classifier)), text
+
+
 def test_both_say_the_same_of_mutants(models):
     seen: Counter[bool] = Counter()
     assert list(differences(written.mutants(5, MUTANTS, written.sources(12)), models, seen)) == []
@@ -139,7 +178,7 @@ def test_what_is_no_certificate_for_one_is_none_for_the_other(models):
         (exact, "knapsack", lambda gains, costs, budget: Fraction(0)),
         (exact.Network, "holds", lambda *_: True),
         (exact.Sets, "holds", lambda *_: True),
-        (exact, "around", lambda least, most: exact.Line(Fraction(1), Fraction(1), Fraction(0))),
+        (exact, "around", lambda *_: exact.Line(Fraction(1), Fraction(1), Fraction(0))),
         (exact.Check, "counterexample", lambda *_: None),
     ],
 )

@@ -61,6 +61,8 @@ def test_lines_stay_below_and_above_the_maximum_whatever_is_chosen(seed):
 
     found, nobody = maxima.narrowed(groups, *(side[:, groups.units] for side in (lower, upper, signs * 1.0)))
     around = checking.around(pools, lower, upper, signs)
+    written = np.zeros((1, 8))
+    written[:, groups.units] = maxima.settled(found, choice[:, groups.units])
     for k, group in enumerate(parts):
         alive = checking.alive(pools, signs[0], int(group[0]))
         top = z[:, group].max(1)
@@ -72,7 +74,7 @@ def test_lines_stay_below_and_above_the_maximum_whatever_is_chosen(seed):
         real = mine[:, group].max(1)
         for given in (choice, None):
             ours = maxima.lines(found, maxima.start(found) if given is None else given[:, groups.units])
-            theirs = checking.lines(around, None if given is None else pools.of(given, 0.0))
+            theirs = checking.lines(around, None if given is None else pools.of(written, 0.0))
             below = mine[:, groups.units[at]] @ ours[0][0, at]
             above = mine[:, groups.units[at]] @ ours[1][0, at] + ours[2][0, k]
             size = len(group)

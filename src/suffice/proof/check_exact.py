@@ -34,6 +34,7 @@ Vector: TypeAlias = tuple[Fraction, ...]
 Places: TypeAlias = frozenset[int]
 
 HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
+LEAN = Fraction(1, 2**20)  # what is closer than that to being equal counts as equal where one of two has to be chosen
 DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
 MOST = 2**29  # bytes read of an unpacked certificate
 SIZES = {
@@ -700,16 +701,15 @@ class Network:
                     lines[k].append(Line(ZERO, ZERO, ZERO))
                     slopes[k].append(Line(ZERO, ZERO, ZERO))
                     continue
-                least = max(least, ZERO) if leaf.signs.get(place) == 1 else least
-                most = min(most, ZERO) if leaf.signs.get(place) == -1 else most
+                said = leaf.signs.get(place, 0)
+                least, most = max(least, ZERO) if said > 0 else least, min(most, ZERO) if said < 0 else most
                 relu = unit in self.steps[k].relu
                 if relu and least > most:
                     return True
-                line = around(least, most) if relu else Line(ONE, ONE, ZERO)
+                line = around(least, most, said) if relu else Line(ONE, ONE, ZERO)
                 lines[k].append(line)
-                given = relu and least < 0 < most and leaf.alpha is not None
-                slope = min(max(leaf.alpha[place], ZERO), ONE) if given and leaf.alpha is not None else line.below
-                slopes[k].append(replace(line, below=slope))
+                chosen = line if leaf.alpha is None or not relu else replace(line, below=clipped(leaf.alpha[place]))
+                slopes[k].append(chosen)
             for group in self.steps[k].groups:
                 alive = may_win(group, self.starts[k], leaf.signs)
                 floor = max(bounds[unit][0] for unit in group)
@@ -735,14 +735,19 @@ class Network:
         return values
 
 
-def around(least: Fraction, most: Fraction) -> Line:
+def around(least: Fraction, most: Fraction, sign: int) -> Line:
     """Lines below and above a relu on [least, most]; the one above holds at both ends, and a relu is convex."""
-    if least >= 0:
+    if sign > 0 or (sign == 0 and least >= 0):
         return Line(ONE, ONE, ZERO)
-    if most <= 0:
+    if sign < 0 or most <= 0:
         return Line(ZERO, ZERO, ZERO)
     slope = up(most / (most - least))
-    return Line(ONE if most > -least else ZERO, slope, max(-slope * least, most * (1 - slope)))
+    below = ONE if most > -least * (1 + LEAN) else ZERO
+    return Line(below, slope, max(-slope * least, most * (1 - slope)))
+
+
+def clipped(slope: Fraction) -> Fraction:
+    return min(max(slope, ZERO), ONE)
 
 
 def may_win(group: Sequence[int], start: int, signs: Mapping[int, int]) -> list[int]:
@@ -763,17 +768,15 @@ def pooled(
     Below: weights of at least zero that add up to one. Above: a level t at or above every lower bound of those that
     may win, plus lines above max(z - t, 0) for those whose upper bounds are higher.
     """
-    if len(live) == 1:
-        return Line(ONE, ONE, ZERO) if unit in live else Line(ZERO, ZERO, ZERO)
     floor, top = max(bounds[u][0] for u in live), max(bounds[u][1] for u in live)
     if numbers is None:
-        level = max(sorted(bounds[u][1] for u in live)[-2], floor)
-        below = ONE if unit == next(u for u in group if u in live and bounds[u][0] == floor) else ZERO
+        level = sorted([floor, *(bounds[u][1] for u in live)])[-2]
+        near = floor - LEAN * max(top - floor, ZERO)
+        below = ONE if unit == next(u for u in group if u in live and bounds[u][0] >= near) else ZERO
     else:
-        clipped = {u: min(max(numbers[u], ZERO), ONE) for u in group}
-        level = floor + clipped[group[0]] * (top - floor)
-        rest = sum((clipped[u] for u in group[1:]), ZERO)
-        below = clipped[unit] / max(rest, ONE) if unit != group[0] else max(ONE - rest, ZERO)
+        level = floor + clipped(numbers[group[0]]) * (top - floor)
+        rest = sum((clipped(numbers[u]) for u in group[1:]), ZERO)
+        below = clipped(numbers[unit]) / max(rest, ONE) if unit != group[0] else max(ONE - rest, ZERO)
     slopes = {u: up((bounds[u][1] - level) / (bounds[u][1] - bounds[u][0])) for u in live if bounds[u][1] > level}
     shift = ZERO
     if unit == group[0]:

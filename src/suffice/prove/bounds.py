@@ -35,6 +35,8 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 ROUND = 2.0**-53
 # Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
 LARGE, TINY = 1e100, 1e-100
+# Bounds as far below zero as above it, which whole numbers often have, are on the same side for every reader.
+LEAN = 1 + 2.0**-20
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
 CHUNK_NUMBERS = 200_000
 PIECE_WORK = 10**8  # multiplications between two looks at the clock
@@ -319,7 +321,7 @@ def _relax(found: Hidden, part: slice) -> None:
     """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here."""
     lower, upper = found.lower[:, part], found.upper[:, part]
     loose = (lower < 0) & (upper > 0)
-    active = (lower >= 0).astype(np.float64)
+    active = ((lower >= 0) & (upper > 0)).astype(np.float64)
     high, deep = np.where(loose, upper, 1.0), np.where(loose, lower, 0.0)
     slope = np.where(loose, high / (high - deep), active)
     # the chord must be at least 0 at `lower` and at least `upper` at `upper`
@@ -327,7 +329,7 @@ def _relax(found: Hidden, part: slice) -> None:
     found.loose[:, part] = loose
     found.up[:, part] = slope
     found.shift[:, part] = np.where(loose, chord, 0.0)
-    found.low[:, part] = np.where(loose, high > -deep, active)
+    found.low[:, part] = np.where(loose, high > -deep * LEAN, active)
 
 
 def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
@@ -355,7 +357,8 @@ def _relax_maxima(found: Hidden, form: Form, place: int, signs: Signs | None) ->
     range_, nobody = maxima.narrowed(groups, found.lower[:, at], found.upper[:, at], mine)
     choice = maxima.start(range_)
     low, up, shift = maxima.lines(range_, choice)
-    found.live[:, at], found.start[:, at], found.low[:, at], found.up[:, at] = range_.live, choice, low, up
+    found.live[:, at], found.low[:, at], found.up[:, at] = range_.live, low, up
+    found.start[:, at] = choice.astype(np.float32)  # as certificates hold them
     found.shift[:, at], found.loose[:, at] = 0.0, False
     found.shift[:, form.slices[place].start + groups.leaders] = shift
     found.lower[:, at] += np.where(nobody, found.upper[:, at] - found.lower[:, at] + 1, 0.0)  # a contradiction
@@ -452,6 +455,19 @@ def plain(bounds: Hidden) -> Dual:
     """The dual that every search starts from: the relaxation's own slopes, no multipliers."""
     start = bounds.low if bounds.start is None else bounds.start
     return Dual(start.copy(), np.zeros_like(bounds.low))
+
+
+def settled(form: Form, bounds: Hidden, dual: Dual) -> Dual:
+    """The dual as it is written down: with the slopes that were used where there was nothing to choose.
+
+    A reader with slightly other bounds may find that there is, or the other way round: it uses what is written.
+    """
+    alpha = np.where(bounds.loose, np.clip(dual.alpha, 0.0, 1.0), bounds.low)
+    if form.curved is not None:
+        alpha = np.where(form.curved, 0.0, alpha)
+    for place, _, at in _pools(form):
+        alpha[:, at] = maxima.settled(bounds.candidates(form, place), dual.alpha[:, at])
+    return Dual(alpha, dual.beta)
 
 
 @dataclass(frozen=True, eq=False)

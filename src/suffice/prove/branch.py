@@ -30,6 +30,7 @@ from suffice.prove.bounds import (
     margin_rows,
     optimise,
     plain,
+    settled,
     step_bounds,
 )
 from suffice.prove.exact import confirm
@@ -257,11 +258,12 @@ class Branching:
         batch, dual = Batch(inputs, bounds, rows, signs), _inherited(parts, bounds)
         found = margin_bound(self.form, batch, dual)
         known = np.where(bounds.contradicted, np.inf, found.bound)
+        closing = settled(self.form, bounds, dual)
         for i, part in enumerate(parts):
             self.questions[part.question].spent += 1
             part.bound = float(known[i])
             if part.bound > 0:
-                _close(part, dual.take(slice(i, i + 1)))
+                _close(part, closing.take(slice(i, i + 1)))
         left = np.flatnonzero(known <= 0)
         if len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
@@ -273,10 +275,11 @@ class Branching:
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
+        closing = settled(self.form, bounds, dual)
         for i, part in enumerate(parts):
             part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
             if part.bound > 0:
-                _close(part, part.dual)
+                _close(part, closing.take(slice(i, i + 1)))
             else:
                 part.loss, part.row = score[i], found.inputs[i]
                 self._keep(part, bounds.take(slice(i, i + 1)))
@@ -350,7 +353,7 @@ class Branching:
         found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:
             part.bound = float(found.bound[0])
-            _close(part, dual)
+            _close(part, settled(self.form, bounds, dual))
             return True
         if point is None:
             return False

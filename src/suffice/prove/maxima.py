@@ -20,6 +20,7 @@ from suffice.model.network import Bools, Floats
 from suffice.model.step import Groups
 
 ROUND = 2.0**-53
+LEAN = 2.0**-20  # of the way to the largest upper bound: lower bounds that close together count as equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +67,13 @@ def start(found: Range) -> Floats:
     """
     groups, live = found.groups, found.live
     lower, upper = np.where(live, found.lower, -np.inf), np.where(live, found.upper, -np.inf)
-    choice = groups.first(lower == groups.highest(lower)[..., groups.group]).astype(np.float64)
+    width = found.high - found.low
+    enough = found.low - LEAN * np.where(width > 0, width, 0.0)
+    choice = groups.first(lower >= enough[..., groups.group]).astype(np.float64)
     top = groups.first(upper == groups.highest(upper)[..., groups.group])
     second = np.maximum(groups.highest(np.where(top, -np.inf, upper)), found.low)
-    width = found.high - found.low
     choice[..., groups.starts] = np.where(width > 0, (second - found.low) / np.where(width > 0, width, 1.0), 0.0)
-    return np.asarray(choice.astype(np.float32), dtype=np.float64)
+    return choice
 
 
 def lines(found: Range, choice: Floats) -> tuple[Floats, Floats, Floats]:
@@ -90,6 +92,13 @@ def lines(found: Range, choice: Floats) -> tuple[Floats, Floats, Floats]:
     most = len(groups.units) + 8  # additions
     shift = theta + groups.total(chord) + 4 * most * ROUND * size
     return below, np.where(one, live, above), np.where(settled, 0.0, shift)
+
+
+def settled(found: Range, choice: Floats) -> Floats:
+    """A choice in which a maximum of one candidate is that candidate."""
+    groups, one = found.groups, found.settled[..., found.groups.group]
+    alone = np.where(groups.units == groups.leaders[groups.group], 0.0, found.live)
+    return np.where(one, alone, choice)
 
 
 def shares(groups: Groups, choice: Floats) -> Floats:

@@ -27,6 +27,7 @@ from suffice.proof.check.reading import need
 
 Signs: TypeAlias = NDArray[np.int8]
 ROUND = 2.0**-53
+LEAN = 2.0**-20  # of the way to the largest upper bound: lower bounds that close together count as equal
 
 
 class Pools:
@@ -91,17 +92,19 @@ def lines(found: Around, chosen: Floats | None) -> tuple[Floats, Floats, Floats]
 
     A leaf chooses the weights of all candidates but the first, whose number says how far t is from the largest lower
     bound to the largest upper one. Where it chooses nothing, all weight goes to the first candidate with the
-    largest lower bound, and t is the second largest upper bound.
+    largest lower bound (or nearly), and t is the second largest upper bound. With one candidate left and t at its
+    lower end the line above is that candidate itself.
     """
     live, sole = found.live, found.live.sum(-1) == 1
     low, high = np.where(live, found.low, -np.inf), np.where(live, found.high, -np.inf)
     floor, top = low.max(-1), high.max(-1)
     if chosen is None:
         second = np.sort(high, -1)[..., -2] if high.shape[-1] > 1 else top
-        weight, level = _first(low == floor[..., None]), np.maximum(second, floor)
+        level, plain = np.maximum(second, floor), sole
+        weight = _first(low >= (floor - LEAN * np.maximum(top - floor, 0.0))[..., None])
     else:
         rest = np.clip(chosen, 0.0, 1.0)
-        level = np.maximum(floor + rest[..., 0] * (top - floor), floor)
+        level, plain = np.maximum(floor + rest[..., 0] * (top - floor), floor), sole & (rest[..., 0] == 0)
         rest[..., 0] = 0.0
         weight = rest / np.maximum(rest.sum(-1, keepdims=True), 1.0)
         weight[..., 0] = np.maximum(1.0 - weight.sum(-1), 0.0)
@@ -112,8 +115,7 @@ def lines(found: Around, chosen: Floats | None) -> tuple[Floats, Floats, Floats]
     shift = np.where(rises, np.maximum(-slope * ends[0], reach - slope * ends[1]), 0.0)
     size = np.abs(level) + np.where(rises, np.abs(ends[0]) + np.abs(ends[1]), 0.0).sum(-1)
     total = level + shift.sum(-1) + 8 * (live[0].size + 8) * ROUND * size
-    alone = sole[..., None]
-    return np.where(alone, live, weight), np.where(alone, live, slope), np.where(sole, 0.0, total)
+    return weight, np.where(plain[..., None], live, slope), np.where(plain, 0.0, total)
 
 
 def _first(marks: Bools) -> Floats:

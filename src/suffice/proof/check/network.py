@@ -16,10 +16,11 @@ from 2^60 products.
 nothing is ever halved or doubled first. A bound that is not finite, or whose S is beyond HUGE, counts as no bound
 (-inf).
 
-*Relaxation.* For z in [l, v], l < 0 < v: relu(z) >= a z if 0 <= a <= 1, and relu(z) <= s z + t if that is so at l and
-at v, relu being convex; t is rounded up until it is. A split of sign g says g z >= 0, so taking off beta g z, beta >=
-0, only lowers the form. Bounds of a step's units use lines of earlier steps and the splits above the leaf only. Lines
-around smooth curves are those of curves.py; `size` grows with |f| and |f'| there.
+*Relaxation.* relu(z) >= a z for any z if 0 <= a <= 1: so a leaf may choose a whatever the bounds are. For z in [l, v],
+l < 0 < v: relu(z) <= s z + t if that is so at l and at v, relu being convex; t is rounded up until it is. A split of
+sign g says g z >= 0, so taking off beta g z, beta >= 0, only lowers the form. Bounds of a step's units use lines of
+earlier steps and the splits above the leaf only. Lines around smooth curves are those of curves.py; `size` grows with
+|f| and |f'| there.
 
 *Maxima.* A coefficient A of a maximum goes to all its k candidates, times slopes in [0, 1] (maxima.py), and counts at
 each of them in S: |A| times all their sizes, which the constant above is within twice of. With weights that are off by
@@ -45,6 +46,7 @@ from suffice.proof.check.sets import Sets
 Signs: TypeAlias = NDArray[np.int8]
 
 ROUND, TINY = 2.0**-53, 2.0**-800
+LEAN = 1 + 2.0**-20  # a relu's line below is flat unless its upper bound is that much further from zero than the lower
 CHUNK = 400_000  # numbers worked on at a time
 
 
@@ -68,18 +70,16 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift; `loose` are relus that can switch."""
+    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift."""
 
     below: Floats
     above: Floats
     shift: Floats
     floor: Floats
-    loose: Bools
 
     @staticmethod
     def blank(leaves: int, units: int) -> Lines:
-        below, above, shift, floor = np.zeros((4, leaves, units))
-        return Lines(below, above, shift, floor, np.zeros((leaves, units), dtype=bool))
+        return Lines(*np.zeros((4, leaves, units)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +121,7 @@ class Net:
         self.units = sum(sizes)
         bent = [relu | curved for relu, curved in zip(self.relu, self.curved, strict=True)]
         self.bent = np.concatenate(bent)[: self.units]  # the last step gives the scores as they are
+        self.straight = np.concatenate(self.relu)[: self.units]
         pooled = [
             np.zeros(len(s.bias), dtype=bool) if p is None else p.pooled for s, p in zip(steps, self.pools, strict=True)
         ]
@@ -214,7 +215,7 @@ class Net:
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
             holds = holds | (self.bent[part] & (lower > upper)).any(-1)
-            self._lines(k, lower, upper, around)
+            self._lines(k, lower, upper, cut, around)
             candidates.append(self._maxima(k, lower, upper, signs[:, part], around))
             pooled = candidates[k]
             holds = holds if pooled is None else holds | pooled.empty
@@ -234,11 +235,11 @@ class Net:
 
     def _chosen(self, around: Lines, candidates: Sequence[maxima.Around | None], alpha: Floats) -> Lines:
         """The lines that leaves chose for the margin."""
-        below = np.where(around.loose & ~np.isnan(alpha), np.clip(alpha, 0.0, 1.0), around.below)
         given = np.asarray(~np.isnan(alpha).any(-1))
+        below = np.where(self.straight & given[:, None], np.clip(alpha, 0.0, 1.0), around.below)
         if not self.pooled.any() or not given.any():
             return replace(around, below=below)
-        chosen = Lines(below, around.above.copy(), around.shift.copy(), around.floor, around.loose)
+        chosen = Lines(below, around.above.copy(), around.shift.copy(), around.floor)
         for k, found in enumerate(candidates):
             pools = self.pools[k]
             if pools is not None and found is not None:
@@ -272,18 +273,18 @@ class Net:
         which = [at[id(state)] for state in states]
         return lower[which], upper[which]
 
-    def _lines(self, k: int, lower: Floats, upper: Floats, around: Lines) -> None:
+    def _lines(self, k: int, lower: Floats, upper: Floats, cut: Signs, around: Lines) -> None:
         """Write the lines of a step's units: exact where a relu cannot switch and where nothing bends."""
         part, relu = self.parts[k], self.relu[k]
-        loose = relu & (lower < 0) & (upper > 0)
+        loose = relu & (cut == 0) & (lower < 0) & (upper > 0)
         low, high = np.where(loose, lower, -1.0), np.where(loose, upper, 1.0)
         chord = high / (high - low)
         # relu(z) <= chord·z + shift must hold at both ends; rounded up, so that it does
         shift = np.maximum(-chord * low, high * (1 - chord)) * (1 + 2.0**-50) + TINY
-        passed = (~relu | (lower >= 0)) * 1.0
-        around.below[:, part] = np.where(loose, high > -low, passed)
+        passed = (~relu | (cut > 0) | (cut == 0) & (lower >= 0)) * 1.0
+        around.below[:, part] = np.where(loose, high > -low * LEAN, passed)
         around.above[:, part] = np.where(loose, chord, passed)
-        around.shift[:, part], around.loose[:, part] = np.where(loose, shift, 0.0), loose
+        around.shift[:, part] = np.where(loose, shift, 0.0)
         for name, units in self.steps[k].curves:
             at = part.start + units
             found = lines(CURVES[name], lower[:, units], upper[:, units])
