@@ -59,8 +59,8 @@ class Question:
 
     @property
     def open_ended(self) -> bool:
-        """Whether a flip may stay undecided: too little time, or both a budget of cost and another one of changes."""
-        return self.seconds < 1 or ("at_most" in self.case.data and len({*self.case.costs}) > 1)
+        """Whether a flip may stay undecided: there is too little time."""
+        return self.seconds < 1
 
     def price(self, words: tuple[int, ...]) -> float:
         return float(sum(self.prices[self.case.tokens[i]] for i in words))

@@ -114,13 +114,14 @@ def decide_flips(
 ) -> Verdict:
     """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how.
 
-    A limit on how many words change at once is part of the bounds if words cost the same; else flips beyond it are
-    turned down, and the question may stay open.
+    A limit on how many words change at once is one of cost too if words cost the same.
     """
     form.about(opened)
-    most = cost[0] * form.problem.limit if (cost == cost[0]).all() else np.inf
-    nobody, worth = np.zeros((1, len(opened)), dtype=bool), np.array([min(float(limit), most)])
-    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1))
+    equal, most = (cost == cost[0]).all(), float(form.problem.limit)
+    worth = np.array([min(float(limit), cost[0] * most) if equal else float(limit)])
+    count = None if equal or most >= opened.sum() else np.array([most])
+    nobody = np.zeros((1, len(opened)), dtype=bool)
+    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1), count)
     answer = Branching(form, inputs, [list(rivals)], 1.0, _flips(form, rivals), budget).run()[0]
     assert not isinstance(answer, Restorable)
     return answer
