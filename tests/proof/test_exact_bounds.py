@@ -24,13 +24,16 @@ import pytest
 import suffice as sf
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
+from suffice.model.step import Groups
 from suffice.proof import check_exact as exact
 from suffice.proof.check import inputs as checked_inputs
+from suffice.proof.check import maxima as checked_maxima
 from suffice.proof.check import network
 from suffice.proof.check.header import read_header
 from suffice.proof.check.reading import Limit
 from suffice.proof.check.sets import read_sets
 from suffice.prove import bounds
+from suffice.prove import maxima as proving_maxima
 from suffice.prove.branch import sets_of_free
 
 STYLES = ("plain", "cancelling", "biased", "late", "tiny")
@@ -279,3 +282,46 @@ def test_a_checker_without_one_of_its_rounding_terms_is_found(term, cases):
 def test_a_prover_without_one_of_its_rounding_terms_is_found(term, cases):
     module = mutant(bounds, *PROVE_TERMS[term])
     assert any(fault for case, model in cases for fault in prove_faults(module, case, model))
+
+
+# --- maxima ---
+
+
+def corners(low: list[float], high: list[float]) -> Iterator[list[Fraction]]:
+    """A maximum is convex: a line above it at all corners of a box is above it everywhere."""
+    for sides in itertools.product(*zip(low, high, strict=True)):
+        yield list(map(Fraction, sides))
+
+
+def above_faults(slopes: Any, constant: float, low: list[float], high: list[float]) -> int:
+    """At how many corners the line is below the maximum."""
+    rows = [Fraction(slope) for slope in slopes.tolist()]
+    sums = ((sum(a * z for a, z in zip(rows, corner, strict=True)), max(corner)) for corner in corners(low, high))
+    return sum(total + Fraction(constant) < most for total, most in sums)
+
+
+def maxima_faults(checking: ModuleType, proving: ModuleType, seed: int) -> tuple[int, int]:
+    """How often the checker's line above a maximum, and the prover's, is below it."""
+    rng = np.random.default_rng(seed)
+    low = rng.standard_normal((1, 4)) * 10.0 ** rng.integers(-3, 4)
+    high = low + rng.random((1, 4))
+    chosen = None if seed % 2 else rng.random((1, 4))
+    pools, groups = checking.Pools([np.arange(4)], 4), Groups([np.arange(4)], 4)
+    _, slopes, constant = checking.lines(
+        checking.around(pools, low, high, np.zeros((1, 4), dtype=np.int8)), None if chosen is None else chosen[:, None]
+    )
+    range_ = proving.narrowed(groups, low, high, None)[0]
+    _, ours, most = proving.lines(range_, proving.start(range_) if chosen is None else chosen)
+    ends = low[0].tolist(), high[0].tolist()
+    return above_faults(slopes[0, 0], float(constant[0, 0]), *ends), above_faults(ours[0], float(most[0, 0]), *ends)
+
+
+def test_no_line_above_a_maximum_is_below_it_in_fractions():
+    assert {maxima_faults(checked_maxima, proving_maxima, seed) for seed in range(150)} == {(0, 0)}
+
+
+def test_lines_above_maxima_that_are_not_rounded_up_are_found():
+    checking = mutant(checked_maxima, "shift.sum(-1) + 8 * (live[0].size + 8) * ROUND * size", "shift.sum(-1)")
+    proving = mutant(proving_maxima, "groups.total(chord) + 4 * most * ROUND * size", "groups.total(chord)")
+    faults = [maxima_faults(checking, proving, seed) for seed in range(150)]
+    assert min(sum(one) for one in zip(*faults, strict=True)) > 10
