@@ -111,7 +111,7 @@ class Exactly:
     def __init__(self, case: Case, model: exact.Model) -> None:
         self.sets = exact.read_sets(case.perturbation.to_dict(), model, TEXT, frozenset(case.features))
         self.network, self.steps = exact.Network(model, self.sets), model.steps
-        self.inputs = exact.Varied(self.sets, None)
+        self.inputs = exact.Inputs(self.sets)
         self.state = self.inputs.begin(frozenset(case.features))
         self.lines: list[list[exact.Line]] = []
 
@@ -129,7 +129,7 @@ class Exactly:
         row, bias = step.rows[unit], step.bias[unit]
         minus = {column: -factor for column, factor in row.items()}
         low, high = self.least(k, row, bias), -self.least(k, minus, -bias)
-        return max(low, reach[0][unit]), min(high, reach[1][unit])
+        return max(low, reach[unit][0]), min(high, reach[unit][1])
 
     def margin(self, label: int, rival: int, push: exact.Row) -> Fraction:
         last = self.steps[-1]
@@ -171,7 +171,7 @@ def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
     values = sets.low.ravel().tolist(), sets.high.ravel().tolist()
     for k, part in enumerate(net.parts):
         known = net.known[k]
-        ends = zip(known.least.tolist(), known.most.tolist(), zip(*right.network.reach[k], strict=True), strict=True)
+        ends = zip(known.least.tolist(), known.most.tolist(), right.network.reach[k], strict=True)
         for unit, (low, high, reach) in enumerate(ends):
             yield from beyond(f"interval {k}.{unit}", low, high, reach)
         for unit, (size, most) in enumerate(zip(known.size.tolist(), right.sizes(k, *values), strict=True)):
@@ -260,6 +260,7 @@ CHECK_TERMS = {
         "0 * self.known[-1].size",
     ),
     "chords": ("high * (1 - chord)) * (1 + 2.0**-50) + TINY", "high * (1 - chord))"),
+    "bounds that touch zero": ("np.where(loose, shift, touched)", "np.where(loose, shift, 0.0)"),
 }
 PROVE_TERMS = {
     "hidden units, own terms": ("error = form.gamma * form.size[place][units]", "error = 0 * form.size[place][units]"),
@@ -268,6 +269,7 @@ PROVE_TERMS = {
     "margin, through steps": ("total - form.gamma * (error @ form.size[k]) + over", "total + over"),
     "margin, multipliers": ("error = error + np.abs(multiplier[:, part])", "error = error + 0"),
     "chords": ("high * (1 - slope)) + 8 * ROUND * high", "high * (1 - slope))"),
+    "bounds that touch zero": ("np.maximum(np.where(flat, upper, -lower), 0.0)", "0.0"),
     "intervals": ("step.magnitude() @ radius + size * 1e-9", "step.magnitude() @ radius"),
 }
 
@@ -308,9 +310,10 @@ def maxima_faults(checking: ModuleType, proving: ModuleType, seed: int) -> tuple
     chosen = None if seed % 2 else rng.random((1, 4))
     pools, groups = checking.Pools([np.arange(4)], 4), Groups([np.arange(4)], 4)
     _, slopes, constant = checking.lines(
-        checking.around(pools, low, high, np.zeros((1, 4), dtype=np.int8)), None if chosen is None else chosen[:, None]
+        checking.around(pools, low, high, np.zeros((1, 4), dtype=np.int8), np.zeros(4)),
+        None if chosen is None else chosen[:, None],
     )
-    range_ = proving.narrowed(groups, low, high, None)[0]
+    range_ = proving.narrowed(groups, low, high, None, np.zeros(4))[0]
     _, ours, most = proving.lines(range_, proving.start(range_) if chosen is None else chosen)
     ends = low[0].tolist(), high[0].tolist()
     return above_faults(slopes[0, 0], float(constant[0, 0]), *ends), above_faults(ours[0], float(most[0, 0]), *ends)

@@ -46,7 +46,9 @@ from suffice.proof.check.sets import Sets
 Signs: TypeAlias = NDArray[np.int8]
 
 ROUND, TINY = 2.0**-53, 2.0**-800
-LEAN = 1 + 2.0**-20  # a relu's line below is flat unless its upper bound is that much further from zero than the lower
+# What readers that round differently must decide alike: a relu's line below is flat unless its upper bound is that much
+# further from zero than the lower; bounds within that share of a sum's size of zero, or of each other, touch.
+LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
 CHUNK = 400_000  # numbers worked on at a time
 
 
@@ -229,7 +231,7 @@ class Net:
         pools = self.pools[k]
         if pools is None:
             return None
-        found = maxima.around(pools, lower, upper, signs)
+        found = maxima.around(pools, lower, upper, signs, NEAR * self.known[k].size)
         self._write(k, maxima.lines(found, None), around)
         return found
 
@@ -276,15 +278,20 @@ class Net:
     def _lines(self, k: int, lower: Floats, upper: Floats, cut: Signs, around: Lines) -> None:
         """Write the lines of a step's units: exact where a relu cannot switch and where nothing bends."""
         part, relu = self.parts[k], self.relu[k]
-        loose = relu & (cut == 0) & (lower < 0) & (upper > 0)
+        near, still = NEAR * self.known[k].size, relu & (cut == 0)
+        flat = still & (upper <= near)
+        steep = still & ~flat & (lower >= -near)
+        loose = still & ~flat & ~steep
         low, high = np.where(loose, lower, -1.0), np.where(loose, upper, 1.0)
         chord = high / (high - low)
         # relu(z) <= chord·z + shift must hold at both ends; rounded up, so that it does
         shift = np.maximum(-chord * low, high * (1 - chord)) * (1 + 2.0**-50) + TINY
-        passed = (~relu | (cut > 0) | (cut == 0) & (lower >= 0)) * 1.0
+        passed = (~relu | (cut > 0) | steep) * 1.0
         around.below[:, part] = np.where(loose, high > -low * LEAN, passed)
         around.above[:, part] = np.where(loose, chord, passed)
-        around.shift[:, part] = np.where(loose, shift, 0.0)
+        # where a bound touches zero, relu(z) <= upper, or relu(z) <= z - lower, as far as these are not zero
+        touched = np.maximum(np.where(flat, upper, np.where(steep, -lower, 0.0)), 0.0)
+        around.shift[:, part] = np.where(loose, shift, touched)
         for name, units in self.steps[k].curves:
             at = part.start + units
             found = lines(CURVES[name], lower[:, units], upper[:, units])
