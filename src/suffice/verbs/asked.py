@@ -11,6 +11,7 @@ from typing import Any
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.bag import none_below
 from suffice.proof.certificate import Certificate
+from suffice.proof.check import Checked
 from suffice.proof.replay import KIND, Wanted, replay
 from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
 from suffice.prove.layout import Layout, NotApart, laid_out
@@ -300,9 +301,9 @@ def flip_certificate(question: Question, found: flips.Flip, towards: str | None)
     return Certificate((header(question, claim), line, *found.lines))
 
 
-def accepted(certificate: Certificate, question: Question) -> str:
-    """The kind of claim that the checker accepts, from the answers given before."""
-    return replay(certificate, question.asked.blackbox, Wanted(anew=False)).kind
+def accepted(certificate: Certificate, question: Question) -> Checked:
+    """What the checker accepts, from the answers given before."""
+    return replay(certificate, question.asked.blackbox, Wanted(anew=False))
 
 
 def flippers(question: Question) -> list[int]:
