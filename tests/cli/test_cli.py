@@ -119,6 +119,22 @@ def test_contrast_finds_a_flip_of_real_words(capsys: pytest.CaptureFixture[str],
     assert code == {"optimal": 0, "none": 1}[data["status"]]
 
 
+def test_every_verb_saves_the_certificate_of_its_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str
+) -> None:
+    text, asked = "word1 word2 word3", ["--model", folder, "--deletion"]
+    verbs = {"contrast": ["contrast"], "attribute": ["attribute"], "all": ["explain", "--all"]}
+    for name, words in verbs.items():
+        main([words[0], text, *words[1:], *asked, "--certificate", str(tmp_path / f"{name}.certificate")])
+    main(["profile", text, *asked, "--at-most", "1", "--steps", "1,2", "--certificates", str(tmp_path / "profile")])
+    kinds = {path.stem: sf.check(path, sf.load(folder)).kind for path in sorted(tmp_path.rglob("*.certificate"))}
+    assert (kinds["contrast"], kinds["attribute"], kinds["all"]) == ("flip", "all", "all")
+    assert {"at_most-1", "at_most-2"} <= kinds.keys()
+    assert {"free_until", "needed_from"} & kinds.keys()
+    capsys.readouterr()
+    assert main(["check", str(tmp_path), "--model", folder]) == 0
+
+
 def test_a_saved_certificate_checks_and_a_changed_one_does_not(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str
 ) -> None:

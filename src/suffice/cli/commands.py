@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -55,12 +55,15 @@ def explain(args: argparse.Namespace) -> int:
     question = reading.question(args)
     with terminal.live(_errors()) as progress:
         if args.all:
-            results = list(all_explained(question, progress))
+            every = all_explained(question, progress)
+            results, certificate = list(every), every.certificate
         else:
-            results = [explained(question, args.why_wrong, progress)]
+            results, certificate = [explained(question, args.why_wrong, progress)], None
     for result in results:
         _print_explanation(args, result, question.classifier)
-    _save(args, results)
+    if args.html:
+        results[0].save_html(args.html)
+    _save_certificate(args.certificate, certificate or results[0].certificate)  # of all sets, or of the first
     return max(STATUS_CODES[result.status] for result in results)
 
 
@@ -75,18 +78,13 @@ def _print_explanation(
             auditors.show_mistake(Console(), result.mistake)
 
 
-def _save(args: argparse.Namespace, results: Sequence[sf.Explanation]) -> None:
-    """The first result as HTML and certificate, where asked for."""
-    if args.html:
-        results[0].save_html(args.html)
-    _save_certificate(args.certificate, results[0].certificate)
-
-
 def contrast(args: argparse.Namespace) -> int:
+    reading.check_folders(args.certificate)
     question = reading.question(args, **({} if args.towards is None else {"towards": args.towards}))
     with terminal.live(_errors()) as progress:
         result = contrasted(question, progress)
     _print_answer(args, result, terminal.show_contrast)
+    _save_certificate(args.certificate, result.certificate)
     return FLIP_CODES[result.status]
 
 
@@ -131,13 +129,27 @@ def profile(args: argparse.Namespace) -> int:
     if args.plot:
         result.plot().savefig(args.plot)
     _print_answer(args, result, auditors.show_profile)
+    if args.certificates:
+        _save_profile(Path(args.certificates), result)
     return max(STATUS_CODES[one.status] for one in result.explanations)
 
 
+def _save_profile(folder: Path, result: sf.Profile) -> None:
+    """The certificates of all steps and of both radii, as far as there are any."""
+    steps = zip(result.steps, result.explanations, strict=True)
+    found = {f"{result.parameter}-{step:g}": one.certificate for step, one in steps} | dict(result.radii)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, certificate in found.items():
+        if certificate is not None:
+            certificate.save(folder / f"{name}.certificate")
+
+
 def attribute(args: argparse.Namespace) -> int:
+    reading.check_folders(args.certificate)
     with terminal.live(_errors()) as progress:
         result = attributed(reading.question(args, of=args.of, limit=args.limit), progress)
     _print_answer(args, result, auditors.show_attribution)
+    _save_certificate(args.certificate, result.certificate)
     return PROVED if result.complete else UNDECIDED
 
 

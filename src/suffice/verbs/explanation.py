@@ -41,12 +41,39 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """How far one word, changed alone, moves the margin: the label's score minus that of its strongest rival.
+
+    `lowest` is what the margin can fall to: exact where each of `options` changes was run, else (0) a sound bound
+    below which it does not fall. `highest` is None where only the bound is known.
+    """
+
+    margin: float
+    lowest: float
+    highest: float | None
+    options: int
+
+    @property
+    def fall(self) -> float:
+        return self.margin - self.lowest
+
+    @property
+    def rise(self) -> float | None:
+        return None if self.highest is None else self.highest - self.margin
+
+    @property
+    def exact(self) -> bool:
+        return self.options > 0
+
+
+@dataclass(frozen=True, slots=True)
 class Detail:
     """One word: what it may become (the nearest options, and how many more), and why it is in the set.
 
     `flip` is there for words of the explanation: with this word free as well, that change flips the label. None
     where no attack found one (it was not looked for further) or where the word is free. `needed` says that every
-    explanation holds the word: changing it (and what was excluded) alone flips the label.
+    explanation holds the word: changing it (and what was excluded) alone flips the label. `alone` says how far the
+    word, changed alone, moves the margin; None where it may not change or that was not looked at.
     """
 
     position: int
@@ -54,6 +81,7 @@ class Detail:
     more: int = 0
     flip: Change | None = None
     needed: bool = False
+    alone: Alone | None = None
 
 
 @dataclass(frozen=True)
