@@ -16,6 +16,7 @@ from suffice.verbs.explanation import Alone, Detail, Explanation
 
 REPORT = """
 body.suffice { margin: 0; }
+.suffice.report, .suffice.cell { overflow-wrap: anywhere; }
 .suffice.report { padding: 4rem 1.5rem 6rem; }
 .suffice.report main { max-width: 50rem; margin: 0 auto; display: grid; gap: 2.5rem;
   grid-template-columns: minmax(0, 1fr); }
