@@ -12,7 +12,7 @@ from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
-from suffice.verbs.explanation import Alone, Change, Detail, Explanation, ladder, least_by
+from suffice.verbs.explanation import Alone, Change, Detail, Explanation, counted, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, turned_into
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -55,7 +55,7 @@ def visible(source: str) -> str:
 
 def headline(result: Explanation) -> str:
     """The answer in a few words."""
-    count, total = len(result.positions), len(result.text.words)
+    count = len(result.positions)
     if "nothing" in result.meta:
         return "Nothing to prove"
     match result.status:
@@ -64,15 +64,20 @@ def headline(result: Explanation) -> str:
         case "unknown":
             return "Undecided: nothing shorter than the whole text was shown"
         case "tested":
-            return f"{count} of {total} words held in every text drawn{_as_asked(result)}"
+            return f"{counted(result)} held in every text drawn{_as_asked(result)}"
         case _ if count == 0:
             return "No word is needed"
-        case _ if count >= total and result.status == "optimal" and not asked(result):
-            return f"All {total} words are needed"
-        case _ if count >= total:
-            return f"All {total} words are enough{_as_asked(result)}"
+        case _ if _whole(result) and result.status == "optimal" and not asked(result):
+            return f"All {count} words are needed"
+        case _ if _whole(result):
+            return f"All {count} words are enough{_as_asked(result)}"
         case _:
-            return f"{count} of {total} words {'is' if count == 1 else 'are'} enough{_as_asked(result)}"
+            return f"{counted(result)} {'is' if count == 1 else 'are'} enough{_as_asked(result)}"
+
+
+def _whole(result: Explanation) -> bool:
+    """Whether the set is the whole text; where padding counts as words, there is more than the text."""
+    return len(result.positions) >= len(result.text.words) and result.meta.get("padding") != "feature"
 
 
 def asked(result: Explanation) -> str:
@@ -130,7 +135,7 @@ def meaning(result: Explanation) -> str:
             return ladder(result)
         case _ if not result.positions:
             return f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label}."
-        case _ if len(result.positions) >= len(result.text.words):
+        case _ if _whole(result):
             return f"Only while every word stays as it is, the label is sure to stay {label}."
         case _:
             others = change_of(result.meta, "the others")

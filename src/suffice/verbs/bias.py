@@ -53,6 +53,7 @@ class Bias:
     trivial: bool = False
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
     def __str__(self) -> str:
         names, kept = listed(self.words), f"the label {self.label!r}"
@@ -101,6 +102,7 @@ class Bias:
             "reason": self.reason,
             "witness": None if self.witness is None else self.witness.to_dict(),
             "changed_text": None if self.witness is None else self.witness.text,
+            "proved": list(self.proved),
             "certificate": summary(self.certificate),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
@@ -245,4 +247,4 @@ def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:
         return replace(
             answer, status="unknown", reason=f"the checker rejected the certificate: {error}", meta=meta, **lost
         )
-    return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind})
+    return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)
