@@ -217,8 +217,8 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         "--model",
         action="append",
         default=[],
-        metavar="NAME|FOLDER",
-        help="offer this model (repeatable; default: all bundled)",
+        metavar="MODEL",
+        help="offer this model: name, FOLDER, hf:FOLDER or python:module:object (repeatable; default: all bundled)",
     )
     parser.add_argument(
         "--workers", type=int, metavar="N", help="searches at the same time (default: the cores, at most 4)"
