@@ -14,7 +14,7 @@ from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS
 from suffice.version import __version__
 
-MODEL = f"a name or folder, hf:FOLDER or python:module:object (default: {DEFAULT})"
+MODEL = f"a name or folder, FILE.skops, hf:FOLDER or python:module:object (default: {DEFAULT})"
 
 
 class Parser(argparse.ArgumentParser):
