@@ -11,6 +11,7 @@ from typing import Any
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.bag import none_below
 from suffice.proof.certificate import Certificate
+from suffice.proof.check import Checked
 from suffice.proof.replay import KIND, Wanted, replay
 from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
 from suffice.prove.layout import Layout, NotApart, laid_out
@@ -23,6 +24,7 @@ from suffice.search.covers import bits, mask_of, price, smallest
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
 from suffice.search.opened_writing import computed_line, proof_line, rule_line
+from suffice.verbs.alone import alone_asked
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
@@ -300,9 +302,9 @@ def flip_certificate(question: Question, found: flips.Flip, towards: str | None)
     return Certificate((header(question, claim), line, *found.lines))
 
 
-def accepted(certificate: Certificate, question: Question) -> str:
-    """The kind of claim that the checker accepts, from the answers given before."""
-    return replay(certificate, question.asked.blackbox, Wanted(anew=False)).kind
+def accepted(certificate: Certificate, question: Question) -> Checked:
+    """What the checker accepts, from the answers given before."""
+    return replay(certificate, question.asked.blackbox, Wanted(anew=False))
 
 
 def flippers(question: Question) -> list[int]:
@@ -327,7 +329,9 @@ def leads(question: Question, positions: Sequence[int], rival: int) -> list[floa
 
 def details(question: Question, found: Sequence[Flip], held: int) -> tuple[Detail, ...]:
     """What each word may become, and for words of the explanation a flip that only they stand against."""
-    return tuple(_detail(question, found, held, word.position) for word in question.text.words)
+    strengths = alone_asked(question.asked)
+    known = (_detail(question, found, held, word.position) for word in question.text.words)
+    return tuple(replace(one, alone=strengths.get(one.position)) for one in known)
 
 
 def _detail(question: Question, found: Sequence[Flip], held: int, position: int) -> Detail:
