@@ -16,7 +16,7 @@ from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS
 from suffice.version import __version__
 
-MODEL = f"a name or folder, hf:FOLDER or python:module:object (default: {DEFAULT})"
+MODEL = f"a name or folder, FILE.skops, hf:FOLDER or python:module:object (default: {DEFAULT})"
 
 
 # what the exit codes 0, 1 and 3 of a command mean; an empty one does not occur, and 2 is misuse everywhere
