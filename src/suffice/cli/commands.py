@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
@@ -17,14 +16,16 @@ from rich.console import Console
 import suffice as sf
 from suffice.cli import reading
 from suffice.corpus import audit as auditing
-from suffice.corpus.batch import explained_rows, failures
+from suffice.corpus.batch import explained_rows
 from suffice.corpus.evidence import recheck
 from suffice.corpus.running import Run
+from suffice.corpus.summary import Tally
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
 from suffice.proof import check_exact
 from suffice.render import auditors, terminal
+from suffice.render.layout import say, show_verdict
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
@@ -171,18 +172,17 @@ def stoppable(command: Command) -> Command:
 
 @stoppable
 def batch(args: argparse.Namespace) -> int:
-    classifier, counts, failed = load_any(args.model), Counter[str](), dict[int, str]()
+    reading.check_folders(args.summary)
+    classifier, tally = load_any(args.model), Tally()
     with auditors.bar(_errors(), "explaining") as on_row:
         run = Run(args.out, args.certificates, args.workers, args.engine, args.fresh, on_row)
         for row in explained_rows(classifier, args.texts, run, **reading.settings(args)):
-            if "error" in row.line:
-                failed[row.line["row"]] = row.line["error"]
-            counts["failed" if "error" in row.line else row.line["explanation"]["status"]] += 1
-    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()) if status != "failed")
-    print(f"{counts.total()} texts: {told or 'none explained'}. Results: {args.out}", file=sys.stderr)
-    if failed:
-        print(f"{failures(failed, counts.total())}: the `error` of each line says why.", file=sys.stderr)
-    return UNDECIDED if failed else PROVED
+            tally.add(row.line)
+    summary = tally.summary()
+    auditors.show_summary(_errors(), summary, args.out)
+    if args.summary:
+        Path(args.summary).write_text(json.dumps(summary.to_dict(), indent=2) + "\n", encoding="utf-8")
+    return UNDECIDED if summary.failed else PROVED
 
 
 @stoppable
@@ -206,7 +206,7 @@ def audit(args: argparse.Namespace) -> int:
             on_row=on_row,
             **reading.asking(args),
         )
-    print(found)
+    say(Console(), str(found))
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
 
 
@@ -236,18 +236,21 @@ def check(args: argparse.Namespace) -> int:
             path, classifier, **_compared_with(args, classifier), seconds=args.seconds, sample=args.sample
         )
     except NotChecked as error:
-        print(f"Not checked: {error}")
-        return UNDECIDED
+        return _judged("warn", "?", f"Not checked: {error}", UNDECIDED)
     except Rejected as error:
-        print(f"Rejected: {error}")
-        return NEGATIVE
+        return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
     except NotACertificate as error:
         raise InputError(f"{args.certificate} is not a certificate: {error}") from error
     if checked.sampled or checked.kind == "tested":
-        print(f"Not a proof. {checked.sentence}")
-        return UNDECIDED
-    print(f"Proved. {checked.sentence}")
-    return PROVED
+        return _judged("test", "≈", f"Not a proof. {checked.sentence}", UNDECIDED)
+    return _judged("good", "✓", f"Proved. {checked.sentence}", PROVED)
+
+
+def _judged(tone: str, sign: str, sentence: str, code: int) -> int:
+    """What the checker says: its first words with sign and tone, the rest plain."""
+    first, stop, rest = sentence.partition(". ")
+    show_verdict(Console(), tone, sign, *((first, stop + rest) if tone in ("good", "test") else (sentence, "")))
+    return code
 
 
 def _check_exactly(args: argparse.Namespace) -> int:
@@ -274,8 +277,8 @@ def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.Black
     """Every certificate of a folder, counted and timed; the ones that fail are named."""
     done = recheck(folder, classifier, args.seconds)
     for name, reason in done.failed:
-        print(f"{name}: {reason}")
-    print(done)
+        say(Console(), f"{name}: {reason}")
+    say(Console(), str(done))
     return NEGATIVE if done.failed else PROVED
 
 
@@ -286,9 +289,8 @@ def export(args: argparse.Namespace) -> int:
     try:
         done = export(Path(args.certificate), load(args.model), args.vnnlib)
     except Rejected as error:
-        print(f"Rejected: {error}")
-        return NEGATIVE
-    print(done)
+        return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
+    say(Console(), str(done))
     return UNDECIDED if done.skipped else PROVED
 
 

@@ -138,7 +138,7 @@ def summary(classifier: Classifier, folder: str) -> str:
     versions = " and ".join(f"{name} {version}" for name, version in facts["versions"].items())
     seen = ", ".join(f"{label} {count}" for label, count in facts["labels seen"].items())
     smooth = sum(len(units) for step in classifier.network.steps for _, units in step.curves)
-    maxima = sum(len(step.maxima) for step in classifier.network.steps)
+    maxima = classifier.network.maxima
     lines = [
         f"Imported {facts['from']}: {', '.join(classifier.labels)}; {classifier.length} words × "
         f"{classifier.dimension} dimensions, {len(classifier.vocabulary)} in the vocabulary, "

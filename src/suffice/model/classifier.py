@@ -70,10 +70,10 @@ class Classifier:
         _validate(self)
 
     def __repr__(self) -> str:
-        labels = ", ".join(self.labels)
+        maxima = f", {self.network.maxima} maxima" if self.network.maxima else ""
         return (
-            f"<Classifier {labels}: {self.length} words × {self.dimension}, "
-            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus>"
+            f"<Classifier {', '.join(self.labels)}: {self.length} words × {self.dimension}, "
+            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus{maxima}>"
         )
 
     @property

@@ -44,6 +44,10 @@ class Network:
         return sum(int(step.relu.sum()) for step in self.steps)
 
     @property
+    def maxima(self) -> int:
+        return sum(len(step.maxima) for step in self.steps)
+
+    @property
     def curved(self) -> bool:
         """Whether any unit has a smooth curve: then some questions have no complete answer."""
         return any(step.curves for step in self.steps)

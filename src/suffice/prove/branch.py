@@ -36,6 +36,7 @@ from suffice.prove.bounds import (
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
 from suffice.prove.program import leaf_program
+from suffice.prove.runs import few
 from suffice.prove.tree import Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
@@ -46,6 +47,7 @@ MEMORY = 10**9  # bytes that the subproblems of a run may take in all
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
+TRIED = 4  # of inputs that were all run, those that may answer the question
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -80,6 +82,7 @@ class Subproblem:
     row: Floats | None = None  # of the bound, over the input
     cut: int | tuple[int, Chosen] | None = None  # the unit, or the word and its choices, that it was split on
     halves: tuple[Subproblem, Subproblem] | None = None
+    tree: Tree | None = None  # the proof, where all its inputs were run
     closed: bool = False
 
 
@@ -265,9 +268,23 @@ class Branching:
             part.bound = float(known[i])
             if part.bound > 0:
                 _close(part, closing.take(slice(i, i + 1)))
-        left = np.flatnonzero(known <= 0)
+        left = np.array([i for i in np.flatnonzero(known <= 0) if not self._run_all(parts[i])], dtype=np.int64)
         if len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
+
+    def _run_all(self, part: Subproblem) -> bool:
+        """Where few inputs are left, run all of them: the part is closed, or its question answered."""
+        question = self.questions[part.question]
+        runs = few(self.form, part.inputs) if question.answer is None else None
+        if runs is None:
+            return question.answer is not None
+        margins = self.sign * runs.margins(part.rival, self.budget)
+        if (margins > runs.error(part.rival)).all():
+            part.bound, part.tree, part.closed = float(margins.min()), runs.tree, True
+            return True
+        lowest = np.argsort(margins, kind="stable")[:TRIED]
+        self._try([part] * len(lowest), runs.points(lowest))
+        return question.answer is not None
 
     def _work_on(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers; what they leave open is attacked, and kept with what to split it on."""
@@ -391,6 +408,8 @@ def _close(part: Subproblem, dual: Dual) -> None:
 
 
 def _tree(part: Subproblem) -> Tree:
+    if part.tree is not None:
+        return part.tree
     if part.halves is None:
         assert part.closed
         assert part.dual is not None

@@ -92,6 +92,15 @@ class Attribution:
         ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
         return ", ".join(f"'{item.word.text}' ({item.share:.0%})" for item in ranked) or "no word"
 
+    def to_shap(self) -> dict[str, Any]:
+        """Fields for `shap.Explanation(**fields)`: the share of the explanations that hold each word.
+
+        For SHAP's plots and tables only: shares are no contributions to a score, so there are no base values.
+        """
+        from suffice.render.frames import shap_of
+
+        return shap_of(self)
+
     def _repr_html_(self) -> str:
         from suffice.render.cells import attribution
 

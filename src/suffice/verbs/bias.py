@@ -73,6 +73,15 @@ class Bias:
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
 
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.reports import bias
+
+        return bias(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
     def _repr_html_(self) -> str:
         from suffice.render.cells import bias
 

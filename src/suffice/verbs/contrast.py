@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,14 @@ class Contrast:
         best = f"and no cheaper set does ({self.authority})"
         rest = best if self.status == "optimal" else f"and at least {self.lower_bound:g} must be spent"
         changed = listed(self.words) or "padding"
-        return f"Changing {changed} turns {self.label!r} into {self.flip.label!r}, {rest}{self._shown()}"
+        return f"Changing {changed} {self.aim()}, {rest}{self._shown()}"
+
+    def aim(self, quoted: Callable[[str], str] = repr) -> str:
+        """What the flip does: where one label was asked for and a third wins, that the one asked for catches up."""
+        assert self.flip is not None
+        before, after = quoted(self.label), quoted(self.flip.label)
+        asked = quoted(self.meta.get("towards", self.flip.label))
+        return f"turns {before} into {after}" if asked == after else f"lets {asked} reach {before} ({after} wins then)"
 
     def _none(self) -> str:
         aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
@@ -149,6 +156,15 @@ class Contrast:
         pairs = [] if self.flip is None else zip(self.flip.positions, self.flip.words, strict=True)
         real = self.flip is not None and self.flip.real
         return ", ".join(f"'{_own(self.text, i)}' {turned_into(word, real)}" for i, word in pairs)
+
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.reports import contrast
+
+        return contrast(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import contrast

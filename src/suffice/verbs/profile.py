@@ -32,7 +32,7 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME
 from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, accepted, finished
-from suffice.verbs.explanation import Explanation, least_by
+from suffice.verbs.explanation import Explanation, counted, least_by
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
 from suffice.verbs.wording import authority, fitting, listed
@@ -100,17 +100,22 @@ class Profile:
         return f"{self._start()} {self._end()}"
 
     def _start(self) -> str:
-        name = self.parameter
         free, needed = self.free_until, self.needed_from
         if needed is None:
-            return f"No word is needed up to {name} = {free:g} (proved)." if free is not None else "Undecided."
+            return f"No word is needed up to {self.named(free)} (proved)." if free is not None else "Undecided."
         if free is None:
-            return f"Some word is needed at {name} = {needed:g} already."
-        return f"No word is needed up to {name} = {free:g} (proved); from {name} = {needed:g} on some word is."
+            return f"Some word is needed at {self.named(needed)} already."
+        return f"No word is needed up to {self.named(free)} (proved); from {self.named(needed)} on some word is."
+
+    def named(self, size: float) -> str:
+        """A size as people say it."""
+        if self.parameter == LIMIT:
+            return "1 change at once" if size == 1 else f"{size:g} changes at once"
+        return f"{self.parameter} = {size:g}"
 
     def _end(self) -> str:
         last = self.explanations[-1]
-        where, asked = f"At {self.parameter} = {self.steps[-1]:g}", fitting(self.text, last.meta)
+        where, asked = f"At {self.named(self.steps[-1])}", fitting(self.text, last.meta)
         if last.status == "unknown":
             return f"{where} nothing better than the whole text was shown."
         if last.status == "infeasible":
@@ -119,8 +124,17 @@ class Profile:
             return f"{where}, no word is needed ({authority(last.meta, 'enough')})."
         best = f"no cheaper set{asked} does; {least_by(last)}"
         open_ = f"{authority(last.meta, 'enough')}; none{asked} below {last.lower_bound:g} does"
-        count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
+        count = f"{counted(last)} suffice"
         return f"{where}, {count} ({best if last.status == 'optimal' else open_}): {listed(last.words)}."
+
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.reports import profile
+
+        return profile(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import profile

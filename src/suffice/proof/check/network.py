@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -154,6 +155,27 @@ class Net:
                 )
             found.append(Known(size, least, most))
         return found
+
+    @cached_property
+    def off(self) -> Floats:
+        """How far scores that `run` gives can be from the real ones: what comes in goes through |W|, and G·size adds.
+
+        A relu and a maximum take nothing further apart. Sums have terms within `size`, give or take what came in.
+        """
+        wrong = np.zeros(self.steps[0].weight.shape[1])
+        for (plus, minus), known, pools in zip(self.signed, self.known, self.pools, strict=True):
+            wrong = (plus @ wrong - minus @ wrong + self.gamma * known.size) * (1 + 4 * self.gamma)
+            wrong = wrong if pools is None else pools.give(wrong)
+        return np.asarray(wrong)
+
+    def run(self, inputs: Floats) -> Floats:
+        """The scores (n, outputs) of inputs (n, ...) in doubles; not for smooth curves."""
+        values = inputs.reshape(len(inputs), -1)
+        for step, relu, pools in zip(self.steps, self.relu, self.pools, strict=True):
+            sums = np.asarray((step.weight @ values.T).T) + step.bias
+            sums = sums if pools is None else pools.give(sums)
+            values = np.where(relu, np.maximum(sums, 0.0), sums)
+        return values
 
     def below(
         self, place: int, form: Form, inputs: InputSet, states: Sequence[State], around: Lines, push: Floats | None
