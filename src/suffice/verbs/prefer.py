@@ -54,7 +54,7 @@ def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
     wanted = question.more.get("prefer", "content") == "content" and outcome.finished and outcome.witness is None
     if not wanted or outcome.held is None:
         return outcome
-    oracle = BoundsOracle(question.problem)
+    oracle = BoundsOracle(by_choice(question.problem))
     rank = _ranks(question, oracle)
     mine = np.flatnonzero(outcome.held & question.features & ~question.included)
     for word in sorted(mine.tolist(), key=lambda i: -rank[i]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict
 
 CHEAP_STEPS = 12  # slope ascent before branching
+RESTARTS = 4  # random starts of attacks on a set that is asked about completely at once
 BULK = 1024  # questions per round of cheap answers
 
 
@@ -31,7 +33,7 @@ class BoundsOracle:
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
-        answers = self.ask_cheaply(free, budget=budget)
+        answers = self.ask_cheaply(free, budget=budget) if self.problem.source is None else self._attacked(free, budget)
         open_ = [i for i, answer in enumerate(answers) if isinstance(answer, Unknown)]
         if open_ and self.form.finite and not budget.spent:
             for i, answer in zip(open_, decide(self.form, free[open_], budget), strict=True):
@@ -55,6 +57,15 @@ class BoundsOracle:
         except OutOfTime:
             late = Unknown("time ran out before plain bounds were known")
             return [late if isinstance(answer, Unknown) else answer for answer in answers]
+        return answers
+
+    def _attacked(self, free: Bools, budget: Budget) -> list[Verdict]:
+        """Attacks alone: in coordinates of choices the complete answer begins with as good a bound as any."""
+        self.form.about(free)
+        answers: list[Verdict] = [Unknown("attacks do not decide it")] * len(free)
+        if self.form.finite:
+            with contextlib.suppress(OutOfTime):
+                self._refute(answers, free, np.arange(len(free)), RESTARTS, budget)
         return answers
 
     def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None) -> None:
