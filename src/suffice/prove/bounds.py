@@ -163,7 +163,9 @@ class Form:
         """How far a margin (rivals,) that is run in doubles can be from the real one."""
         wrong = np.zeros(self.problem.network.inputs)
         for step, size in zip(self.steps, self.size, strict=True):
-            wrong = (step.magnitude() @ wrong) * (1 + self.gamma) + self.gamma * size if wrong.any() else self.gamma * size
+            wrong = (
+                (step.magnitude() @ wrong) * (1 + self.gamma) + self.gamma * size if wrong.any() else self.gamma * size
+            )
             for group in step.maxima:
                 wrong[group[0]] = wrong[group].max()
         weight = np.abs(self.problem.network.steps[-1].dense())
@@ -561,8 +563,8 @@ class Pass:
 def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
     """Sound lower bound (n,) of one row per item over its input set.
 
-    Without a `dual` the lines are the relaxation's own. It may hold anything finite: slopes are used on unstable units only and clipped to [0, 1], multipliers on
-    split units only and clipped to >= 0.
+    Without a `dual` the lines are the relaxation's own. It may hold anything finite: slopes are used on unstable units
+    only and clipped to [0, 1], multipliers on split units only and clipped to >= 0.
     """
     bounds, over, total = batch.bounds, batch.rows.over, batch.rows.constant - form.gamma * batch.rows.size
     low, up, shift = (bounds.low, bounds.up, bounds.shift) if dual is None else chosen_lines(form, bounds, dual)

@@ -110,6 +110,7 @@ def decide_restorations(
     form: Form, inputs: Restored, rivals: Ints, budget: Budget
 ) -> list[Proved | Restorable | Unknown]:
     """Does every affordable restoration leave the rival ahead? Proved, a set that does not, or Unknown."""
+    assert form.problem.source is None, "proofs with numbers of units are about the original alone"
     form.about((inputs.start != inputs.center).any(-1))
     answers = Branching(form, inputs, [[int(j)] for j in rivals], -1.0, _undone(form), budget).run()
     return [answer for answer in answers if not isinstance(answer, Refuted)]
@@ -122,6 +123,7 @@ def decide_flips(
 
     A limit on how many words change at once is one of cost too if words cost the same.
     """
+    assert form.problem.source is None, "proofs with numbers of units are about the original alone"
     form.about(opened)
     equal, most = (cost == cost[0]).all(), float(form.problem.limit)
     worth = np.array([min(float(limit), cost[0] * most) if equal else float(limit)])

@@ -2,15 +2,15 @@
 
 Where each word has a few choices, the first step only ever sees a few sums: what each choice of each word adds to each
 unit. With one coordinate per word and choice (no choice: the word itself) these sums are the weights of a much smaller
-first step. Candidates of maxima that cannot win whatever the words become are left out. All that is found of the
-smaller problem is told of the original: points are its words' vectors, and units keep their numbers.
+first step. Candidates of maxima that cannot win whatever the words become are left out. What is proved of the smaller
+problem by picking words, without a choice of slopes, is a proof about the original as it stands; points are told as the
+vectors of their words.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import assert_never
 
 import numpy as np
 import scipy
@@ -18,8 +18,7 @@ import scipy
 from suffice.model.network import Bools, Floats, Ints, Network
 from suffice.model.step import Groups, Step, compact
 from suffice.prove.bounds import Form
-from suffice.prove.tree import Leaf, Pick, Split, Tree
-from suffice.prove.verdict import Problem, Proved, Witness
+from suffice.prove.verdict import Problem, Witness
 from suffice.sets.regions import Choice
 
 LARGE = 1000  # inputs below which the original is quick enough as it is
@@ -43,34 +42,17 @@ class Source:
     def problem(self) -> Problem:
         return self.form.problem
 
-    @cached_property
-    def units(self) -> Ints:
-        """The number in the original network of each hidden unit."""
-        *steps, _ = self.problem.network.steps
-        first = len(steps[0].bias)
-        return np.concatenate([self.kept, np.arange(first, sum(len(step.bias) for step in steps))])
-
-    @cached_property
-    def count(self) -> int:
-        return sum(len(step.bias) for step in self.problem.network.steps[:-1])
-
     def lift(self, points: Floats) -> Floats:
         """The vectors (n, length, dimension) of points in coordinates (n, length, choices), each a choice or none."""
         region = self.problem.region
         assert isinstance(region, Choice)
         chosen = region.points[np.arange(len(region.center)), points.argmax(-1)]
-        return np.where((points > 0).any(-1)[..., None], chosen, region.center)
+        return np.where(points.any(-1, keepdims=True), chosen, region.center)
 
     @cached_property
     def reach(self) -> tuple[Floats, Floats]:
         """How far each word can move each unit down and up: (units, length)."""
         return self.added.min(-1), self.added.max(-1)
-
-    def widen(self, values: Floats) -> Floats:
-        """Values by unit as values by unit of the original: zero at those that are left out."""
-        found = np.zeros(self.count, dtype=values.dtype)
-        found[self.units] = values
-        return found
 
 
 # --- the smaller problem ---
@@ -196,43 +178,5 @@ class Sums:
 # --- what is found, told of the original ---
 
 
-def told_proof(source: Source, proof: Proved) -> Proved:
-    """A proof as one about the original."""
-    return replace(proof, evidence=tuple(told_tree(source, tree) for tree in proof.evidence or ()))
-
-
 def told_witness(source: Source, witness: Witness) -> Witness:
     return replace(witness, point=source.lift(witness.point[None])[0])
-
-
-def told_tree(source: Source, tree: Tree) -> Tree:
-    """The same tree with the units' own numbers."""
-    known: dict[int, Tree] = {}  # parts that are shared stay shared
-    waiting = [tree]
-    while waiting:
-        node = waiting[-1]
-        if id(node) in known:
-            waiting.pop()
-        elif isinstance(node, Leaf):
-            known[id(node)] = _told_leaf(source, node)
-        else:
-            fresh = [branch for branch in node.branches if id(branch) not in known]
-            waiting += fresh
-            if not fresh:
-                known[id(node)] = _told_cut(source, node, (known[id(node.branches[0])], known[id(node.branches[1])]))
-    return known[id(tree)]
-
-
-def _told_cut(source: Source, node: Split | Pick, branches: tuple[Tree, Tree]) -> Tree:
-    match node:
-        case Split(unit):
-            return Split(int(source.units[unit]), branches)
-        case Pick(position, chosen):
-            return Pick(position, chosen, branches)
-        case _:
-            assert_never(node)
-
-
-def _told_leaf(source: Source, leaf: Leaf) -> Leaf:
-    alpha = None if leaf.alpha is None else source.widen(leaf.alpha)
-    return Leaf(alpha, source.widen(leaf.beta) if len(leaf.beta) else leaf.beta)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.model.network import Bools
-from suffice.prove.choices import Source, told_proof, told_witness
+from suffice.prove.choices import Source, told_witness
 from suffice.prove.verdict import OutOfTime, Proved, Refuted, Unknown, Witness
 from suffice.search.covers import bits, cheapest_cover, mask_of, price
 from suffice.search.node import ByAttack, ByCost, Node, Reason
@@ -163,7 +163,6 @@ def told(source: Source, outcome: Outcome) -> Outcome:
     """What a search found, about the problem that its problem stands for."""
     return replace(
         outcome,
-        proof=None if outcome.proof is None else told_proof(source, outcome.proof),
         witness=None if outcome.witness is None else told_witness(source, outcome.witness),
         root=_told_node(source, outcome.root),
     )
@@ -185,4 +184,3 @@ def _told_reason(source: Source, reason: Reason) -> Reason:
             return ByAttack(told_witness(source, witness))
         case _:
             return reason
-

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.model.network import Bools
-from suffice.prove.choices import by_choice, told_proof
+from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Unknown
 from suffice.search.words import Outcome
@@ -86,8 +86,7 @@ def _exchanged(
         harder = weak and isinstance(answer, Unknown)  # worth more work only where a stop word would go
         verdict = oracle.ask(known[None], _limited(budget))[0] if harder else answer
         if isinstance(verdict, Proved):
-            source = oracle.problem.source
-            return replace(outcome, held=row, proof=verdict if source is None else told_proof(source, verdict))
+            return replace(outcome, held=row, proof=verdict)
     return outcome
 
 
