@@ -19,7 +19,7 @@ from suffice.model.step import Groups, Step, compact
 from suffice.prove.verdict import Problem, Source, Witness
 from suffice.sets.regions import Choice
 
-LARGE = 1000  # inputs below which the original is quick enough as it is
+LARGE = 10**6  # weights of a first step below which the original is quick enough as it is
 SHARE = 2  # times smaller that the first step must become
 CODED = 48  # choices of a word whose sets fit a whole number, next to the word's place
 ROUND = 2.0**-53
@@ -34,7 +34,7 @@ def by_choice(problem: Problem) -> Problem:
     if not isinstance(region, Choice) or problem.source is not None or len(problem.network.steps) < 2:
         return problem
     _, choices, dimension = region.points.shape
-    small = problem.network.inputs < LARGE or SHARE * choices > dimension or choices > CODED
+    small = problem.network.steps[0].weight.size < LARGE or SHARE * choices > dimension or choices > CODED
     return problem if small else composed(problem)
 
 
