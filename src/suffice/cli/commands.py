@@ -25,6 +25,7 @@ from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
 from suffice.proof import check_exact
 from suffice.render import auditors, terminal
+from suffice.verbs.asked import progress as asking
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
@@ -52,7 +53,7 @@ FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown"
 def explain(args: argparse.Namespace) -> int:
     reading.check_folders(args.html, args.certificate)
     question = reading.question(args)
-    with terminal.live(_errors()) as progress:
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
         if args.all:
             results = list(all_explained(question, progress))
         else:
@@ -83,7 +84,7 @@ def _save(args: argparse.Namespace, results: Sequence[sf.Explanation]) -> None:
 
 def contrast(args: argparse.Namespace) -> int:
     question = reading.question(args, **({} if args.towards is None else {"towards": args.towards}))
-    with terminal.live(_errors()) as progress:
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = contrasted(question, progress)
     _print_answer(args, result, terminal.show_contrast)
     return FLIP_CODES[result.status]
@@ -113,7 +114,7 @@ def repair(args: argparse.Namespace) -> int:
         question = replace(question, include=given)
     elif args.question is None:
         raise InputError("Name the words: --words good,film (or their positions).")
-    with terminal.live(_errors()) as progress:
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = repaired(question, progress)
     _print_answer(args, result, auditors.show_repair)
     _save_certificate(args.certificate, result.certificate)
@@ -134,8 +135,9 @@ def profile(args: argparse.Namespace) -> int:
 
 
 def attribute(args: argparse.Namespace) -> int:
-    with terminal.live(_errors()) as progress:
-        result = attributed(reading.question(args, of=args.of, limit=args.limit), progress)
+    question = reading.question(args, of=args.of, limit=args.limit)
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
+        result = attributed(question, progress)
     _print_answer(args, result, auditors.show_attribution)
     return PROVED if result.complete else UNDECIDED
 
