@@ -45,17 +45,20 @@ def test_the_worst_case_is_that_of_every_allowed_string(seed, entries, monkeypat
         texts = every_text(words, options, limit)
         rows = scores(pipeline, [text for _, text in texts])
         ours = np.array([bag.scores(bag.tokens(text)) for _, text in texts])
-        assert np.allclose(ours - ours[:, :1], rows - rows[:, :1], atol=1e-9)
+        clear = ~np.isnan(ours).any(1)
+        assert np.allclose((ours - ours[:, :1])[clear], (rows - rows[:, :1])[clear], atol=1e-9)
         layout = laid_out(bag, written(words), options)
         label = int(scores(pipeline, [" ".join(words)])[0].argmax())
         held = rng.random(len(words)) < 0.3
         kept = [not any(held[i] for i in changed) for changed, _ in texts]
         for rival in (j for j in range(rows.shape[1]) if j != label):
-            margins = (rows[:, label] - rows[:, rival])[kept]
+            margins = rows[:, label] - rows[:, rival]
             match Grove(layout, label, rival, limit).decide(held, Budget(30)):
                 case Stands() as found:
                     seen["stands"] += 1
-                    assert margins.min() > 0 or list(found.close())
+                    close = {rewritten(written(words), dict(layout.change(text))) for text in found.close()}
+                    wanted = [ok and text not in close for ok, (_, text) in zip(kept, texts, strict=True)]
+                    assert (margins[wanted] > 0).all()
                 case Falls(chosen=chosen):
                     seen["falls"] += 1
                     text = rewritten(written(words), dict(layout.change(chosen)))
