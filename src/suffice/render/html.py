@@ -16,6 +16,7 @@ from suffice.verbs.explanation import Alone, Detail, Explanation
 
 REPORT = """
 body.suffice { margin: 0; }
+.suffice.report, .suffice.cell { overflow-wrap: anywhere; }
 .suffice.report { padding: 4rem 1.5rem 6rem; }
 .suffice.report main { max-width: 50rem; margin: 0 auto; display: grid; gap: 2.5rem;
   grid-template-columns: minmax(0, 1fr); }
@@ -29,7 +30,8 @@ body.suffice { margin: 0; }
 .suffice .hint, .suffice .tip { position: absolute; inset-inline: 0; top: calc(100% - 9rem); padding-top: 1.1rem;
   border-top: 1px solid var(--line); font: .95rem/1.6 var(--sans); }
 .suffice .hint { color: var(--soft); }
-.suffice .tip { display: none; white-space: normal; background: var(--card); min-height: 9rem; z-index: 1; }
+.suffice .tip { display: none; white-space: normal; background: var(--card); min-height: 9rem; z-index: 1;
+  padding-bottom: .9rem; border-bottom: 1px solid var(--line); }
 .suffice .tip > span { display: block; }
 .suffice .word:hover + .tip { display: block; z-index: 2; }
 .suffice .word:focus + .tip { display: block; }
@@ -52,7 +54,7 @@ body.suffice { margin: 0; }
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .suffice .alone .rise i { background: none; box-shadow: inset 0 0 0 1px var(--accent); }
 .suffice .alone + p { margin-top: .75rem; }
-.suffice .alone b { font-weight: 400; font-size: .8125rem; color: var(--soft); flex: none;
+.suffice .alone .size { font-size: .8125rem; color: var(--soft); flex: none;
   font-variant-numeric: tabular-nums; }
 .suffice .alone .heads { color: var(--soft); font-size: .8125rem; }
 .suffice .alone .heads span { padding: 0 .4rem; } .suffice .alone .heads span:nth-child(2) { text-align: end; }
@@ -72,6 +74,8 @@ body.suffice { margin: 0; }
   .suffice.report td { display: block; padding: .1rem 0; border: 0; }
   .suffice.report td:empty { display: none; }
   .suffice.report td.number { text-align: left; }
+  .suffice.report .words td:nth-child(-n+2) { display: inline-block; margin-inline-end: .75rem; color: var(--soft); }
+  .suffice.report .words td:first-child { color: inherit; font-weight: 600; }
   .suffice.report td[data-head]:not([data-head=""])::before { content: attr(data-head) ": "; color: var(--soft); }
   .suffice dl.scope { grid-template-columns: 1fr; gap: .2rem; }
   .suffice dl.scope dd { margin-bottom: .9rem; }
@@ -188,12 +192,12 @@ def _words(result: Explanation) -> str:
     details = _details(result)
     rows = "".join(_row(result, details[i]) for i in range(len(result.text.words)))
     head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is in the set</th></tr>"
-    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    table = f'<div class="scroll"><table class="words"><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
     return f'<section class="card"><h2>Word by word</h2>{table}</section>'
 
 
 def _alone(result: Explanation) -> str:
-    """What each word can do alone, as bars: to the left where the label's lead falls, to the right where it rises."""
+    """What each word can do alone, as bars: to the left where the margin falls, to the right where it rises."""
     known = [(detail, one) for detail in result.details if (one := detail.alone) is not None]
     widest = max((max(one.fall, one.rise or 0.0) for _, one in known), default=0.0)
     if widest <= 0:
@@ -201,7 +205,7 @@ def _alone(result: Explanation) -> str:
     rows = "".join(_strength(result, detail, one, widest) for detail, one in known)
     exact = all(one.exact for _, one in known)
     rise = "or rise by" if exact else ""
-    heads = f'<div class="heads"><span></span><span>can fall by</span><span>{rise}</span></div>'
+    heads = f'<div class="heads"><span></span><span>the margin can fall by</span><span>{rise}</span></div>'
     return (
         '<section class="card"><h2>What each word can do alone</h2>'
         f'<div class="alone">{heads}{rows}</div><p class="soft small">{say(phrases.strengths(known[0][1], exact))}</p>'
@@ -213,7 +217,7 @@ def _strength(result: Explanation, detail: Detail, one: Alone, widest: float) ->
     name = phrases.named(result.text, detail.position).strip("'") or "padding"
     bars = "".join(
         f'<span class="{kind}"><i style="width:{100 * size / widest:.1f}%"></i>'
-        f"<b>{phrases.outward(size) if size > 0 else ''}</b></span>"
+        f'<span class="size">{phrases.outward(size) if size > 0 else ""}</span></span>'
         for kind, size in (("fall", one.fall), ("rise", one.rise or 0.0))
     )
     return f'<div title="{say(phrases.strength(one))}"><bdi class="name">{say(name)}</bdi>{bars}</div>'

@@ -12,7 +12,7 @@ from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
-from suffice.verbs.explanation import Alone, Change, Detail, Explanation, counted, ladder, least_by
+from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, turned_into
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -162,7 +162,13 @@ def quoted(words: str) -> str:
 def equals(result: Explanation) -> str:
     """The equally cheap sets in a sentence; nothing where there is no choice."""
     known = result.alternatives if result.positions and result.status == "optimal" else None
-    return "" if known is None else visible(str(known))
+    return "" if known is None else equally(result, known)
+
+
+def equally(result: Explanation, known: Alternatives) -> str:
+    """How many sets are as cheap; where something was asked of them, among which."""
+    told, wish = visible(str(known)), asked(result)
+    return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
 
 
 def next_question(result: Explanation, model: str = "MODEL") -> tuple[str, str]:
@@ -276,10 +282,10 @@ def strength(found: Alone | None) -> str:
 
 def strengths(found: Alone, exact: bool) -> str:
     """What the bars of all words mean."""
-    lead = f"The label's lead over its strongest rival is {found.margin:.3g}."
+    margin = f"The margin, the label's score minus that of its strongest rival, is {found.margin:.3g}."
     if exact:
-        return f"{lead} Exact: every change of the one word was run."
-    return f"{lead} Bounds: with the one word free it falls by no more; how far it rises was not looked for."
+        return f"{margin} Exact: every change of the one word was run."
+    return f"{margin} Bounds: with the one word free it falls by no more; how far it rises was not looked for."
 
 
 def outward(size: float) -> str:
