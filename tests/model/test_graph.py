@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.nn import functional as F
 
 from suffice.model import graph
 from suffice.model.curves import CURVES, FUZZ
 from suffice.model.network import Network
 
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
 torch.set_num_threads(1)
 
 

@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 from suffice.errors import ModelError
 from suffice.model import step as networks
@@ -33,6 +31,8 @@ from suffice.model.network import (
     validated,
 )
 
+torch = pytest.importorskip("torch")
+nn = torch.nn
 SOME = settings(max_examples=40)
 
 

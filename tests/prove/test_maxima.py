@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -59,8 +60,12 @@ def test_lines_stay_below_and_above_the_maximum_whatever_is_chosen(seed):
     z = lower + rng.random((400, 8)) * (upper - lower)
     z = np.concatenate([z, np.where(rng.random((400, 8)) < 0.5, lower, upper)])
 
-    found, nobody = maxima.narrowed(groups, *(side[:, groups.units] for side in (lower, upper, signs * 1.0)))
-    around = checking.around(pools, lower, upper, signs)
+    found, nobody = maxima.narrowed(
+        groups, *(side[:, groups.units] for side in (lower, upper, signs * 1.0)), np.zeros(8)
+    )
+    around = checking.around(pools, lower, upper, signs, np.zeros(8))
+    written = np.zeros((1, 8))
+    written[:, groups.units] = maxima.settled(found, choice[:, groups.units])
     for k, group in enumerate(parts):
         alive = checking.alive(pools, signs[0], int(group[0]))
         top = z[:, group].max(1)
@@ -72,7 +77,7 @@ def test_lines_stay_below_and_above_the_maximum_whatever_is_chosen(seed):
         real = mine[:, group].max(1)
         for given in (choice, None):
             ours = maxima.lines(found, maxima.start(found) if given is None else given[:, groups.units])
-            theirs = checking.lines(around, None if given is None else pools.of(given, 0.0))
+            theirs = checking.lines(around, None if given is None else pools.of(written, 0.0))
             below = mine[:, groups.units[at]] @ ours[0][0, at]
             above = mine[:, groups.units[at]] @ ours[1][0, at] + ours[2][0, k]
             size = len(group)
@@ -91,14 +96,15 @@ def test_the_exact_checkers_lines_are_the_same(seed):
     lower, upper = rng.standard_normal((1, 5)), rng.standard_normal((1, 5)) + 3
     choice = rng.random((1, 5)).astype(np.float32).astype(float)
     pools = checking.Pools(parts, 5)
-    around = checking.around(pools, lower, upper, np.zeros((1, 5), dtype=np.int8))
+    around = checking.around(pools, lower, upper, np.zeros((1, 5), dtype=np.int8), np.zeros(5))
     bounds = [(Fraction(a), Fraction(b)) for a, b in zip(lower[0].tolist(), upper[0].tolist(), strict=True)]
     group = parts[0].tolist()
-    live = [unit for unit in group if bounds[unit][1] >= max(low for low, _ in bounds)]
+    spans = [bounds[unit] for unit in group]
+    counts = [high >= max(low for low, _ in bounds) for _, high in spans]
     for given in (None, choice):
         below, above, shift = checking.lines(around, None if given is None else pools.of(given, 0.0))
-        numbers = None if given is None else {u: Fraction(given[0, u]) for u in group}
-        lines = [check_exact.pooled(unit, group, live, bounds, numbers) for unit in group]
+        shares = None if given is None else [Fraction(given[0, u]) for u in group]
+        lines = check_exact.maximum_lines(spans, counts, [Fraction(0)] * 5, shares)
         np.testing.assert_allclose([float(line.below) for line in lines], below[0, 0], atol=1e-9)
         np.testing.assert_allclose([float(line.above) for line in lines], above[0, 0], atol=1e-9)
         assert sum(line.shift for line in lines) <= Fraction(shift[0, 0])
@@ -178,7 +184,9 @@ BUGS = {
     "only the first candidate may win": (
         "narrowed",
         lambda real, groups, *a: (
-            maxima.Range(groups, a[0], a[1], np.isin(np.arange(len(groups.units)), groups.starts)[None] | (a[0] > 1e9)),
+            replace(
+                real(groups, *a)[0], live=np.isin(np.arange(len(groups.units)), groups.starts)[None] | (a[0] > 1e9)
+            ),
             real(groups, *a)[1],
         ),
     ),

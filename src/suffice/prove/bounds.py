@@ -35,6 +35,9 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 ROUND = 2.0**-53
 # Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
 LARGE, TINY = 1e100, 1e-100
+# Bounds as far below zero as above it, and those that touch zero, which whole numbers often have, get the same lines
+# by every reader, however it rounds: a share of their distance, and a share of the size of what is added up.
+LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
 CHUNK_NUMBERS = 200_000
 PIECE_WORK = 10**8  # multiplications between two looks at the clock
@@ -266,7 +269,9 @@ class Hidden:
             assert groups is not None
             assert self.live is not None
             at = form.slices[place].start + groups.units
-            self._candidates[place] = maxima.Range(groups, self.lower[:, at], self.upper[:, at], self.live[:, at])
+            near = NEAR * form.size[place][groups.units]
+            lower, upper, live = self.lower[:, at], self.upper[:, at], self.live[:, at]
+            self._candidates[place] = maxima.Range(groups, lower, upper, live, near)
         return self._candidates[place]
 
     @cached_property
@@ -309,25 +314,30 @@ def hidden(
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
         found.lower[:, part], found.upper[:, part] = lower, upper
-        _relax(found, part)
+        _relax(found, part, NEAR * form.size[place], None if signs is None else signs[:, part])
         _relax_curves(found, part, form.steps[place])
         _relax_maxima(found, form, place, None if signs is None else signs[:, part])
     return found
 
 
-def _relax(found: Hidden, part: slice) -> None:
-    """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here."""
-    lower, upper = found.lower[:, part], found.upper[:, part]
-    loose = (lower < 0) & (upper > 0)
-    active = (lower >= 0).astype(np.float64)
-    high, deep = np.where(loose, upper, 1.0), np.where(loose, lower, 0.0)
-    slope = np.where(loose, high / (high - deep), active)
+def _relax(found: Hidden, part: slice, near: Floats, signs: Signs | None) -> None:
+    """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here.
+
+    The line above is flat where `upper` is `near` zero, has the slope one where `lower` is, and is the chord elsewhere.
+    """
+    lower, upper, cut = found.lower[:, part], found.upper[:, part], 0 if signs is None else signs
+    flat = (cut < 0) | (cut == 0) & (upper <= near)
+    straight = (cut > 0) | (cut == 0) & ~flat & (lower >= -near)
+    bent = ~(flat | straight)
+    high, deep = np.where(bent, upper, 1.0), np.where(bent, lower, 0.0)
+    slope = np.where(bent, high / (high - deep), straight)
     # the chord must be at least 0 at `lower` and at least `upper` at `upper`
     chord = np.maximum(-slope * deep, high * (1 - slope)) + 8 * ROUND * high
-    found.loose[:, part] = loose
+    rise = np.where(cut == 0, np.maximum(np.where(flat, upper, -lower), 0.0), 0.0)
+    found.loose[:, part] = (lower < 0) & (upper > 0)
     found.up[:, part] = slope
-    found.shift[:, part] = np.where(loose, chord, 0.0)
-    found.low[:, part] = np.where(loose, high > -deep, active)
+    found.shift[:, part] = np.where(bent, chord, rise)
+    found.low[:, part] = np.where(bent, high > -deep * LEAN, straight)
 
 
 def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
@@ -352,10 +362,12 @@ def _relax_maxima(found: Hidden, form: Form, place: int, signs: Signs | None) ->
     assert found.start is not None
     at = form.slices[place].start + groups.units
     mine = None if signs is None else signs[:, groups.units].astype(np.float64)
-    range_, nobody = maxima.narrowed(groups, found.lower[:, at], found.upper[:, at], mine)
+    near = NEAR * form.size[place][groups.units]
+    range_, nobody = maxima.narrowed(groups, found.lower[:, at], found.upper[:, at], mine, near)
     choice = maxima.start(range_)
     low, up, shift = maxima.lines(range_, choice)
-    found.live[:, at], found.start[:, at], found.low[:, at], found.up[:, at] = range_.live, choice, low, up
+    found.live[:, at], found.low[:, at], found.up[:, at] = range_.live, low, up
+    found.start[:, at] = choice.astype(np.float32)  # as certificates hold them
     found.shift[:, at], found.loose[:, at] = 0.0, False
     found.shift[:, form.slices[place].start + groups.leaders] = shift
     found.lower[:, at] += np.where(nobody, found.upper[:, at] - found.lower[:, at] + 1, 0.0)  # a contradiction
@@ -452,6 +464,19 @@ def plain(bounds: Hidden) -> Dual:
     """The dual that every search starts from: the relaxation's own slopes, no multipliers."""
     start = bounds.low if bounds.start is None else bounds.start
     return Dual(start.copy(), np.zeros_like(bounds.low))
+
+
+def settled(form: Form, bounds: Hidden, dual: Dual) -> Dual:
+    """The dual as it is written down: with the slopes that were used where there was nothing to choose.
+
+    A reader with slightly other bounds may find that there is, or the other way round: it uses what is written.
+    """
+    alpha = np.where(bounds.loose, np.clip(dual.alpha, 0.0, 1.0), bounds.low)
+    if form.curved is not None:
+        alpha = np.where(form.curved, 0.0, alpha)
+    for place, _, at in _pools(form):
+        alpha[:, at] = maxima.settled(bounds.candidates(form, place), dual.alpha[:, at])
+    return Dual(alpha, dual.beta)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from suffice.prove.bounds import (
     margin_rows,
     optimise,
     plain,
+    settled,
     step_bounds,
 )
 from suffice.prove.exact import confirm
@@ -116,13 +117,14 @@ def decide_flips(
 ) -> Verdict:
     """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how.
 
-    A limit on how many words change at once is part of the bounds if words cost the same; else flips beyond it are
-    turned down, and the question may stay open.
+    A limit on how many words change at once is one of cost too if words cost the same.
     """
     form.about(opened)
-    most = cost[0] * form.problem.limit if (cost == cost[0]).all() else np.inf
-    nobody, worth = np.zeros((1, len(opened)), dtype=bool), np.array([min(float(limit), most)])
-    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1))
+    equal, most = (cost == cost[0]).all(), float(form.problem.limit)
+    worth = np.array([min(float(limit), cost[0] * most) if equal else float(limit)])
+    count = None if equal or most >= opened.sum() else np.array([most])
+    nobody = np.zeros((1, len(opened)), dtype=bool)
+    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1), count)
     answer = Branching(form, inputs, [list(rivals)], 1.0, _flips(form, rivals), budget).run()[0]
     assert not isinstance(answer, Restorable)
     return answer
@@ -260,11 +262,12 @@ class Branching:
         batch, dual = Batch(inputs, bounds, rows, signs), _inherited(parts, bounds)
         found = margin_bound(self.form, batch, dual)
         known = np.where(bounds.contradicted, np.inf, found.bound)
+        closing = settled(self.form, bounds, dual)
         for i, part in enumerate(parts):
             self.questions[part.question].spent += 1
             part.bound = float(known[i])
             if part.bound > 0:
-                _close(part, dual.take(slice(i, i + 1)))
+                _close(part, closing.take(slice(i, i + 1)))
         left = np.array([i for i in np.flatnonzero(known <= 0) if not self._run_all(parts[i])], dtype=np.int64)
         if len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
@@ -290,10 +293,11 @@ class Branching:
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
+        closing = settled(self.form, bounds, dual)
         for i, part in enumerate(parts):
             part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
             if part.bound > 0:
-                _close(part, part.dual)
+                _close(part, closing.take(slice(i, i + 1)))
             else:
                 part.loss, part.row = score[i], found.inputs[i]
                 self._keep(part, bounds.take(slice(i, i + 1)))
@@ -367,7 +371,7 @@ class Branching:
         found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:
             part.bound = float(found.bound[0])
-            _close(part, dual)
+            _close(part, settled(self.form, bounds, dual))
             return True
         if point is None:
             return False

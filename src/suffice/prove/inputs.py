@@ -263,8 +263,7 @@ class Budgeted:
 
         Gains of `shared` rows are those of the words that each row sees.
         """
-        buyable = self.buyable[:, None].astype(np.float64) if shared is None else shared.seen(self.buyable)
-        gains = np.minimum(gains, 0.0) * buyable
+        gains = np.minimum(gains, 0.0) * self._marks(shared)
         if self.uniform:  # equal costs: just the lowest few, without an argsort
             return _lowest_sum(gains, self._count)
         cost = self.cost if shared is None else np.broadcast_to(shared.seen(self.cost), gains.shape[1:])
@@ -298,6 +297,10 @@ class Budgeted:
     def buyable(self) -> Bools:
         """The words (n, length) that can still be taken."""
         return np.asarray(self.open & (self.cost <= self.budget[:, None]))
+
+    def _marks(self, shared: Shared | None) -> Floats:
+        """The words that can still be taken, as ones, in the shape of gains."""
+        return self.buyable[:, None].astype(np.float64) if shared is None else shared.seen(self.buyable)
 
     @cached_property
     def _count(self) -> Floats:
@@ -390,7 +393,7 @@ class Restored(Budgeted):
 class Freed(Budgeted):
     """The original text with the words of `free`, and any of `open` worth at most `budget`, ranging over their sets.
 
-    `allowed` narrows a Choice region, as for `Free`.
+    `allowed` narrows a Choice region, as for `Free`; with a `count` (n,), no more than so many of `open` move.
     """
 
     region: Region
@@ -399,6 +402,7 @@ class Freed(Budgeted):
     cost: Floats
     budget: Floats
     allowed: Bools | None = None
+    count: Floats | None = None
 
     @property
     def words(self) -> Bools:
@@ -420,6 +424,7 @@ class Freed(Budgeted):
             open=np.concatenate([part.open for part in parts]),
             budget=np.concatenate([part.budget for part in parts]),
             allowed=_allowed(parts),
+            count=None if self.count is None else np.concatenate([_counts(part) for part in parts]),
         )
 
     def take(self, index: Ints | slice) -> Freed:
@@ -429,7 +434,20 @@ class Freed(Budgeted):
             open=self.open[index],
             budget=self.budget[index],
             allowed=None if self.allowed is None else self.allowed[index],
+            count=None if self.count is None else self.count[index],
         )
+
+    @cached_property
+    def buyable(self) -> Bools:
+        paid = np.asarray(self.open & (self.cost <= self.budget[:, None]))
+        return paid if self.count is None else paid & (self.count[:, None] > 0)
+
+    def least(self, gains: Floats, shared: Shared | None = None) -> Floats:
+        """What the budget buys, or what so many words can do: neither is more than both allow."""
+        paid = super().least(gains, shared)
+        if self.count is None:
+            return paid
+        return np.maximum(paid, _lowest_sum(np.minimum(gains, 0.0) * self._marks(shared), self.count))
 
     def fall(self, rows: Floats) -> Floats:
         return self._total(falls(self.region, rows, self.allowed))
@@ -450,7 +468,10 @@ class Freed(Budgeted):
 
     def minimiser(self, rows: Floats) -> Floats:
         """Words that the budget buys only in part stay as they are: the point is always an allowed one."""
-        whole = self.bought(self.gains(rows)) == 1.0
+        gains = self.gains(rows)
+        whole = self.bought(gains) == 1.0
+        if self.count is not None:
+            whole = _lowest(np.where(whole, gains, 0.0), self.count) == 1.0
         return Free(self.region, self.free | whole, self.allowed).minimiser(rows)
 
     def word(self, row: Floats, any_word: bool = False) -> int | None:
@@ -462,7 +483,8 @@ class Freed(Budgeted):
         return not self.buyable.any() and self._plain.few(row, relus)
 
     def sure(self, row: Floats, room: float) -> Ints:
-        return self.needed(self.gains(row[None])[0], room)
+        words = self.needed(self.gains(row[None])[0], room)
+        return words if self.count is None else words[: int(self.count[0])]
 
     def halves(self, position: int, row: Floats) -> tuple[Chosen, Freed, Freed]:
         """The word free, and paid for, against fixed; or the choices of one that is free already."""
@@ -472,7 +494,9 @@ class Freed(Budgeted):
             return chosen, first, second
         mark = np.arange(self.free.shape[1]) == position
         rest = replace(self, open=self.open & ~mark)
-        return None, replace(rest, free=self.free | mark, budget=self.budget - self.cost[position]), rest
+        count = None if self.count is None else self.count - 1
+        paid = replace(rest, free=self.free | mark, budget=self.budget - self.cost[position], count=count)
+        return None, paid, rest
 
     @property
     def decided(self) -> Free | None:
@@ -555,6 +579,11 @@ def _split_choices(region: Region, allowed: Bools | None, position: int, row: Fl
 def _allowed(parts: Sequence[Free] | Sequence[Freed]) -> Bools | None:
     narrowed = [part.allowed for part in parts if part.allowed is not None]
     return np.concatenate(narrowed) if narrowed else None
+
+
+def _counts(part: Freed) -> Floats:
+    assert part.count is not None
+    return part.count
 
 
 def _points(region: Region) -> Floats:

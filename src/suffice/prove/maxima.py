@@ -20,16 +20,21 @@ from suffice.model.network import Bools, Floats
 from suffice.model.step import Groups
 
 ROUND = 2.0**-53
+LEAN = 2.0**-20  # of the way to the largest upper bound: lower bounds that close together count as equal
 
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """Bounds of candidates (n, candidates), those that may still win, and what that leaves of their maxima."""
+    """Bounds of candidates (n, candidates), those that may still win, and what that leaves of their maxima.
+
+    Candidates that move by no more than `near` (candidates,) count as constants.
+    """
 
     groups: Groups
     lower: Floats
     upper: Floats
     live: Bools
+    near: Floats
 
     @cached_property
     def low(self) -> Floats:
@@ -46,7 +51,7 @@ class Range:
         return np.asarray(self.groups.total(self.live.astype(np.int64)) == 1)
 
 
-def narrowed(groups: Groups, lower: Floats, upper: Floats, signs: Floats | None) -> tuple[Range, Bools]:
+def narrowed(groups: Groups, lower: Floats, upper: Floats, signs: Floats | None, near: Floats) -> tuple[Range, Bools]:
     """Who may win by the splits (+1: this one, -1: another) and by the bounds; and where nobody can (n, candidates)."""
     alive = np.ones(lower.shape, dtype=bool) if signs is None else signs >= 0
     if signs is not None:
@@ -56,7 +61,7 @@ def narrowed(groups: Groups, lower: Floats, upper: Floats, signs: Floats | None)
     live = alive & (upper >= least)
     nobody = ~(groups.highest(live.astype(np.float64)) > 0)[..., groups.group]
     live = np.where(nobody, alive, live)
-    return Range(groups, lower, upper, live), nobody & alive
+    return Range(groups, lower, upper, live, near), nobody & alive
 
 
 def start(found: Range) -> Floats:
@@ -66,12 +71,13 @@ def start(found: Range) -> Floats:
     """
     groups, live = found.groups, found.live
     lower, upper = np.where(live, found.lower, -np.inf), np.where(live, found.upper, -np.inf)
-    choice = groups.first(lower == groups.highest(lower)[..., groups.group]).astype(np.float64)
+    width = found.high - found.low
+    enough = found.low - LEAN * np.where(width > 0, width, 0.0)
+    choice = groups.first(lower >= enough[..., groups.group] - found.near).astype(np.float64)
     top = groups.first(upper == groups.highest(upper)[..., groups.group])
     second = np.maximum(groups.highest(np.where(top, -np.inf, upper)), found.low)
-    width = found.high - found.low
     choice[..., groups.starts] = np.where(width > 0, (second - found.low) / np.where(width > 0, width, 1.0), 0.0)
-    return np.asarray(choice.astype(np.float32), dtype=np.float64)
+    return choice
 
 
 def lines(found: Range, choice: Floats) -> tuple[Floats, Floats, Floats]:
@@ -79,17 +85,26 @@ def lines(found: Range, choice: Floats) -> tuple[Floats, Floats, Floats]:
     groups, live, settled = found.groups, found.live, found.settled
     one = settled[..., groups.group]
     below = np.where(one, live, shares(groups, choice))
-    theta = level(found, choice)
-    room = np.where(live, found.upper - theta[..., groups.group], 0.0)
-    open_ = (room > 0) & ~one
+    theta = np.where(settled, found.low, level(found, choice))
+    room = np.where(live, np.maximum(found.upper - theta[..., groups.group], 0.0), 0.0)
+    moves = found.upper - found.lower > found.near
+    open_ = (room > 0) & moves
     width = np.where(open_, found.upper - found.lower, 1.0)
     above = np.where(open_, room / width, 0.0)
     # each chord must be at least 0 at its lower end and at least u - theta at its upper end
-    chord = np.where(open_, np.maximum(-above * found.lower, room - above * found.upper), 0.0)
-    size = np.abs(theta) + groups.total(np.where(open_, np.abs(found.lower) + np.abs(found.upper), 0.0))
+    chord = np.where(open_, np.maximum(-above * found.lower, room - above * found.upper), room)
+    size = np.abs(theta) + groups.total(np.where(live, np.abs(found.lower) + np.abs(found.upper), 0.0))
     most = len(groups.units) + 8  # additions
     shift = theta + groups.total(chord) + 4 * most * ROUND * size
-    return below, np.where(one, live, above), np.where(settled, 0.0, shift)
+    plain = settled & (groups.total((live & moves).astype(np.int64)) == 1)  # the maximum is its one candidate
+    return below, np.where(plain[..., groups.group], live, above), np.where(plain, 0.0, shift)
+
+
+def settled(found: Range, choice: Floats) -> Floats:
+    """A choice in which a maximum of one candidate is that candidate."""
+    groups, one = found.groups, found.settled[..., found.groups.group]
+    alone = np.where(groups.units == groups.leaders[groups.group], 0.0, found.live)
+    return np.where(one, alone, choice)
 
 
 def shares(groups: Groups, choice: Floats) -> Floats:

@@ -27,6 +27,7 @@ from suffice.proof.check.reading import need
 
 Signs: TypeAlias = NDArray[np.int8]
 ROUND = 2.0**-53
+LEAN = 2.0**-20  # of the way to the largest upper bound: lower bounds that close together count as equal
 
 
 class Pools:
@@ -68,14 +69,15 @@ class Around:
     high: Floats
     live: Bools
     empty: Bools  # (n,): nobody can
+    near: Floats  # (groups, most): those that move by no more count as constants
 
 
-def around(pools: Pools, lower: Floats, upper: Floats, signs: Signs) -> Around:
+def around(pools: Pools, lower: Floats, upper: Floats, signs: Signs, near: Floats) -> Around:
     low, high, said = pools.of(lower, -np.inf), pools.of(upper, -np.inf), pools.of(signs, -1)
     alive = pools.real & np.where((said > 0).any(-1, keepdims=True), said > 0, said == 0)
     live = alive & (high >= low.max(-1, keepdims=True))
     nobody = ~live.any(-1)
-    return Around(low, high, np.where(nobody[..., None], alive, live), nobody.any(-1))
+    return Around(low, high, np.where(nobody[..., None], alive, live), nobody.any(-1), pools.of(near, 0.0))
 
 
 def alive(pools: Pools, signs: Signs, unit: int) -> Ints:
@@ -91,29 +93,32 @@ def lines(found: Around, chosen: Floats | None) -> tuple[Floats, Floats, Floats]
 
     A leaf chooses the weights of all candidates but the first, whose number says how far t is from the largest lower
     bound to the largest upper one. Where it chooses nothing, all weight goes to the first candidate with the
-    largest lower bound, and t is the second largest upper bound.
+    largest lower bound (or nearly), and t is the second largest upper bound. With one candidate left and t at its
+    lower end the line above is that candidate itself.
     """
     live, sole = found.live, found.live.sum(-1) == 1
     low, high = np.where(live, found.low, -np.inf), np.where(live, found.high, -np.inf)
     floor, top = low.max(-1), high.max(-1)
     if chosen is None:
         second = np.sort(high, -1)[..., -2] if high.shape[-1] > 1 else top
-        weight, level = _first(low == floor[..., None]), np.maximum(second, floor)
+        level, plain = np.maximum(second, floor), sole
+        weight = _first(low >= (floor - LEAN * np.maximum(top - floor, 0.0))[..., None] - found.near)
     else:
         rest = np.clip(chosen, 0.0, 1.0)
-        level = np.maximum(floor + rest[..., 0] * (top - floor), floor)
+        level, plain = np.maximum(floor + rest[..., 0] * (top - floor), floor), sole & (rest[..., 0] == 0)
         rest[..., 0] = 0.0
         weight = rest / np.maximum(rest.sum(-1, keepdims=True), 1.0)
         weight[..., 0] = np.maximum(1.0 - weight.sum(-1), 0.0)
-    rises = live & (found.high > level[..., None])
+    reach = np.where(live, np.maximum(high - level[..., None], 0.0), 0.0)
+    moves = live & (high > low + found.near)
+    rises = moves & (reach > 0)
     ends = np.where(rises, found.low, -1.0), np.where(rises, found.high, 1.0)
-    reach = np.where(rises, ends[1] - level[..., None], 0.0)
-    slope = reach / (ends[1] - ends[0])
-    shift = np.where(rises, np.maximum(-slope * ends[0], reach - slope * ends[1]), 0.0)
-    size = np.abs(level) + np.where(rises, np.abs(ends[0]) + np.abs(ends[1]), 0.0).sum(-1)
+    slope = np.where(rises, reach / (ends[1] - ends[0]), 0.0)
+    shift = np.where(rises, np.maximum(-slope * ends[0], reach - slope * ends[1]), reach)
+    size = np.abs(level) + np.where(live, np.abs(found.low) + np.abs(found.high), 0.0).sum(-1)
     total = level + shift.sum(-1) + 8 * (live[0].size + 8) * ROUND * size
-    alone = sole[..., None]
-    return np.where(alone, live, weight), np.where(alone, live, slope), np.where(sole, 0.0, total)
+    plain = plain & (moves.sum(-1) == 1)
+    return weight, np.where(plain[..., None], live, slope), np.where(plain, 0.0, total)
 
 
 def _first(marks: Bools) -> Floats:

@@ -16,10 +16,11 @@ from 2^60 products.
 nothing is ever halved or doubled first. A bound that is not finite, or whose S is beyond HUGE, counts as no bound
 (-inf).
 
-*Relaxation.* For z in [l, v], l < 0 < v: relu(z) >= a z if 0 <= a <= 1, and relu(z) <= s z + t if that is so at l and
-at v, relu being convex; t is rounded up until it is. A split of sign g says g z >= 0, so taking off beta g z, beta >=
-0, only lowers the form. Bounds of a step's units use lines of earlier steps and the splits above the leaf only. Lines
-around smooth curves are those of curves.py; `size` grows with |f| and |f'| there.
+*Relaxation.* relu(z) >= a z for any z if 0 <= a <= 1: so a leaf may choose a whatever the bounds are. For z in [l, v],
+l < 0 < v: relu(z) <= s z + t if that is so at l and at v, relu being convex; t is rounded up until it is. A split of
+sign g says g z >= 0, so taking off beta g z, beta >= 0, only lowers the form. Bounds of a step's units use lines of
+earlier steps and the splits above the leaf only. Lines around smooth curves are those of curves.py; `size` grows with
+|f| and |f'| there.
 
 *Maxima.* A coefficient A of a maximum goes to all its k candidates, times slopes in [0, 1] (maxima.py), and counts at
 each of them in S: |A| times all their sizes, which the constant above is within twice of. With weights that are off by
@@ -46,6 +47,9 @@ from suffice.proof.check.sets import Sets
 Signs: TypeAlias = NDArray[np.int8]
 
 ROUND, TINY = 2.0**-53, 2.0**-800
+# What readers that round differently must decide alike: a relu's line below is flat unless its upper bound is that much
+# further from zero than the lower; bounds within that share of a sum's size of zero, or of each other, touch.
+LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
 CHUNK = 400_000  # numbers worked on at a time
 
 
@@ -69,18 +73,16 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift; `loose` are relus that can switch."""
+    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift."""
 
     below: Floats
     above: Floats
     shift: Floats
     floor: Floats
-    loose: Bools
 
     @staticmethod
     def blank(leaves: int, units: int) -> Lines:
-        below, above, shift, floor = np.zeros((4, leaves, units))
-        return Lines(below, above, shift, floor, np.zeros((leaves, units), dtype=bool))
+        return Lines(*np.zeros((4, leaves, units)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,7 @@ class Net:
         self.units = sum(sizes)
         bent = [relu | curved for relu, curved in zip(self.relu, self.curved, strict=True)]
         self.bent = np.concatenate(bent)[: self.units]  # the last step gives the scores as they are
+        self.straight = np.concatenate(self.relu)[: self.units]
         pooled = [
             np.zeros(len(s.bias), dtype=bool) if p is None else p.pooled for s, p in zip(steps, self.pools, strict=True)
         ]
@@ -236,7 +239,7 @@ class Net:
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
             holds = holds | (self.bent[part] & (lower > upper)).any(-1)
-            self._lines(k, lower, upper, around)
+            self._lines(k, lower, upper, cut, around)
             candidates.append(self._maxima(k, lower, upper, signs[:, part], around))
             pooled = candidates[k]
             holds = holds if pooled is None else holds | pooled.empty
@@ -250,17 +253,17 @@ class Net:
         pools = self.pools[k]
         if pools is None:
             return None
-        found = maxima.around(pools, lower, upper, signs)
+        found = maxima.around(pools, lower, upper, signs, NEAR * self.known[k].size)
         self._write(k, maxima.lines(found, None), around)
         return found
 
     def _chosen(self, around: Lines, candidates: Sequence[maxima.Around | None], alpha: Floats) -> Lines:
         """The lines that leaves chose for the margin."""
-        below = np.where(around.loose & ~np.isnan(alpha), np.clip(alpha, 0.0, 1.0), around.below)
         given = np.asarray(~np.isnan(alpha).any(-1))
+        below = np.where(self.straight & given[:, None], np.clip(alpha, 0.0, 1.0), around.below)
         if not self.pooled.any() or not given.any():
             return replace(around, below=below)
-        chosen = Lines(below, around.above.copy(), around.shift.copy(), around.floor, around.loose)
+        chosen = Lines(below, around.above.copy(), around.shift.copy(), around.floor)
         for k, found in enumerate(candidates):
             pools = self.pools[k]
             if pools is not None and found is not None:
@@ -294,18 +297,23 @@ class Net:
         which = [at[id(state)] for state in states]
         return lower[which], upper[which]
 
-    def _lines(self, k: int, lower: Floats, upper: Floats, around: Lines) -> None:
+    def _lines(self, k: int, lower: Floats, upper: Floats, cut: Signs, around: Lines) -> None:
         """Write the lines of a step's units: exact where a relu cannot switch and where nothing bends."""
         part, relu = self.parts[k], self.relu[k]
-        loose = relu & (lower < 0) & (upper > 0)
+        near, still = NEAR * self.known[k].size, relu & (cut == 0)
+        flat = still & (upper <= near)
+        steep = still & ~flat & (lower >= -near)
+        loose = still & ~flat & ~steep
         low, high = np.where(loose, lower, -1.0), np.where(loose, upper, 1.0)
         chord = high / (high - low)
         # relu(z) <= chord·z + shift must hold at both ends; rounded up, so that it does
         shift = np.maximum(-chord * low, high * (1 - chord)) * (1 + 2.0**-50) + TINY
-        passed = (~relu | (lower >= 0)) * 1.0
-        around.below[:, part] = np.where(loose, high > -low, passed)
+        passed = (~relu | (cut > 0) | steep) * 1.0
+        around.below[:, part] = np.where(loose, high > -low * LEAN, passed)
         around.above[:, part] = np.where(loose, chord, passed)
-        around.shift[:, part], around.loose[:, part] = np.where(loose, shift, 0.0), loose
+        # where a bound touches zero, relu(z) <= upper, or relu(z) <= z - lower, as far as these are not zero
+        touched = np.maximum(np.where(flat, upper, np.where(steep, -lower, 0.0)), 0.0)
+        around.shift[:, part] = np.where(loose, shift, touched)
         for name, units in self.steps[k].curves:
             at = part.start + units
             found = lines(CURVES[name], lower[:, units], upper[:, units])
