@@ -52,7 +52,7 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
     layout = _layout(asked)
     if layout is None:
         return Asking(asked, **wanted)
-    if layout.bag.trees is None:
+    if layout.bag.bounded:
         return Opened(asked, **wanted, worst=Worst(asked, layout))
     found = Grown(asked, **wanted, layout=layout)
     return found if found.fits else Asking(asked, **wanted)
@@ -60,10 +60,11 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
 
 def _layout(asked: Asked) -> Layout | None:
     """Where the model is laid open and the words of this text stay apart, its worst case can be computed."""
-    if asked.blackbox.bag is None:
+    bag = asked.blackbox.bag
+    if bag is None:
         return None
     try:
-        return laid_out(asked.blackbox.bag, asked.text, asked.options)
+        return laid_out(bag, asked.text, asked.options, neighbours=bag.bounded or bag.trees is not None)
     except NotApart:
         return None
 
@@ -467,11 +468,13 @@ def _way(search: Asking) -> Line:
     if isinstance(search, Opened):
         return {"computed": "the worst case was computed from the weights, and every flip was run"}
     if isinstance(search, Grown):
-        return {"computed": "the worst case was computed from the trees, and every flip was run"}
+        how = "the trees" if search.layout.bag.trees is not None else "the features of every allowed text"
+        return {"computed": f"the worst case was computed from {how}, and every flip was run"}
     if search.asked.blackbox.bag is None:
         return {}
+    bag = search.asked.blackbox.bag
     try:
-        laid_out(search.asked.blackbox.bag, search.asked.text, search.asked.options)
+        laid_out(bag, search.asked.text, search.asked.options, neighbours=bag.bounded or bag.trees is not None)
     except NotApart as reason:
         return {"not_computed": f"This text was asked, not computed: {reason}."}
     return {
