@@ -23,21 +23,27 @@ MOST = 30.0  # a word weighs at most as much as one seen 900 times when the dime
 
 def encoded(words: Sequence[str], cache: Path | None = None) -> NDArray[np.float32]:
     """One vector of length 1 for each word; those in the file `cache`, if given, are not made again."""
-    known = _kept(cache)
+    known = kept(cache)
     missing = [word for word in dict.fromkeys(words) if word not in known]
     if missing:
         # three decimals: what a batch is padded to shows only far behind them
         known |= dict(zip(missing, _run(missing).round(3), strict=True))
-        if cache:
-            np.savez(cache, words=np.array(list(known)), vectors=np.stack(list(known.values())))
+        keep(cache, known)
     return np.stack([known[word] for word in words])
 
 
-def _kept(cache: Path | None) -> dict[str, NDArray[np.float32]]:
+def kept(cache: Path | None) -> dict[str, NDArray[np.float32]]:
+    """What `keep` put into the file."""
     if cache is None or not cache.exists():
         return {}
     with np.load(cache) as kept:
         return dict(zip(kept["words"].tolist(), kept["vectors"], strict=True))
+
+
+def keep(cache: Path | None, known: Mapping[str, NDArray[np.float32]]) -> None:
+    """Words or texts and their vectors in a file, if one is given."""
+    if cache:
+        np.savez(cache, words=np.array(list(known)), vectors=np.stack(list(known.values())))
 
 
 def encoder() -> tuple[Any, Any]:

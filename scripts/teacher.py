@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from torch.nn.functional import cross_entropy
 
 BATCH, PIECES = 32, 64  # texts at a time, and pieces of words of each
 POOL = 50  # batches that are sorted by length together, so that little is padding
+ASKED = 4000  # texts between two times that answers are kept
 RATE, HEAD_RATE, WARM = 6e-5, 1e-3, 0.06
 FROZEN = 2  # the first layers stay as they were, as do the vectors of word pieces
 
@@ -94,7 +95,24 @@ def learned(texts: Sequence[str], labels: Sequence[int], classes: int, epochs: i
     return teacher
 
 
-def kept(file: Path | None, make: Any) -> Teacher:
+def answers(texts: Sequence[str], make: Callable[[], Teacher], work: Path | None) -> dict[str, NDArray[np.float32]]:
+    """The shares of the classes for each text; the teacher and its answers stay in the folder `work`, if given."""
+    if work:
+        work.mkdir(parents=True, exist_ok=True)
+    file = work / "answers.npz" if work else None
+    known = distil.kept(file)
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    if missing:
+        teacher = kept(work / "teacher.pt" if work else None, make)
+        for start in range(0, len(missing), ASKED):
+            part = missing[start : start + ASKED]
+            known |= dict(zip(part, teacher.shares(part), strict=True))
+            distil.keep(file, known)
+            print(f"  teacher: {start + len(part)} of {len(missing)} texts", flush=True)
+    return known
+
+
+def kept(file: Path | None, make: Callable[[], Teacher]) -> Teacher:
     """The teacher in the file, or a new one, which is put there."""
     if file is None or not file.exists():
         teacher = make()
