@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.errors import InputError
-from suffice.model.network import Bools, Floats
+from suffice.model.network import Bools
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Unknown
 from suffice.search.words import Outcome
@@ -55,31 +55,19 @@ def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
     if not wanted or outcome.held is None:
         return outcome
     oracle = BoundsOracle(question.problem)
-    rank = _ranks(question)
+    rank = _ranks(question, oracle)
     mine = np.flatnonzero(outcome.held & question.features & ~question.included)
     for word in sorted(mine.tolist(), key=lambda i: -rank[i]):
         outcome = _exchanged(question, oracle, outcome, word, rank, budget)
     return outcome
 
 
-def _ranks(question: Question) -> list[int]:
-    """The place of each position, the best first: content before stop words, then by what the word says alone."""
-    lead = _alone(question)
-    worth = np.round(lead / (np.abs(lead).max() or 1.0), DIGITS)
-    order = sorted(range(len(question.text)), key=lambda i: (carries_little(question.text.tokens[i]), -worth[i], i))
+def _ranks(question: Question, oracle: BoundsOracle) -> list[int]:
+    """The place of each position, the best first: content before stop words, then by what it takes from the lead."""
+    falls = oracle.attacker.push.min(0)
+    worth = np.round(falls / (np.abs(falls).max() or 1.0), DIGITS)
+    order = sorted(range(len(question.text)), key=lambda i: (carries_little(question.text.tokens[i]), worth[i], i))
     return [order.index(i) for i in range(len(order))]
-
-
-def _alone(question: Question) -> Floats:
-    """For each position the label's lead over its best rival in the text that has only the word there."""
-    classifier, label = question.classifier, question.problem.label
-    found = np.zeros(len(question.text))
-    for position, word in enumerate(question.text.indices):
-        rows = np.full(len(found), classifier.lookup[classifier.pad])
-        rows[position] = word
-        scores = classifier.network.forward(classifier.table[rows].ravel())
-        found[position] = scores[label] - np.delete(scores, label).max()
-    return found
 
 
 def _exchanged(
