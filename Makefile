@@ -4,13 +4,23 @@ BIN := .venv/bin
 DATA ?= ../shared/data
 DEMO ?= The jokes fall flat, but the cast is wonderful and the songs are great fun.
 
-.PHONY: demo test test-all check lint build wheel clean browser paper docs docs-serve fuzz
+PYTHONS ?= 3.11 3.12 3.13
+
+.PHONY: demo test test-all check lint build wheel clean browser paper docs docs-serve fuzz lock
 
 demo: .venv/.core
 	@$(BIN)/suffice explain "$(DEMO)"
 
 test: .venv/.dev browser
 	$(BIN)/python -m pytest -n 2
+
+# On every Python that is supported; without torch where it cannot be had (scripts/test_all.sh says more).
+test-all: browser
+	scripts/test_all.sh $(PYTHONS)
+
+# The versions of all packages anew, into constraints.txt.
+lock:
+	$(PYTHON) scripts/lock.py
 
 # Debian's chromium for the tests of the page; where it cannot be had, those tests are skipped and say so.
 browser:

@@ -13,10 +13,56 @@ from typing import Any
 import numpy as np
 
 from suffice.model.classifier import Classifier
-from suffice.model.network import Network
+from suffice.model.network import Network, Step
 
 WORDS = [f"w{i}" for i in range(6)]
 KINDS = ["deletion", "mask", "word-swap", "removal-or-swap"]
+
+
+# --- scores without rounding ---
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A step in whole numbers: its weights and biases are these times 2^-power."""
+
+    rows: list[list[int]]
+    bias: list[int]
+    power: int
+    relu: list[bool]
+    maxima: list[list[int]]
+
+
+def whole_step(step: Step) -> Whole:
+    rows, bias = step.dense().tolist(), step.bias.tolist()
+    power = power_of([v for row in (*rows, bias) for v in row])
+    groups = [group.tolist() for group in step.maxima]
+    return Whole([scaled_up(row, power) for row in rows], scaled_up(bias, power), power, step.relu.tolist(), groups)
+
+
+def power_of(values: Sequence[float]) -> int:
+    """The least power of two that makes whole numbers of all."""
+    return max((v.as_integer_ratio()[1].bit_length() - 1 for v in values), default=0)
+
+
+def scaled_up(values: Sequence[float], power: int) -> list[int]:
+    return [above << power - (below.bit_length() - 1) for above, below in (v.as_integer_ratio() for v in values)]
+
+
+def exact_scores(steps: Sequence[Whole], inputs: list[float]) -> list[Fraction]:
+    power = power_of(inputs)
+    values = scaled_up(inputs, power)
+    for step in steps:
+        sums = [
+            sum(w * v for w, v in zip(row, values, strict=True)) + (b << power)
+            for row, b in zip(step.rows, step.bias, strict=True)
+        ]
+        power += step.power
+        values = [max(z, 0) if relu else z for z, relu in zip(sums, step.relu, strict=True)]
+        for group in step.maxima:
+            for unit in group:
+                values[unit] = max(sums[other] for other in group) if unit == group[0] else 0
+    return [Fraction(value, 1 << power) for value in values]
 
 
 # --- small questions ---
@@ -58,36 +104,44 @@ class Case:
         return {}
 
     def margin(self, text: Sequence[int], label: int, rival: int) -> Fraction:
-        """Exactly, by adding up fractions."""
+        """Exactly, by adding up whole numbers."""
         key = tuple(text)
         if key not in self.known:
             rows = [self.choices[i][c] for i, c in enumerate(key)]
-            values = [Fraction(v) for v in self.classifier.table[rows].ravel().tolist()]
-            for step in self.classifier.network.steps:
-                pairs = zip(step.dense().tolist(), step.bias.tolist(), strict=True)
-                sums = [
-                    sum((Fraction(w) * v for w, v in zip(row, values, strict=True)), Fraction(b)) for row, b in pairs
-                ]
-                values = [max(z, Fraction(0)) if r else z for z, r in zip(sums, step.relu.tolist(), strict=True)]
-            self.known[key] = values
+            self.known[key] = exact_scores(self.exact, self.classifier.table[rows].ravel().tolist())
         scores = self.known[key]
         return scores[label] - scores[rival]
 
+    @cached_property
+    def exact(self) -> list[Whole]:
+        return [whole_step(step) for step in self.classifier.network.steps]
+
+    @cached_property
+    def moved(self) -> list[list[bool]]:
+        """Of every choice of every word, whether its vector is another one than the word's own."""
+        table = self.classifier.table
+        return [[bool((table[new] != table[row[0]]).any()) for new in row] for row in self.choices]
+
     def changed(self, text: Sequence[int]) -> set[int]:
         """The positions with another vector."""
-        rows = [(self.choices[i][c], self.choices[i][0]) for i, c in enumerate(text)]
-        table = self.classifier.table
-        return {i for i, (new, own) in enumerate(rows) if (table[new] != table[own]).any()}
+        return {i for i, choice in enumerate(text) if self.moved[i][choice]}
 
     def texts(self, free: set[int]) -> Iterator[tuple[int, ...]]:
         """All texts that change free words only, and no more than may change at once."""
         options = [range(len(row)) if i in free else range(1) for i, row in enumerate(self.choices)]
         return (text for text in itertools.product(*options) if len(self.changed(text)) <= self.at_most)
 
+    @cached_property
+    def all_flips(self) -> list[tuple[tuple[int, ...], int]]:
+        """Every allowed text that lets a rival reach the label, with the rival."""
+        texts = list(self.texts({*range(self.length)}))
+        return [(text, j) for text in texts for j in self.rivals if self.margin(text, self.label, j) <= 0]
+
     def flips(self, free: set[int], rivals: Sequence[int] | None = None) -> list[tuple[tuple[int, ...], int]]:
-        """Texts that let a rival reach the label."""
+        """Texts that let a rival (one of these, if given) reach the label and change free words only."""
         aims = self.rivals if rivals is None else rivals
-        return [(text, j) for text in self.texts(free) for j in aims if self.margin(text, self.label, j) <= 0]
+        fixed = [i for i in range(self.length) if i not in free]
+        return [(text, j) for text, j in self.all_flips if j in aims and not any(text[i] for i in fixed)]
 
     def cost(self, places: Any) -> int:
         return sum(self.costs[i] for i in places)
@@ -127,7 +181,8 @@ def make_case(kind: str, seed: int, at_most: bool) -> Case:
     labels = [f"label{i}" for i in range(classes)]
     classifier = Classifier(Network.dense(layers), numbers(len(names), size), names, labels, length)
     tokens = tuple(rng.choice([*WORDS, "nowhere"], length).tolist())
-    swaps = {word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist() for word in set(tokens)}
+    once = dict.fromkeys(tokens)  # in order: the order of a set would not come again with the seed
+    swaps = {word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist() for word in once}
     data: dict[str, Any] = {"kind": kind}
     data |= {"swaps": swaps} if "swap" in kind else {"token": "w1" if seed % 2 else None} if kind == "mask" else {}
     data |= {"at_most": int(rng.integers(1, 3))} if at_most else {}
@@ -140,4 +195,70 @@ def list_choices(classifier: Classifier, token: str, data: dict[str, Any]) -> li
     words = {"deletion": ["<PAD>"], "removal-or-swap": ["<PAD>"], "mask": [data.get("token") or "<UNK>"]}
     listed = [*words.get(data["kind"], []), *data.get("swaps", {}).get(token, [])]
     once = [word for i, word in enumerate(listed) if word != token and word not in listed[:i]]
-    return [classifier.lookup.get(word, 1) for word in [token, *once]]
+    return [classifier.lookup.get(word, classifier.lookup.get(word.lower(), 1)) for word in [token, *once]]
+
+
+# --- what a certificate claims ---
+
+
+def is_true(classifier: Classifier, head: dict[str, Any]) -> bool:
+    """Whether the claim of a header over real words is true, the label of the text included."""
+    tokens, data = tuple(head["text"]), head["perturbation"]
+    choices = [list_choices(classifier, token, data) for token in tokens]
+    claim, features = head["claim"], set(head["features"])
+    case = Case(classifier, tokens, data, choices, claim.get("costs", [1] * len(tokens)))
+    label = classifier.labels.index(head["label"])
+    stays = (0,) * len(tokens)
+    if any(case.margin(stays, label, j) < 0 for j in range(case.classes)):
+        return False
+    case.__dict__["label"] = label  # of equal scores any may be called the label
+    return _holds(case, claim, features)
+
+
+def _holds(case: Case, claim: dict[str, Any], features: set[int]) -> bool:
+    def enough(held: Any) -> bool:
+        return not case.flips(features - {*held})
+
+    match claim["kind"]:
+        case "sufficient":
+            return enough(claim["positions"])
+        case "independent":
+            return not case.flips({*claim["of"]})
+        case "refuted":
+            return not enough(claim["positions"])
+        case "infeasible":
+            return bool(case.flips({*claim["exclude"]}))
+        case "cheapest":
+            return (
+                _fits(case, claim, claim["positions"])
+                and enough(claim["positions"])
+                and not any(case.cost(held) < claim["lower"] for held in _fitting(claim, features) if enough(held))
+            )
+        case "all":
+            least = [
+                list(held) for held in _fitting(claim, features) if case.cost(held) <= claim["cost"] and enough(held)
+            ]
+            return sorted(least) == sorted(claim["sets"]) and all(_fits(case, claim, held) for held in claim["sets"])
+    return _flips_so(case, claim, features)
+
+
+def _fitting(claim: dict[str, Any], features: set[int]) -> Iterator[tuple[int, ...]]:
+    """Every set of features with what is included and without what is excluded."""
+    open_ = sorted(features - {*claim["include"], *claim["exclude"]})
+    for size in range(len(open_) + 1):
+        for more in itertools.combinations(open_, size):
+            yield tuple(sorted({*claim["include"], *more}))
+
+
+def _fits(case: Case, claim: dict[str, Any], held: list[int]) -> bool:
+    right = {*claim["include"]} <= {*held} and not {*claim["exclude"]} & {*held}
+    return right and case.cost(held) == claim["cost"]
+
+
+def _flips_so(case: Case, claim: dict[str, Any], features: set[int]) -> bool:
+    aims = None if claim["towards"] is None else [case.classifier.labels.index(claim["towards"])]
+    found = [case.changed(text) for text, _ in case.flips(features, aims)]
+    shown = claim["positions"]
+    if shown is not None and not (case.cost(shown) == claim["cost"] and any(words <= {*shown} for words in found)):
+        return False
+    return not any(case.cost(words) < claim["lower"] for words in found)

@@ -103,6 +103,14 @@ def _maxpool(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
     return [Transpose(), MaxPool()], dimension
 
 
+def _pooled(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
+    """Maxima after relus, with and without a zero, and relus after maxima."""
+    first, second = m.hidden() + 2, m.hidden()
+    pool: list[Layer] = [Transpose(), MaxPool(), m.dense(second, first), Relu()]
+    kernel = Conv1d(m.numbers(first, dimension, 1), m.numbers(first) / 2)
+    return [Transpose(), kernel, *([Relu()] if m.rng.random() < 0.5 else []), *pool[1:]], second
+
+
 def _mean(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
     width = m.hidden()
     return [Mean(), m.dense(width, dimension), Relu()], width
@@ -123,6 +131,7 @@ NETWORKS: dict[str, Stack] = {
     "conv1d-avgpool": _conv1d(AvgPool()),
     "conv2d": _conv2d,
     "maxpool": _maxpool,
+    "pooled-dense": _pooled,
     "mean": _mean,
     "batchnorm": _batchnorm,
 }
@@ -258,6 +267,10 @@ def exact_margins(problem: Problem, point: Floats) -> list[Fraction]:
             for row, b in zip(step.dense().tolist(), step.bias.tolist(), strict=True)
         ]
         values = [max(s, Fraction(0)) if r else s for s, r in zip(sums, step.relu, strict=True)]
+        for group in step.maxima:
+            largest = max(sums[unit] for unit in group)
+            for unit in group:
+                values[unit] = largest if unit == group[0] else Fraction(0)
     return [values[problem.label] - values[j] for j in problem.rivals]
 
 
@@ -335,7 +348,7 @@ def interval_bounds(form: Form, free: Bools, budget: Budget | None = None) -> Si
         up, down = np.maximum(weight, 0), np.minimum(weight, 0)
         below, above = up @ lower + down @ upper + step.bias, up @ upper + down @ lower + step.bias
         bounds.append((below - 1e-9, above + 1e-9))
-        lower, upper = (np.where(step.relu, np.maximum(side, 0), side) for side in bounds[-1])
+        lower, upper = (step.activate(side) for side in bounds[-1])
     rows = (np.concatenate(side)[None] for side in zip(*bounds, strict=True))
     return SimpleNamespace(**dict(zip(("lower", "upper"), rows, strict=True)))
 

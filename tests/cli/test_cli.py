@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import make_classifier
+from rich.cells import cell_len
 
 import suffice as sf
 from suffice.cli import main
+from suffice.cli.parser import CODES, build_parser
 from suffice.model.classifier import DEFAULT
 
 TEXT = "a quiet , moving film that is never dull"
@@ -115,6 +117,22 @@ def test_contrast_finds_a_flip_of_real_words(capsys: pytest.CaptureFixture[str],
     code = main(["contrast", "word1 word2 word3", "--model", folder, "--deletion", "--json"])
     data = json.loads(capsys.readouterr().out)
     assert code == {"optimal": 0, "none": 1}[data["status"]]
+
+
+def test_every_verb_saves_the_certificate_of_its_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str
+) -> None:
+    text, asked = "word1 word2 word3", ["--model", folder, "--deletion"]
+    verbs = {"contrast": ["contrast"], "attribute": ["attribute"], "all": ["explain", "--all"]}
+    for name, words in verbs.items():
+        main([words[0], text, *words[1:], *asked, "--certificate", str(tmp_path / f"{name}.certificate")])
+    main(["profile", text, *asked, "--at-most", "1", "--steps", "1,2", "--certificates", str(tmp_path / "profile")])
+    kinds = {path.stem: sf.check(path, sf.load(folder)).kind for path in sorted(tmp_path.rglob("*.certificate"))}
+    assert (kinds["contrast"], kinds["attribute"], kinds["all"]) == ("flip", "all", "all")
+    assert {"at_most-1", "at_most-2"} <= kinds.keys()
+    assert {"free_until", "needed_from"} & kinds.keys()
+    capsys.readouterr()
+    assert main(["check", str(tmp_path), "--model", folder]) == 0
 
 
 def test_a_saved_certificate_checks_and_a_changed_one_does_not(
@@ -267,3 +285,66 @@ def test_a_folder_of_certificates_is_counted(capsys: pytest.CaptureFixture[str],
     (tmp_path / "3.cert").write_bytes(b"nothing")
     assert main(["check", str(tmp_path), "--model", folder]) == 1
     assert "2 of 3 certificates accepted, 1 not" in capsys.readouterr().out
+
+
+# --- one layout, as wide as the terminal ---
+
+VERBS = {
+    "explain": [],
+    "contrast": ["--deletion"],
+    "bias": ["--protected", "quiet,film"],
+    "repair": ["--words", "quiet"],
+    "profile": ["--deletion", "--steps", "1,2"],
+    "attribute": ["--deletion"],
+}
+
+
+@pytest.mark.parametrize("width", [40, 60, 120])
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_the_same_layout_at_any_width(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    main([verb, TEXT, *VERBS[verb]])
+    lines = capsys.readouterr().out.split("\n")
+    assert max(map(cell_len, lines)) <= width
+    assert [lines[0], lines[2]] == ["", ""]
+    assert lines[1].strip().split("  ")[0] in ("positive", "negative")
+    assert lines[3].startswith("    ")  # the text
+    assert all(line.startswith("  ") for line in lines if line)
+    assert any(line.lstrip().startswith(("✓", "✗", "◐", "–", "?")) for line in lines)
+    assert re.search(r"\d\.\d\d s\.$", " ".join(line.strip() for line in lines).strip())
+    assert lines[-2:] == ["", ""]
+
+
+def test_the_width_is_that_of_the_terminal_also_when_the_output_is_piped() -> None:
+    pty = pytest.importorskip("pty")
+    import fcntl
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 150, 0, 0))
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {"TERM": "xterm"}
+    command = [sys.executable, "-m", "suffice.cli", "bias", " ".join([TEXT] * 4), "--protected", "quiet"]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stdin=theirs, stderr=theirs, env=environment, encoding="utf-8"
+    )
+    os.close(theirs)
+    os.close(ours)
+    assert 100 < max(map(cell_len, done.stdout.split("\n"))) <= 150
+
+
+@pytest.mark.parametrize("command", ["", *CODES, "models", "train"])
+def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    with pytest.raises(SystemExit):
+        main([*([command] if command else []), "--help"])
+    foot = capsys.readouterr().out.partition("exit codes:\n")[2]
+    assert "  0  " in foot
+    assert "  2  bad input or misuse" in foot
+    assert ("  3  " in foot) == (command not in ("models", "train"))
+
+
+def test_every_command_that_answers_has_its_exit_codes() -> None:
+    commands = set(build_parser()._subparsers._group_actions[0].choices)  # type: ignore[union-attr, arg-type]
+    assert set(CODES) | {"words", "models", "serve", "train", "import"} == commands

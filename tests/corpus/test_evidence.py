@@ -122,7 +122,7 @@ def test_the_command_counts_names_and_exits(folder, classifier, capsys):
     assert "8 of 8 certificates accepted, 0 not" in capsys.readouterr().out
     altered(folder / "audit.jsonl", 0, label="label9")
     assert main(command) == 1
-    assert capsys.readouterr().out.startswith("audit.certificates/row-000001.certificate: its row says 'label9'")
+    assert "audit.certificates/row-000001.certificate: its row says 'label9'" in capsys.readouterr().out
 
 
 def test_a_folder_without_certificates_is_refused(tmp_path, classifier):

@@ -12,17 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
-import keras
 import numpy as np
 import pytest
-from keras import layers as L
 
 import suffice as sf
 from suffice.cli import main
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers import compare, keras_file, keras_forward
 from suffice.importers import keras as keras_importer
+
+pytest.importorskip("torch")  # what Keras runs on here
+h5py, keras = pytest.importorskip("h5py"), pytest.importorskip("keras")
+L = keras.layers
 
 # of Keras about NumPy, inside Keras
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")

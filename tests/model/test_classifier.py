@@ -48,8 +48,8 @@ from suffice.model.tokenizers import HuggingFace, Pattern
 SOME = settings(max_examples=40)
 
 
-def convolutional(seed: int = 0, shape: tuple[int, int] = (9, 2)) -> Classifier:
-    """A classifier with convolution and max-pooling, whose first steps are mostly zeros."""
+def convolutional(seed: int = 0, shape: tuple[int, int] = (9, 2), more: int = 0) -> Classifier:
+    """A classifier with convolution, max-pooling and more dense layers, whose first step is mostly zeros."""
     rng = np.random.default_rng(seed)
     layers = [
         Transpose(),
@@ -57,6 +57,8 @@ def convolutional(seed: int = 0, shape: tuple[int, int] = (9, 2)) -> Classifier:
         Relu(),
         MaxPool((3,), (2,)),
     ]
+    for _ in range(more):
+        layers += [Dense(rng.normal(size=(9, 9)), rng.normal(size=9)), Relu()]
     dense = Dense(rng.normal(size=(3, 9)), rng.normal(size=3))
     return replaced(make_classifier(seed, *shape, classes=3), network=Network.build([*layers, dense], shape))
 
@@ -267,6 +269,9 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
                 weight[row, tensors[f"{name}.indices"][start:end]] = tensors[f"{name}.data"][start:end]
         values = weight @ values + tensors[f"step{place}.bias"]
         values[relu] = np.maximum(values[relu], 0)
+        for first, *others in header.get("maxima", [[]] * len(header["relu"]))[place]:
+            values[first] = values[[first, *others]].max()
+            values[others] = 0
 
     prediction = classifier.predict("word2")
     np.testing.assert_allclose(values, prediction.scores, rtol=1e-12)
@@ -694,8 +699,14 @@ damages: dict[str, tuple[Callable[[Path], None], str]] = {
     "relus beyond the units": (header(relu=[[10**6], [], [], []]), "damaged"),
     "fewer steps": (header(relu=[[]]), "damaged|labels|digest"),
     "more steps": (header(relu=[[]] * 9), "damaged"),
-    "no steps": (header(relu=[]), "at least two labels"),
+    "no steps": (header(relu=[], maxima=None), "at least two labels"),
     "relus that are no list": (header(relu=3), "damaged"),
+    "no maxima": (header(maxima=None), "digest does not match"),
+    "other maxima": (header(maxima=[[[0, 1]], [], [], []]), "digest does not match|maximum|two"),
+    "maxima beyond the units": (header(maxima=[[[0, 10**6]], [], [], []]), "damaged|units"),
+    "a unit in two maxima": (header(maxima=[[[0, 1], [1, 2]], [], [], []]), "two|twice|one"),
+    "a maximum over nothing": (header(maxima=[[[]], [], [], []]), "over nothing"),
+    "maxima that are no list": (header(maxima=3), "damaged"),
     "NaN in the embedding": (tensor("embedding", put(math.nan)), "not a finite number"),
     "NaN in a bias": (tensor("step1.bias", put(math.nan)), "not a finite number"),
     "NaN in a dense weight": (tensor("step3.weight", put(math.nan)), "not a finite number"),
@@ -724,8 +735,9 @@ damages: dict[str, tuple[Callable[[Path], None], str]] = {
 @pytest.fixture(scope="module")
 def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("intact")
-    convolutional().save(folder)
+    convolutional(more=2).save(folder)
     assert len(load(folder).network.steps) == 4
+    assert load(folder).network.steps[0].maxima
     return folder
 
 

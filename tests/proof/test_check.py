@@ -136,7 +136,7 @@ def hat_lines(classifier: Classifier) -> Lines:
 
 
 def beta_lines(classifier: Classifier, low: float = 1.0, high: float = 1.0) -> Lines:
-    split = [{"split": 0}, leaf([0, 0], {0: low}), leaf([0, 0], {0: high})]
+    split = [{"split": 0}, leaf([0, 0], {0: low}), leaf([1, 0], {0: high})]
     return [header(classifier, ["a"], BALL, SUFFICIENT, label="label0"), against("label1"), *split]
 
 
@@ -1055,6 +1055,49 @@ def other_claim(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
     return lines
 
 
+def other_sets(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
+    """One of all the sets is left out, or another one joins them; the word tree may name another one."""
+    claim = lines[0]["claim"]
+    if "sets" not in claim:
+        return None
+    sets, place = claim["sets"], pick_line(lines, "set", rng)
+    if rng.random() < 0.4 and place is not None:
+        place["set"] = int(rng.integers(-1, len(sets) + 1))
+    elif rng.random() < 0.5:
+        del sets[int(rng.integers(len(sets)))]
+    else:
+        sets.append([i for i in lines[0]["features"] if rng.random() < 0.5])
+    return lines
+
+
+def other_flip(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+    """A flip towards another label, of other words, or of none; nothing cheaper up to another cost."""
+    claim = lines[0]["claim"]
+    if "towards" not in claim:
+        return None
+    kind = int(rng.integers(4))
+    if kind == 0:
+        claim["towards"] = rng.choice([None, *classifier.labels])
+    elif kind == 1:
+        claim["positions"] = claim["cost"] = None
+        return [line for line in lines if "point" not in line]
+    elif kind == 2:
+        claim["lower"] += int(rng.choice([-1, 1, 2]))
+    else:
+        claim["positions"] = [i for i in lines[0]["features"] if rng.random() < 0.5]
+        claim["cost"] = sum(claim["costs"][i] for i in claim["positions"])
+    return lines
+
+
+def other_limit(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    """More words, or fewer, may change at once."""
+    data = lines[0]["perturbation"]
+    data["at_most"] = data.get("at_most", 1) + int(rng.integers(-1, 3))
+    if rng.random() < 0.3:
+        del data["at_most"]
+    return lines
+
+
 def other_digest(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
     lines[0]["model"] = "0" * 64
     return lines
@@ -1076,6 +1119,8 @@ MUTATIONS: list[Mutation] = [
     *(other_word, other_budget, moved_point, other_rival, other_evidence, shorter, dearer, other_limits, other_cost),
     *(other_label, other_text, other_features, other_set, other_claim, other_digest, other_number, same),
 ]
+# for those who can tell what is true of such claims: of all sets, of flips, and with a limit on changes
+MORE_MUTATIONS: list[Mutation] = [*MUTATIONS, other_sets, other_flip, other_limit]
 
 
 def other_weight(classifier: Classifier, rng: np.random.Generator) -> Classifier:
@@ -1096,14 +1141,16 @@ def other_weight(classifier: Classifier, rng: np.random.Generator) -> Classifier
     return replace(classifier, network=Network(tuple(steps)))
 
 
-def mutants(seed: int, count: int, among: Sequence[Source]) -> Iterator[tuple[str, Classifier, Lines]]:
+def mutants(
+    seed: int, count: int, among: Sequence[Source], mutations: Sequence[Mutation] = MUTATIONS
+) -> Iterator[tuple[str, Classifier, Lines]]:
     """Certificates changed in one or two places, for the right or for a slightly different classifier."""
     rng = np.random.default_rng(seed)
     made = 0
     while made < count:
         source = among[int(rng.integers(len(among)))]
         lines, names = source.lines, list[str]()
-        for mutation in rng.choice(MUTATIONS, int(rng.choice([1, 1, 2]))):  # type: ignore[arg-type]
+        for mutation in rng.choice(mutations, int(rng.choice([1, 1, 2]))):  # type: ignore[arg-type]
             changed = mutated(mutation, lines, rng, source.classifier)
             lines, names = (lines, names) if changed is None else (changed, [*names, mutation.__name__])
         classifier = source.classifier

@@ -10,7 +10,9 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,12 @@ from test_smooth import smooth, text_of
 
 import suffice as sf
 from suffice.model.classifier import Classifier
-from suffice.model.network import Network
+from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
 from suffice.proof import check_exact as exact
 from suffice.proof.check import check
+from suffice.prove.verdict import Proved
 
-MUTANTS = 1500
+MUTANTS, SEEDS = 1500, 12
 FILE = Path(exact.__file__)
 Lines = list[dict[str, Any]]
 
@@ -70,6 +73,47 @@ def differences(given: Iterator[tuple[str, Classifier, Lines]], models: Any, see
             yield name
 
 
+@cache
+def other_sources(seeds: int) -> list[written.Source]:
+    """Flips, all sets and the rest by the verbs: over every kind of set, with limits on changes, and with maxima."""
+    return [source for seed in range(seeds) for kind in written.SETS for source in answers(kind, seed)]
+
+
+def answers(kind: str, seed: int) -> Iterator[written.Source]:
+    rng = np.random.default_rng([seed, 1, *map(ord, kind)])
+    classifier = written.small_classifier(rng, 3, 2, whole=seed % 2 == 0)
+    classifier = classifier if seed % 3 else pooled(classifier, rng)
+    text = rng.permutation(written.WORDS)[:3].tolist()
+    chosen = written.small_set(kind, rng, classifier.embed(classifier.read(text)))
+    chosen = replace(chosen, at_most=int(rng.integers(1, 3))) if seed % 4 < 2 else chosen
+    costs = {word: float(rng.integers(1, 4)) for word in written.WORDS}
+    asked: dict[str, Any] = {"perturbation": chosen, "seconds": 20}
+    every = sf.explain_all(classifier, text, cost=costs, **asked)
+    listed = list(every)
+    found = [
+        *(one.certificate for one in listed),
+        every.certificate,
+        sf.contrast(classifier, text, cost=costs, **asked).certificate,
+        sf.contrast(classifier, text, towards=other_label(classifier, text), **asked).certificate,
+        sf.bias(classifier, text, text[:1], **asked).certificate,
+    ]
+    for certificate in filter(None, found):
+        yield written.Source(f"{kind} {seed}", classifier, json.loads(json.dumps(list(certificate.lines))))
+
+
+def pooled(classifier: Classifier, rng: np.random.Generator) -> Classifier:
+    """The classifier with another network: maxima over time."""
+    size, filters = classifier.table.shape[1], int(rng.integers(1, 4))
+    kernel = Conv1d(rng.standard_normal((filters, size, 1)), rng.standard_normal(filters) / 2)
+    last = Dense(rng.standard_normal((len(classifier.labels), filters)), rng.standard_normal(len(classifier.labels)))
+    network = Network.build([Transpose(), kernel, *([Relu()] * (filters % 2)), MaxPool(), last], (3, size))
+    return replace(classifier, network=network)
+
+
+def other_label(classifier: Classifier, text: list[str]) -> str:
+    return next(label for label in classifier.labels if label != classifier.predict(text).label)
+
+
 def by_claim(seeds: int) -> Iterator[tuple[str, Classifier, Lines]]:
     """Flips, all sets and cheapest sets with and without at_most, and the same with claims that are false."""
     for case in claims.cases(seeds):
@@ -89,15 +133,63 @@ def by_claim(seeds: int) -> Iterator[tuple[str, Classifier, Lines]]:
 
 
 def test_both_accept_every_certificate_of_the_prover(models):
-    for source in written.sources(12):
+    every = [*written.sources(12), *other_sources(SEEDS)]
+    for source in every:
         assert first(source.lines, source.classifier)
         assert second(source.lines, models(source.classifier)), source.name
+    kinds = Counter(source.lines[0]["claim"]["kind"] for source in every)
+    assert kinds.keys() == {"sufficient", "independent", "cheapest", "infeasible", "refuted", "flip", "all"}
+    assert sum(kinds.values()) > 300
+    assert min(kinds[kind] for kind in ("flip", "all", "cheapest")) > 30
+    limited = [source for source in every if "at_most" in source.lines[0]["perturbation"]]
+    with_maxima = [s for s in every if any(step.maxima for step in s.classifier.network.steps)]
+    assert min(len(limited), len(with_maxima)) > 50
+
+
+def touching() -> Classifier:
+    """Whole numbers, so that bounds of relus touch zero exactly: for doubles they cross it by a hair."""
+    steps = [
+        ([[0, -1, 1, -1, -1, 1], [2, -2, 1, 2, -1, 1]], [1, -0.5]),
+        ([[1, 2], [2, 2]], [0, -0.5]),
+        (2.0**100 * np.array([[0, 1], [0, -1], [2, 1]]), [0, 0, 2.0**100]),
+    ]
+    table = [[0, -1], [-1, -1], [2, 2], [-2, 0]]
+    network = Network.dense([(np.array(weight, dtype=float), np.array(bias, dtype=float)) for weight, bias in steps])
+    return Classifier(network, np.array(table, dtype=float), ["<PAD>", "<UNK>", "a", "b"], ["x", "y", "z"], 3)
+
+
+def test_a_relu_that_only_one_of_them_finds_stable_gets_the_slope_that_was_chosen(models):
+    perturbation = sf.WordSwap({"a": ["b"]}, at_most=2)
+    answer = sf.is_robust(touching(), ["other", "a", "other"], [], perturbation=perturbation)
+    assert isinstance(answer, Proved)
+    lines = list(answer.certificate.lines)
+    assert first(lines, touching())
+    assert second(lines, models(touching()))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_both_accept_proofs_over_whole_numbers_where_bounds_touch_and_tie(seed, models):
+    rng = np.random.default_rng(seed)
+
+    def numbers(*shape: int) -> Any:
+        return rng.integers(-2, 3, shape).astype(float)
+
+    layers = [(numbers(b, a), numbers(b) / 2) for a, b in itertools.pairwise([6, 3, 3, 3, 2])]
+    words = ["<PAD>", "<UNK>", "a", "b", "c", "d"]
+    classifier = Classifier(Network.dense(layers), numbers(6, 2), words, ["yes", "no"], 3)
+    for text in itertools.product("abc", repeat=3):
+        answer = sf.explain(classifier, list(text), perturbation=sf.WordSwap({"a": ["d", "b"], "c": ["a"]}))
+        assert "rejected" not in answer.meta
+        if answer.certificate is not None:
+            assert second(list(answer.certificate.lines), models(classifier)), text
 
 
 def test_both_say_the_same_of_mutants(models):
     seen: Counter[bool] = Counter()
     assert list(differences(written.mutants(5, MUTANTS, written.sources(12)), models, seen)) == []
-    assert min(seen.values()) > 300
+    more = written.mutants(6, MUTANTS, other_sources(SEEDS), written.MORE_MUTATIONS)
+    assert list(differences(more, models, seen)) == []
+    assert min(seen.values()) > 600
 
 
 def test_both_say_the_same_of_every_kind_of_claim(models):
@@ -139,7 +231,8 @@ def test_what_is_no_certificate_for_one_is_none_for_the_other(models):
         (exact, "knapsack", lambda gains, costs, budget: Fraction(0)),
         (exact.Network, "holds", lambda *_: True),
         (exact.Sets, "holds", lambda *_: True),
-        (exact, "around", lambda least, most: exact.Line(Fraction(1), Fraction(1), Fraction(0))),
+        (exact, "relu_line", lambda *_: exact.ON),
+        (exact.Inputs, "least", lambda self, row, state: Fraction(1)),
         (exact.Check, "counterexample", lambda *_: None),
     ],
 )

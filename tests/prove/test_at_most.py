@@ -12,7 +12,7 @@ from cases import NETWORKS, PERTURBATIONS, complaint, flip_among, make_case, sam
 from helpers import make_classifier, make_text
 
 import suffice as sf
-from suffice.model.network import Bools
+from suffice.model.network import Bools, Network
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.oracles.marabou import MarabouOracle
 from suffice.prove.oracles.milp import MilpOracle
@@ -130,6 +130,26 @@ def test_flips_are_the_cheapest_within_the_limit(most: int) -> None:
         else:
             assert (result.status, result.cost) == ("optimal", min(map(len, truth.flips))), seed
     assert 0 < none < 40
+
+
+def spread(drops: list[float], margin: float) -> sf.Classifier:
+    """Each word of "a b c", removed, takes its drop from the margin."""
+    network = Network.dense([(np.array([drops, [0.0] * 3]), np.array([margin - sum(drops), 0.0]))])
+    table = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]])
+    return sf.Classifier(network, table, ["<PAD>", "<UNK>", "a", "b", "c"], ["yes", "no"], 3)
+
+
+def test_a_limit_on_changes_is_used_in_the_proof_where_words_cost_differently() -> None:
+    """By cost alone, two cheap words would flip the label; but no two may change."""
+    prices, limited = {"a": 5.0, "b": 1.0, "c": 2.0}, sf.Deletion(at_most=1)
+    dear = sf.contrast(spread([2.0, 1.0, 1.0], 1.5), "a b c", perturbation=limited, cost=prices)
+    assert (dear.status, dear.positions, dear.cost, dear.lower_bound) == ("optimal", (0,), 5.0, 5.0)
+    none = sf.contrast(spread([1.0, 1.0, 1.0], 1.5), "a b c", perturbation=limited, cost=prices)
+    assert (none.status, none.flip) == ("none", None)
+    assert dear.meta["checked"]
+    assert none.meta["checked"]
+    assert any("no change" in fact or "cost" in fact for fact in dear.proved), dear.proved
+    assert dear.to_dict()["proved"] == list(dear.proved)
 
 
 def test_the_answer_grows_with_the_limit_up_to_that_without_one() -> None:

@@ -23,7 +23,8 @@ from sklearn.svm import LinearSVC
 
 import suffice as sf
 from suffice.errors import Rejected
-from suffice.importers.bag import NotLowered, lowered
+from suffice.importers.bag import lowered
+from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import rewritten, written
@@ -422,3 +423,63 @@ def test_no_cheaper_set_is_never_claimed_too_high(seed):
     assert none_below(rules, costs, 0, 0, sum(costs) + 1) <= best
     if kept:
         assert none_below(rules, costs, 0, 0, best) == best
+
+
+SAD = "The rude waiter forgot us, we hated the cold soup, the stale bread and the warm bread"
+
+
+def test_the_fewest_changes_come_with_a_certificate_that_runs_no_cheaper_text():
+    box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
+    found = sf.contrast(box, SAD, perturbation=sf.Deletion())
+    assert found.status == "optimal"
+    assert any("computed" in line for line in found.certificate.lines)
+    assert sf.check(found.certificate, box).kind == "flip"
+
+
+def _one_more(lines: list[Any]) -> None:
+    """A flip of more words than needed, as if nothing cheaper flipped."""
+    claim, flip = lines[0]["claim"], _line(lines, "flip")
+    claim["cost"] += 1
+    claim["lower"] = claim["cost"]
+    claim["positions"] = flip["changed"] = sorted([*flip["changed"], 0])
+    flip["words"] = ["", *flip["words"]]
+    flip["text"] = rewritten(written(SAD), dict(zip(flip["changed"], flip["words"], strict=True)))
+    _line(lines, "computed")["at_most"] += 1
+
+
+def _fewer_checked(lines: list[Any]) -> None:
+    _line(lines, "computed")["at_most"] -= 1
+
+
+def _other_costs(lines: list[Any]) -> None:
+    lines[0]["claim"]["costs"][0] += 1
+
+
+@pytest.mark.parametrize("edit", [_one_more, _fewer_checked, _other_costs, _drop_a_proof, _empty_leaf])
+def test_a_forged_certificate_of_a_flip_is_rejected(edit):
+    box = sf.from_sklearn(fitted())
+    found = sf.contrast(box, SAD, perturbation=sf.Deletion())
+    assert len(found.positions) > 1
+    with pytest.raises(Rejected):
+        sf.check(mutated(found.certificate, edit), box)
+
+
+def test_a_rule_that_the_checker_rejects_is_left_out_and_the_words_stay(monkeypatch):
+    from suffice.proof.bag import BagCheck
+
+    whole, seen = BagCheck.rule, []
+
+    def strict(self, line, labels):
+        seen.append(line)
+        if "weights" in line:
+            raise Rejected(0, "not today")
+        return whole(self, line, labels)
+
+    monkeypatch.setattr(BagCheck, "rule", strict)
+    box = sf.from_sklearn(fitted())
+    result = sf.explain(box, TEXT, perturbation=sf.Deletion())
+    assert seen
+    assert result.meta["checked"] is True
+    assert not any("weights" in line.get("rule", ()) for line in result.certificate.lines)
+    assert result.lower_bound <= result.cost
+    assert isinstance(sf.is_robust(box, TEXT, list(result.positions), perturbation=sf.Deletion()), sf.Proved)

@@ -356,7 +356,7 @@ BUGS: dict[str, tuple[Any, str, str, str]] = {
         "np.where(loose, -chord",
     ),
     "the upper chord is the lower line": (bounds, "_relax", "part] = slope", "part] = 0.5 * slope"),
-    "negative rows take the lower line": (bounds, "margin_bound", "negative * bounds.up[", "negative * low["),
+    "negative rows take the lower line": (bounds, "margin_bound", "negative * up[", "negative * low["),
     "the bound forgets a step's bias": (
         bounds,
         "margin_bound",
@@ -364,7 +364,7 @@ BUGS: dict[str, tuple[Any, str, str, str]] = {
         "+ 0.0 * over @ step.bias",
     ),
     "hidden bounds are swapped": (bounds, "hidden", "= lower, upper\n", "= -upper, -lower\n"),
-    "a split closes the wrong side": (bounds, "hidden", "signs[:, part] > 0", "signs[:, part] < 0"),
+    "a split closes the wrong side": (bounds, "hidden", "cut > 0", "cut < 0"),
     "a split cuts off too much": (bounds, "hidden", "np.maximum(lower, 0.0)", "np.maximum(lower, 1.0)"),
     "both branches of a split are one": (branch, "_split_unit", "= -1, 1", "= 1, 1"),
     "the support function is a maximum": (Free, "fall", "down -=", "down +="),

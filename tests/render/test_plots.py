@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -29,17 +30,33 @@ def test_a_profile_shows_its_costs(classifier):
     grown = sf.profile(classifier, TEXT, sf.KNNBox, [20, 60, 120])
     figure = plots.profile(grown)
     assert isinstance(figure, Figure)
-    assert lines(figure) == [list(grown.costs)]
+    assert lines(figure)[-1] == list(grown.costs)
     assert figure.axes[0].get_xlabel() == "nearest words k"
     assert [note.get_text() for note in figure.axes[0].texts] == [f"{cost:g}" for cost in grown.costs]
 
 
+def fields(figure) -> list[tuple[float, float, float, float]]:
+    """The pale fields: from, to, least, most."""
+    boxes = [part.get_paths()[0].get_extents() for part in figure.axes[0].collections]
+    return [(box.x0, box.x1, box.y0, box.y1) for box in boxes]
+
+
+def test_growth_is_drawn_as_steps_at_whole_sizes_and_never_as_a_slope():
+    figure = plots.profile([1, 2, 3, 8, 9], [0, 1, 1, 4, 4], parameter="k")
+    for line in figure.axes[0].get_lines()[:-1]:
+        corners = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+        assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(corners))
+    assert lines(figure)[0] == [0, 0, 1]  # 0 at 1, and 1 from 2 on
+    assert fields(figure) == [(3, 8, 1, 4)]  # between 3 and 8 the cost is somewhere from 1 to 4
+
+
 def test_plain_lists_do_as_well_and_an_open_gap_is_shown():
     figure = plots.profile([0.1, 0.2, 0.4], [1, 3, math.inf], [1, 2, 4], parameter="eps")
-    lower, upper = lines(figure)
-    assert lower == [1, 2, 4]
+    gap, upper = lines(figure)
+    assert gap == [2, 3]
     assert upper[:2] == [1, 3]
     assert math.isnan(upper[2])
+    assert fields(figure)[0] == (0.1, 0.2, 1, 3)
     assert figure.axes[0].get_xlabel() == "radius ε"
 
 
@@ -100,4 +117,4 @@ def test_without_matplotlib_the_message_is_the_command(monkeypatch):
 
 def test_a_profile_is_anything_with_its_fields():
     made = SimpleNamespace(steps=(1, 2), costs=(0.0, 1.0), lower_bounds=(0.0, 1.0), parameter="k")
-    assert lines(plots.profile(made)) == [[0.0, 1.0]]
+    assert lines(plots.profile(made))[-1] == [0.0, 1.0]

@@ -473,3 +473,32 @@ def test_the_repr_of_every_answer_is_one_short_line(sst):
 
 def _other(classifier: sf.Classifier, text: str) -> str:
     return next(label for label in classifier.labels if label != classifier.predict(text).label)
+
+
+# --- padding that counts as words, and flips towards one of several labels ---
+
+
+def test_padding_in_a_set_is_not_counted_as_words_of_the_text():
+    result = sf.explain(
+        sf.load("sst-cnn25"), "the plot is thin", perturbation=sf.EpsilonBall(1.0), padding="feature", seconds=5
+    )
+    words, padding = len(result.words), len(result.positions) - len(result.words)
+    assert padding > 0
+    for said in (str(result), phrases.headline(result)):
+        assert f"{words} of 4 words and {padding} positions of padding" in said or result.status == "unknown"
+        assert "All" not in said
+    assert "every word stays" not in phrases.meaning(result)
+
+
+def test_a_flip_towards_a_label_names_the_one_that_wins_and_the_one_that_was_asked_for():
+    rows = {"good": [1.0, 0.0, 0.0], "plain": [0.0, 0.6, 0.8], "odd": [0.0, 0.9, 0.2]}
+
+    def scores(texts):
+        return np.array([rows.get(text, [1.0, 0.0, 0.0]) for text in texts])
+
+    clf = sf.from_function(scores, labels=["a", "b", "c"], name="three")
+    third = sf.contrast(clf, "good", perturbation=sf.WordSwap({"good": ["plain"]}), towards="b")
+    assert "lets 'b' reach 'a' ('c' wins then), and no cheaper set does" in str(third)
+    assert "lets “b” reach “a” (“c” wins then)" in phrases.turned(third)
+    first = sf.contrast(clf, "good", perturbation=sf.WordSwap({"good": ["odd"]}), towards="b")
+    assert "turns 'a' into 'b', and no cheaper set does" in str(first)

@@ -23,3 +23,10 @@ def test_a_planted_bug_is_found(monkeypatch):
 
     monkeypatch.setattr(sf, "explain", careless)
     assert any("optimal at" in said for seed in range(8) for said in fuzz.one(seed))
+
+
+def test_a_checker_that_believes_everything_is_found(monkeypatch):
+    monkeypatch.setattr(fuzz, "accepts", lambda *_: True)
+    assert any("the exact one False" in said for said in fuzz.one(1))
+    monkeypatch.setattr(fuzz, "accepts_exactly", lambda *_: True)
+    assert any("altered" in said for seed in range(4) for said in fuzz.one(seed))

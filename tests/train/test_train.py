@@ -346,10 +346,26 @@ def test_suffice_train_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_folder_that_is_there_is_not_written_over_without_force(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write(tmp_path / "rows.csv", made_up(60))
+    asked = ["train", str(rows), "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path / "model")]
+    (tmp_path / "model").mkdir()  # an empty one may be filled
+    assert main(asked) == 0
+    assert f"suffice explain TEXT --model {tmp_path / 'model'}" in capsys.readouterr().out
+    before = load(tmp_path / "model").digest
+    assert main([*asked, "--seed", "5"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert load(tmp_path / "model").digest == before
+    assert main([*asked, "--seed", "5", "--force"]) == 0
+    assert load(tmp_path / "model").digest != before
+
+
 def test_an_existing_card_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine", encoding="utf-8")
     rows = write(tmp_path / "rows.csv", made_up(100))
-    command(str(rows), "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path))
+    command(str(rows), "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path), "--force")
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine"
 
 

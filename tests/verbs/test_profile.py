@@ -77,6 +77,18 @@ def test_the_radius_is_exact_for_whole_numbers(large, grown):
     assert f"No word is needed up to k = {grown.free_until} (proved); from k = {grown.needed_from} on" in str(grown)
 
 
+def test_both_radii_have_a_certificate_that_says_no_more_than_the_answer(large, grown):
+    below, above = (sf.check(grown.radii[name], large, TEXT) for name in ("free_until", "needed_from"))
+    assert (below.kind, below.positions) in (("sufficient", ()), ("cheapest", ()))
+    assert (above.kind, above.positions) == ("refuted", ())
+    for name, checked in (("free_until", below), ("needed_from", above)):
+        size = getattr(grown, name)
+        assert grown.radii[name].lines[0]["perturbation"] == sf.KNNBox(size).to_dict()
+        assert {f"at k = {size}: {fact}" for fact in checked.proved} <= {*grown.proved}
+    assert grown.to_dict()["proved"] == list(grown.proved)
+    assert grown.to_dict()["certificates"].keys() == {"free_until", "needed_from"}
+
+
 def test_the_radius_is_found_beyond_the_steps_when_nothing_is_needed_at_any(large, grown):
     small = sf.profile(large, TEXT, sf.KNNBox, [1, 2])
     assert small.costs == (0, 0)
@@ -230,6 +242,7 @@ def test_radii_are_called_proved_only_where_the_checker_accepts(large, monkeypat
     monkeypatch.setattr(answering, "check", reject)
     found = sf.profile(large, TEXT, sf.KNNBox, [1, 2])
     assert found.free_until is None
+    assert (found.proved, found.radii) == ((), {})
     assert "proved" not in str(found)
 
 

@@ -26,7 +26,7 @@ from starlette.applications import Starlette
 import suffice as sf
 from suffice.sets import table
 from suffice.web import fields, guard, openapi
-from suffice.web.app import Routes
+from suffice.web.app import Routes, make_app
 from suffice.web.asking import Asking
 
 BOX = {"kind": "knn-box", "k": 120}
@@ -94,14 +94,17 @@ def test_constraints_change_the_answer(client):
     [
         ("contrast", {}),
         ("bias", {"protected": ["film"]}),
-        ("profile", {"perturbation": None, "steps": [20, 120]}),
+        ("profile", {"steps": [20, 120]}),
+        ("profile", {"perturbation": {"kind": "deletion"}, "steps": [1, 2]}),
     ],
 )
 def test_the_other_verbs_answer_too(client, verb, question):
-    asked = {"text": TEXT, "perturbation": BOX, **question}
-    answer = client.post(f"/api/{verb}", json={name: value for name, value in asked.items() if value is not None})
+    answer = client.post(f"/api/{verb}", json={"text": TEXT, "perturbation": BOX, **question})
     assert answer.status_code == 200
     assert answer.json()["format"] == 1
+    report = client.get(f"/api/answers/{answer.headers['x-suffice-answer']}/report.html")
+    assert report.status_code == 200
+    assert "What is guaranteed, and what is not" in report.text
 
 
 def test_a_stream_tells_the_text_the_bounds_and_the_answer(client):
@@ -503,10 +506,18 @@ def test_the_document_describes_what_is_there(client):
     assert document["openapi"] == "3.1.0"
     told = client.get("/api").json()
     assert {f"/api/{verb}" for verb in told["verbs"]} <= set(document["paths"])
-    assert set(told["verbs"]) == {"explain", "contrast", "bias", "profile"}
+    assert set(told["verbs"]) == {"explain", "contrast", "bias", "profile", "neighbours"}
     schema = document["paths"]["/api/explain"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert schema["required"] == ["text"]
     assert schema["properties"]["model"]["enum"] == ["sst-fc25", "lasting"]
+
+
+def test_every_address_of_the_api_is_in_the_document():
+    made = make_app(["sst-fc25"])
+    known = fields.questions(["sst-fc25"], fields.Limits())
+    document = openapi.document(known, fields.corpus(["sst-fc25"], fields.Limits()))
+    served = {route.path.replace("{key}", "{id}") for route in made.routes if route.path.startswith("/api")}
+    assert served == set(document["paths"])
 
 
 def test_the_sets_of_the_page_and_of_the_document_are_those_of_the_table(client):
@@ -545,9 +556,9 @@ def test_the_sets_asked_about_are_all_that_the_table_offers():
 def test_the_documents_defaults_are_what_is_used():
     questions = fields.questions(["m"], fields.Limits())
     for verb, known in questions.items():
-        given = {"text": "x", "protected": [], "steps": [1]}
+        given = {"text": "x", "word": "x", "protected": [], "steps": [1]}
         question = fields.validated({name: given[name] for name in given if name in known}, known)
-        shown = openapi.document({verb: known})["paths"][f"/api/{verb}"]["post"]["requestBody"]
+        shown = openapi.document({verb: known}, {})["paths"][f"/api/{verb}"]["post"]["requestBody"]
         properties = shown["content"]["application/json"]["schema"]["properties"]
         for name, value in question.items():
             if "default" in properties[name]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -17,14 +16,16 @@ from rich.console import Console
 import suffice as sf
 from suffice.cli import reading
 from suffice.corpus import audit as auditing
-from suffice.corpus.batch import explained_rows, failures
+from suffice.corpus.batch import explained_rows
 from suffice.corpus.evidence import recheck
 from suffice.corpus.running import Run
+from suffice.corpus.summary import Tally
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
 from suffice.proof import check_exact
 from suffice.render import auditors, terminal
+from suffice.render.layout import say, show_verdict
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
@@ -54,12 +55,15 @@ def explain(args: argparse.Namespace) -> int:
     question = reading.question(args)
     with terminal.live(_errors()) as progress:
         if args.all:
-            results = list(all_explained(question, progress))
+            every = all_explained(question, progress)
+            results, certificate = list(every), every.certificate
         else:
-            results = [explained(question, args.why_wrong, progress)]
+            results, certificate = [explained(question, args.why_wrong, progress)], None
     for result in results:
         _print_explanation(args, result, question.classifier)
-    _save(args, results)
+    if args.html:
+        results[0].save_html(args.html)
+    _save_certificate(args.certificate, certificate or results[0].certificate)  # of all sets, or of the first
     return max(STATUS_CODES[result.status] for result in results)
 
 
@@ -74,18 +78,13 @@ def _print_explanation(
             auditors.show_mistake(Console(), result.mistake)
 
 
-def _save(args: argparse.Namespace, results: Sequence[sf.Explanation]) -> None:
-    """The first result as HTML and certificate, where asked for."""
-    if args.html:
-        results[0].save_html(args.html)
-    _save_certificate(args.certificate, results[0].certificate)
-
-
 def contrast(args: argparse.Namespace) -> int:
+    reading.check_folders(args.certificate)
     question = reading.question(args, **({} if args.towards is None else {"towards": args.towards}))
     with terminal.live(_errors()) as progress:
         result = contrasted(question, progress)
     _print_answer(args, result, terminal.show_contrast)
+    _save_certificate(args.certificate, result.certificate)
     return FLIP_CODES[result.status]
 
 
@@ -130,13 +129,27 @@ def profile(args: argparse.Namespace) -> int:
     if args.plot:
         result.plot().savefig(args.plot)
     _print_answer(args, result, auditors.show_profile)
+    if args.certificates:
+        _save_profile(Path(args.certificates), result)
     return max(STATUS_CODES[one.status] for one in result.explanations)
 
 
+def _save_profile(folder: Path, result: sf.Profile) -> None:
+    """The certificates of all steps and of both radii, as far as there are any."""
+    steps = zip(result.steps, result.explanations, strict=True)
+    found = {f"{result.parameter}-{step:g}": one.certificate for step, one in steps} | dict(result.radii)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, certificate in found.items():
+        if certificate is not None:
+            certificate.save(folder / f"{name}.certificate")
+
+
 def attribute(args: argparse.Namespace) -> int:
+    reading.check_folders(args.certificate)
     with terminal.live(_errors()) as progress:
         result = attributed(reading.question(args, of=args.of, limit=args.limit), progress)
     _print_answer(args, result, auditors.show_attribution)
+    _save_certificate(args.certificate, result.certificate)
     return PROVED if result.complete else UNDECIDED
 
 
@@ -159,18 +172,17 @@ def stoppable(command: Command) -> Command:
 
 @stoppable
 def batch(args: argparse.Namespace) -> int:
-    classifier, counts, failed = load_any(args.model), Counter[str](), dict[int, str]()
+    reading.check_folders(args.summary)
+    classifier, tally = load_any(args.model), Tally()
     with auditors.bar(_errors(), "explaining") as on_row:
         run = Run(args.out, args.certificates, args.workers, args.engine, args.fresh, on_row)
         for row in explained_rows(classifier, args.texts, run, **reading.settings(args)):
-            if "error" in row.line:
-                failed[row.line["row"]] = row.line["error"]
-            counts["failed" if "error" in row.line else row.line["explanation"]["status"]] += 1
-    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()) if status != "failed")
-    print(f"{counts.total()} texts: {told or 'none explained'}. Results: {args.out}", file=sys.stderr)
-    if failed:
-        print(f"{failures(failed, counts.total())}: the `error` of each line says why.", file=sys.stderr)
-    return UNDECIDED if failed else PROVED
+            tally.add(row.line)
+    summary = tally.summary()
+    auditors.show_summary(_errors(), summary, args.out)
+    if args.summary:
+        Path(args.summary).write_text(json.dumps(summary.to_dict(), indent=2) + "\n", encoding="utf-8")
+    return UNDECIDED if summary.failed else PROVED
 
 
 @stoppable
@@ -194,7 +206,7 @@ def audit(args: argparse.Namespace) -> int:
             on_row=on_row,
             **reading.asking(args),
         )
-    print(found)
+    say(Console(), str(found))
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
 
 
@@ -224,18 +236,21 @@ def check(args: argparse.Namespace) -> int:
             path, classifier, **_compared_with(args, classifier), seconds=args.seconds, sample=args.sample
         )
     except NotChecked as error:
-        print(f"Not checked: {error}")
-        return UNDECIDED
+        return _judged("warn", "?", f"Not checked: {error}", UNDECIDED)
     except Rejected as error:
-        print(f"Rejected: {error}")
-        return NEGATIVE
+        return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
     except NotACertificate as error:
         raise InputError(f"{args.certificate} is not a certificate: {error}") from error
     if checked.sampled or checked.kind == "tested":
-        print(f"Not a proof. {checked.sentence}")
-        return UNDECIDED
-    print(f"Proved. {checked.sentence}")
-    return PROVED
+        return _judged("test", "≈", f"Not a proof. {checked.sentence}", UNDECIDED)
+    return _judged("good", "✓", f"Proved. {checked.sentence}", PROVED)
+
+
+def _judged(tone: str, sign: str, sentence: str, code: int) -> int:
+    """What the checker says: its first words with sign and tone, the rest plain."""
+    first, stop, rest = sentence.partition(". ")
+    show_verdict(Console(), tone, sign, *((first, stop + rest) if tone in ("good", "test") else (sentence, "")))
+    return code
 
 
 def _check_exactly(args: argparse.Namespace) -> int:
@@ -262,8 +277,8 @@ def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.Black
     """Every certificate of a folder, counted and timed; the ones that fail are named."""
     done = recheck(folder, classifier, args.seconds)
     for name, reason in done.failed:
-        print(f"{name}: {reason}")
-    print(done)
+        say(Console(), f"{name}: {reason}")
+    say(Console(), str(done))
     return NEGATIVE if done.failed else PROVED
 
 
@@ -274,9 +289,8 @@ def export(args: argparse.Namespace) -> int:
     try:
         done = export(Path(args.certificate), load(args.model), args.vnnlib)
     except Rejected as error:
-        print(f"Rejected: {error}")
-        return NEGATIVE
-    print(done)
+        return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
+    say(Console(), str(done))
     return UNDECIDED if done.skipped else PROVED
 
 

@@ -7,6 +7,8 @@ import math
 import sys
 from typing import Any, NoReturn
 
+from rich.console import Console
+
 from suffice.cli import commands as run
 from suffice.corpus.engines import ENGINES
 from suffice.model.classifier import DEFAULT
@@ -17,8 +19,42 @@ from suffice.version import __version__
 MODEL = f"a name or folder, hf:FOLDER or python:module:object (default: {DEFAULT})"
 
 
+# what the exit codes 0, 1 and 3 of a command mean; an empty one does not occur, and 2 is misuse everywhere
+CODES: dict[str, tuple[str, str, str]] = {
+    "explain": ("proved", "proved that no set fits what was excluded", "open within the limit, or only tested"),
+    "contrast": ("proved: the cheapest change", "proved: no allowed change flips the label", "open within the limit"),
+    "bias": ("proved independent", "dependent, with a text that shows it", "open within the limit"),
+    "repair": ("proved", "proved that no set fits what was excluded", "open within the limit"),
+    "profile": ("every step proved", "some step has no set that fits", "some step open within the limit"),
+    "attribute": ("all explanations were found", "", "not all were found within the limit"),
+    "batch": ("every text was answered", "", "some text failed, or the run was stopped"),
+    "audit": ("done", "done, and there is something that --fail-on names", "the run was stopped"),
+    "check": ("accepted: a proof", "rejected", "not checked within the limit, or not a proof"),
+    "export": ("every question was written", "the certificate is rejected", "some could not be written"),
+}
+ANY = ("answered with proof, or done", "answered in the negative: infeasible, dependent, rejected", "undecided")
+
+
+def exit_codes(command: str = "") -> str:
+    """The exit codes of a command as the foot of its help."""
+    done, negative, open_ = CODES.get(command, ("done", "", "")) if command else ANY
+    misuse = "bad input or misuse: one line on standard error says what to do"
+    meant = {run.PROVED: done, run.NEGATIVE: negative, run.MISUSE: misuse, run.UNDECIDED: open_}
+    return "\n".join(["exit codes:", *(f"  {code}  {meaning}" for code, meaning in meant.items() if meaning)])
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal, in a pipe too."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=Console().width - 2)
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, but misuse is one line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"formatter_class": Help, **settings})
 
     def error(self, message: str) -> NoReturn:
         print(f"suffice: {message} (see {self.prog} --help)", file=sys.stderr)
@@ -27,13 +63,16 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
-        prog="suffice", description="Which words of a text suffice to decide a classifier's answer, with proof."
+        prog="suffice",
+        description="Which words of a text suffice to decide a classifier's answer, with proof.",
+        epilog=exit_codes(),
     )
     parser.add_argument("--version", action="version", version=f"suffice {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     _add_explain(commands.add_parser("explain", parents=[_question()], help="the cheapest set of words that suffices"))
     contrast = commands.add_parser("contrast", parents=[_question()], help="the cheapest change that flips the label")
     contrast.add_argument("--towards", metavar="LABEL", help="count only flips to this label")
+    contrast.add_argument("--certificate", metavar="FILE", help="save the certificate")
     contrast.set_defaults(run=run.contrast)
     _add_auditors(commands)
     check = commands.add_parser("check", help="check a certificate, or a folder of them, with the independent checker")
@@ -58,6 +97,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_serve(commands.add_parser("serve", help="the page, on this machine (extra: web)"))
     _add_train(commands.add_parser("train", help="train a small classifier on a CSV file (extra: train)"))
     _add_import(commands.add_parser("import", help="bring your own network: .onnx, .pt2, .keras or .h5"))
+    for name, command in commands.choices.items():
+        command.epilog = exit_codes(name)
     return parser
 
 
@@ -112,15 +153,18 @@ def _add_auditors(commands: Any) -> None:
     profile = commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets")
     profile.add_argument("--steps", metavar="SIZES", help="of k (default: 5,10,15,25), eps, or at once (1,2,3)")
     profile.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
+    profile.add_argument("--certificates", metavar="FOLDER", help="save those of every step and of both radii")
     profile.set_defaults(run=run.profile)
     attribute = commands.add_parser("attribute", parents=asked, help="the share of explanations with each word")
     attribute.add_argument("--of", choices=["optimal", "minimal"], default="optimal")
     attribute.add_argument("--limit", type=int, default=100, metavar="N", help="explanations at most (default: 100)")
+    attribute.add_argument("--certificate", metavar="FILE", help="save the certificate that these are all")
     attribute.set_defaults(run=run.attribute)
     batch = commands.add_parser("batch", parents=many, help="explain every text of a file (resumes)")
     batch.add_argument("--out", required=True, metavar="RESULTS.jsonl", help="one line per text as it is done")
     _add_confidence(batch)
     batch.add_argument("--certificates", metavar="FOLDER", help="save every certificate")
+    batch.add_argument("--summary", metavar="FILE", help="save the counts, medians and slowest texts as JSON")
     batch.set_defaults(run=run.batch)
     audit = commands.add_parser("audit", parents=many, help="bias over a file of texts, with a report (resumes)")
     audit.add_argument("--protected", required=True, metavar="FILE|WORDS", help="a file of words, or she,he")

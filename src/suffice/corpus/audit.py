@@ -157,7 +157,7 @@ def audit(
     rows = done_rows(verb, texts, run)
     found = summarise((slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older)
     if report is not None:
-        save_report(found, Path(report), _title(texts), _facts(verb))
+        save_report(found, Path(report), _title(texts), facts(verb))
     return found
 
 
@@ -225,7 +225,7 @@ def _title(texts: Any) -> str:
     return f"Audit of {Path(texts).name}" if isinstance(texts, str | Path) else "Audit"
 
 
-def _facts(verb: Auditing) -> list[tuple[str, str]]:
+def facts(verb: Auditing) -> list[tuple[str, str]]:
     words = named(verb.protected) if callable(verb.protected) else ", ".join(map(str, verb.protected))
     listed = ", ".join(verb.groups) if verb.groups else words
     return [
@@ -247,11 +247,11 @@ def to_csv(found: Audit) -> str:
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, COLUMNS)
     writer.writeheader()
-    writer.writerows({key: _harmless(cell) for key, cell in row.items()} for row in table(found))
+    writer.writerows({key: harmless(cell) for key, cell in row.items()} for row in table(found))
     return out.getvalue()
 
 
-def _harmless(cell: Any) -> Any:
+def harmless(cell: Any) -> Any:
     """A spreadsheet takes a cell that begins like this for a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 

@@ -14,6 +14,7 @@ from typing import Any
 from suffice.corpus import engines
 from suffice.corpus.rows import Reply, Row, digest, head
 from suffice.corpus.running import Done, OnRow, Run, done_rows, guarded, settings
+from suffice.corpus.summary import Summary, Tally, failures
 from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -21,8 +22,6 @@ from suffice.proof.certificate import MAX_TEXT, Certificate, read
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.verbs.explain import explain
 from suffice.verbs.explanation import Explanation
-
-LISTED = 10  # rows that are named in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +47,28 @@ class Explaining:
 
 
 class Batch(Iterator[Explanation]):
-    """Explanations as they are done: `meta["row"]` counts the texts from 1, `failed` says which failed and why."""
+    """Explanations as they are done: `meta["row"]` counts the texts from 1, `failed` says which failed and why,
+    `summary` what came out so far."""
 
     def __init__(self, rows: Iterator[Done]) -> None:
         self._rows = rows
+        self._tally = Tally()
         self.done = 0
-        self.failed: dict[int, str] = {}
+
+    @property
+    def failed(self) -> dict[int, str]:
+        return self._tally.failed
+
+    @property
+    def summary(self) -> Summary:
+        return self._tally.summary()
 
     def __next__(self) -> Explanation:
         for row in self._rows:
             self.done += 1
+            self._tally.add(row.line)
             if "error" not in row.line:
                 return _explanation(row)
-            self.failed[row.line["row"]] = row.line["error"]
         if self.failed and self.done:
             warnings.warn(f"{failures(self.failed, self.done)}: `failed` says why.", stacklevel=2)
             self.done = 0
@@ -112,12 +120,6 @@ def explained_rows(
 def readable(classifier: Any) -> None:
     if isinstance(classifier, str):
         raise InputError(f"Give a classifier, not the name {classifier!r}: sf.load({classifier!r}) loads one.")
-
-
-def failures(failed: Mapping[int, str], total: int) -> str:
-    """How many texts failed, and which, in words."""
-    rows = ", ".join(map(str, sorted(failed)[:LISTED])) + (", ..." if len(failed) > LISTED else "")
-    return f"{len(failed)} of {total} texts failed ({'row' if len(failed) == 1 else 'rows'} {rows})"
 
 
 def _explanation(row: Done) -> Explanation:

@@ -90,6 +90,16 @@ class Audit:
     errors: int
     comparison: Comparison | None = None
 
+    def to_metrics(self) -> dict[str, float]:
+        """Flat numbers by name, as the metrics of Hugging Face `evaluate` give them.
+
+        Shares are of the texts in which there was something to prove; where some are open, the share that is
+        dependent lies between `dependent_at_least` and `dependent_at_most`.
+        """
+        low, high = self.overall.range
+        shares = {"dependent_at_least": low, "dependent_at_most": high} if self.overall.asked else {}
+        return {"texts": len(self.lines), "asked": self.overall.asked, "errors": self.errors, **shares}
+
     def _repr_html_(self) -> str:
         from suffice.render.cells import audit
 

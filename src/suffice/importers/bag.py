@@ -10,29 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from suffice.importers import trees
+from suffice.importers.kinds import BAYES, LINEAR, VECTORIZERS, NotLowered, kind_of
 from suffice.model.bag import Bag, Count, Norm
-from suffice.model.network import Floats
+from suffice.model.network import Floats, Ints
 
-LINEAR = (
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "LinearSVC",
-    "SGDClassifier",
-    "Perceptron",
-    "PassiveAggressiveClassifier",
-    "RidgeClassifier",
-    "RidgeClassifierCV",
-)
-BAYES = ("MultinomialNB", "ComplementNB")
-VECTORIZERS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")
 # A token pattern is understood when it is made of these: then what ends a token can be said.
 ATOM = re.compile(
     r"\(\?u\)|\\b|(?P<eats>\\[wd]|\[(?:[^\[\]^\\]|\\[wd\-'])+\]|[\w'’@#\-])|\(\?:|[()|]|[+*?]|\{\d+(?:,\d*)?\}"
 )
-
-
-class NotLowered(Exception):
-    """Why a pipeline is asked instead."""
 
 
 def lowered(steps: Sequence[Any]) -> Bag:
@@ -47,22 +33,41 @@ def lowered(steps: Sequence[Any]) -> Bag:
     state = _vectorized(state, vectorizer)
     for step in between:
         state = _through(state, step)
-    rows, bias, once = _scores(model)
-    if once:
-        state = _binarized(state)
+    if kind_of(model) in trees.KINDS:
+        forest = trees.grown(kind_of(model), model, *state.places(), state.norm is None and state.scaled <= 1)
+        rows, bias = np.zeros((len(forest.bias), 0)), forest.bias
+        column = _only(_column(vectorizer), forest.tested) if state.norm is None else _column(vectorizer)
+    else:
+        forest, column = None, _column(vectorizer)
+        rows, bias, once = _scores(model)
+        state = _binarized(state) if once else state
+        rows = state.back(rows)
     return Bag(
         tokens=tokens,
         separates=separates,
         orders=_orders(vectorizer),
-        column=_column(vectorizer),
+        column=column,
         scale=state.scale,
         tf=state.tf,
         norm=state.norm,
-        rows=state.back(rows),
+        rows=rows,
         bias=bias,
         examples=_examples(vectorizer),
         curved=kind_of(model) == "CalibratedClassifierCV",
+        trees=forest,
     )
+
+
+def _only(
+    column: Callable[[str], tuple[int, float] | None], tested: frozenset[int]
+) -> Callable[[str], tuple[int, float] | None]:
+    """Without a norm, features that no tree looks at might as well be unknown."""
+
+    def found(feature: str) -> tuple[int, float] | None:
+        place = column(feature)
+        return place if place is not None and place[0] in tested else None
+
+    return found
 
 
 def _examples(vectorizer: Any) -> tuple[str, ...]:
@@ -100,11 +105,6 @@ def largest_difference(bag: Bag, function: Callable[[list[str]], Floats]) -> flo
         return 0.0 if ((lead[:, 1] > 0) == (ours_lead[:, 1] > 0)).all() else np.inf
     size = max(1.0, float(np.abs(lead).max()))
     return float(np.abs(lead - ours_lead).max()) / size
-
-
-def kind_of(step: Any) -> str:
-    """The class, if it is scikit-learn's own: a subclass may compute something else."""
-    return type(step).__name__ if type(step).__module__.split(".")[0] == "sklearn" else ""
 
 
 # --- the vectorizer ---
@@ -190,6 +190,7 @@ class _State:
     tf: Count
     norm: Norm
     after: Any
+    scaled: int = 0  # how many factors are in `scale`
 
     def back(self, rows: Floats) -> Floats:
         """Rows over what the model sees as rows over the features."""
@@ -198,6 +199,18 @@ class _State:
         if self.after.ndim == 1:
             return np.asarray(rows * self.after)
         return np.asarray(rows @ self.after)
+
+    def places(self) -> tuple[Ints, Floats]:
+        """For each feature that the model sees the one that it is made of, and by which factor."""
+        count = len(self.scale)
+        if self.after is None:
+            return np.arange(count), np.ones(count)
+        if self.after.ndim == 1:
+            return np.arange(count), np.asarray(self.after)
+        matrix = self.after.tocsr() if hasattr(self.after, "tocsr") else None
+        if matrix is None or (np.diff(matrix.indptr) != 1).any():
+            raise NotLowered("trees stand after a step that mixes features")
+        return np.asarray(matrix.indices, dtype=np.int64), np.asarray(matrix.data, dtype=np.float64)
 
     @property
     def plain(self) -> bool:
@@ -227,7 +240,7 @@ def _tfidf(state: _State, step: Any) -> _State:
 
 def _scaled(state: _State, factors: Floats) -> _State:
     if state.norm is None and state.after is None:
-        return replace(state, scale=state.scale * factors)
+        return replace(state, scale=state.scale * factors, scaled=state.scaled + 1)
     if state.after is None:
         return replace(state, after=factors)
     if state.after.ndim == 1:
@@ -261,8 +274,16 @@ def _through(state: _State, step: Any) -> _State:
             return _selected(state, np.asarray(step.get_support()))
         case "TruncatedSVD":
             return _mapped(state, np.asarray(step.components_, dtype=np.float64))
+        case "FunctionTransformer" if _dense(step.func):
+            return state
         case _:
             raise NotLowered(f"{type(step).__name__} is no step that is understood")
+
+
+def _dense(function: Any) -> bool:
+    """Whether a function only writes a sparse matrix out: `lambda x: x.toarray()`, whatever x is called."""
+    code, plain = getattr(function, "__code__", None), (lambda x: x.toarray()).__code__
+    return code is not None and (code.co_code, code.co_names) == (plain.co_code, plain.co_names)
 
 
 def _selected(state: _State, support: Any) -> _State:

@@ -138,10 +138,12 @@ def summary(classifier: Classifier, folder: str) -> str:
     versions = " and ".join(f"{name} {version}" for name, version in facts["versions"].items())
     seen = ", ".join(f"{label} {count}" for label, count in facts["labels seen"].items())
     smooth = sum(len(units) for step in classifier.network.steps for _, units in step.curves)
+    maxima = classifier.network.maxima
     lines = [
         f"Imported {facts['from']}: {', '.join(classifier.labels)}; {classifier.length} words × "
         f"{classifier.dimension} dimensions, {len(classifier.vocabulary)} in the vocabulary, "
-        f"{classifier.network.relus} relus{f', {smooth} smooth units' if smooth else ''}.",
+        f"{classifier.network.relus} relus{f', {maxima} maxima' if maxima else ''}"
+        f"{f', {smooth} smooth units' if smooth else ''}.",
         f"Compared with {facts['compared with']} on {facts['compared']}{f' ({versions})' if versions else ''}: "
         f"largest difference {facts['largest difference']:.1e}, {facts['allowed difference']:.0e} allowed. "
         f"Labels seen: {seen}.",

@@ -15,24 +15,14 @@ import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.compare import compared, random_texts
-from suffice.importers.sklearn_asked import asked_instead, opened
+from suffice.importers.kinds import BAYES, LINEAR, kind_of
+from suffice.importers.sklearn_asked import laid_open_or_asked
 from suffice.model import graph
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Network
 from suffice.model.tokenizers import Pattern
 
-LINEAR = (
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "LinearSVC",
-    "SGDClassifier",
-    "Perceptron",
-    "PassiveAggressiveClassifier",
-    "RidgeClassifier",
-    "RidgeClassifierCV",
-)
-BAYES = ("MultinomialNB", "ComplementNB")
 MODELS = (*LINEAR, *BAYES, "MLPClassifier")
 CURVES = {"tanh": "tanh", "logistic": "sigmoid"}
 
@@ -69,7 +59,7 @@ def from_sklearn(
         words = [str(word) for word in vectorizer.get_feature_names_out()]
         body, tokenizer = _body(model, len(words)), _tokenizer(vectorizer)
     except ModelError as reason:
-        return opened(pipeline) or asked_instead(pipeline, str(reason))
+        return laid_open_or_asked(pipeline, str(reason))
     table = np.zeros((len(words) + 2, body.rows.shape[1]))
     table[2:] = body.rows if idf is None else body.rows * idf[:, None]
     total = graph.start((length, table.shape[1])).sum(0)
@@ -108,16 +98,16 @@ def _parts(pipeline: Any) -> tuple[Any, Floats | None, Any]:
     if len(steps) < 2:
         raise ModelError("The pipeline needs a vectorizer and a model: give make_pipeline(vectorizer, model).")
     (name, vectorizer), *between, (_, model) = steps
-    if _kind(vectorizer) not in ("CountVectorizer", "TfidfVectorizer"):
+    if kind_of(vectorizer) not in ("CountVectorizer", "TfidfVectorizer"):
         raise _unknown("vectorizer", name, vectorizer, ("CountVectorizer", "TfidfVectorizer"))
     _refuse_vectorizer(vectorizer)
-    idf = _idf(vectorizer) if _kind(vectorizer) == "TfidfVectorizer" else None
+    idf = _idf(vectorizer) if kind_of(vectorizer) == "TfidfVectorizer" else None
     for place, step in between:
-        if _kind(step) != "TfidfTransformer":
+        if kind_of(step) != "TfidfTransformer":
             raise _unknown("step", place, step, ("TfidfTransformer",))
         more = _idf(step)
         idf = more if idf is None else idf if more is None else idf * more
-    if _kind(model) not in MODELS:
+    if kind_of(model) not in MODELS:
         raise _unknown("model", steps[-1][0], model, MODELS)
     return vectorizer, idf, model
 
@@ -140,11 +130,6 @@ def _steps(pipeline: Any) -> list[tuple[str, Any]]:
     except (NotFittedError, TypeError) as error:
         raise ModelError("The pipeline is not fitted: call fit on it before it is imported.") from error
     return list(pipeline.steps)
-
-
-def _kind(step: Any) -> str:
-    """The class, if it is scikit-learn's own: a subclass may compute something else."""
-    return type(step).__name__ if type(step).__module__.split(".")[0] == "sklearn" else ""
 
 
 def _unknown(what: str, name: str, step: Any, known: Sequence[str]) -> ModelError:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelError
-from suffice.importers.bag import NotLowered, largest_difference, linear_scores, lowered
+from suffice.importers.bag import largest_difference, linear_scores, lowered
+from suffice.importers.kinds import NotLowered
 from suffice.model.blackbox import BlackBox, named_digest
 from suffice.model.network import Floats
 
@@ -18,8 +19,8 @@ SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
 PROBE = ["a text", "another text, of several words"]
 
 
-def asked_instead(pipeline: Any, reason: str) -> BlackBox:
-    """The pipeline as a function that is asked; refused for `reason` where it answers no texts."""
+def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
+    """The pipeline as a function that is asked, and `why`; refused for `reason` where it answers no texts."""
     function = _scores(pipeline)
     try:
         rows = None if function is None else function(PROBE)
@@ -30,25 +31,36 @@ def asked_instead(pipeline: Any, reason: str) -> BlackBox:
     if function is None or not single or rows is None or rows.shape != (len(PROBE), len(labels)):
         raise ModelError(reason)
     name = f"scikit-learn's {_kind(pipeline)}"
-    note = f"Asked as a function, not laid open as a network: {reason}"
+    note = f"Asked as a function, not laid open: {why}"
     return BlackBox(
         function,
         labels,
         name,
         _digest(pipeline, name, labels),
         notes=(note,),
-        meta={"import": {"from": name, "way": "asked as a function", "why": reason}},
-        again=(asked_instead, (pipeline, reason)),
+        meta={"import": {"from": name, "way": "asked as a function", "why": why}},
+        again=(asked_instead, (pipeline, reason, why)),
     )
 
 
+def laid_open_or_asked(pipeline: Any, reason: str) -> BlackBox:
+    """The pipeline as a bag of words, or where it is none as a function that is asked, with the reason why."""
+    try:
+        return opened(pipeline) or asked_instead(pipeline, reason, "a bag of words gives other scores.")
+    except NotLowered as why:
+        return asked_instead(pipeline, reason, f"{why}.")
+
+
 def opened(pipeline: Any) -> BlackBox | None:
-    """The pipeline laid open as a bag of words, compared with itself on made-up texts; None where it cannot be."""
+    """The pipeline laid open as a bag of words, compared with itself on made-up texts; None where they differ.
+
+    NotLowered says what is in the way.
+    """
     try:
         steps = [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
         bag = lowered(steps)
-    except (NotLowered, AttributeError, ValueError):
-        return None
+    except (AttributeError, ValueError) as error:
+        raise NotLowered(f"it is no fitted pipeline of a vectorizer and a model ({error})") from error
     function = linear_scores(pipeline)
     difference = largest_difference(bag, function)
     if not difference <= SAME or np.ndim(pipeline.predict(PROBE)) != 1:

@@ -128,8 +128,8 @@ class Answers:
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Texts of about the same length together: most functions pad a batch to its longest text."""
-    ordered = sorted(texts, key=len)
+    """Texts of about as many words together: most functions pad a batch to its longest text, or split it by length."""
+    ordered = sorted(texts, key=lambda text: (text.count(" "), len(text)))
     for start in range(0, len(ordered), BATCH):
         yield ordered[start : start + BATCH]
 

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from suffice.model.network import Floats, Ints
+from suffice.model.trees import Trees
 
 Tokens: TypeAlias = tuple[str, ...]
 Count: TypeAlias = Literal["count", "log", "once"]
@@ -35,6 +36,7 @@ class Bag:
     bias: Floats  # (classes,)
     examples: tuple[str, ...] = ()  # some words that it knows
     curved: bool = False  # the pipeline's own scores are a curve of these: only signs are the same
+    trees: Trees | None = None  # what decides in the place of `rows`
 
     def features(self, tokens: Sequence[str]) -> dict[int, float]:
         """The counts of a list of tokens, by column."""
@@ -51,7 +53,10 @@ class Bag:
         where, counts = np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.float64)
         values = self.scale[where] * term(self.tf, counts)
         size = norm(self.norm, values)
-        return np.asarray(self.rows[:, where] @ (values / size if size > 0 else values) + self.bias)
+        values = values / size if size > 0 else values
+        if self.trees is not None:
+            return self.trees.scores(dict(zip(where.tolist(), values.tolist(), strict=True)))
+        return np.asarray(self.rows[:, where] @ values + self.bias)
 
     @cached_property
     def most(self) -> int:

@@ -70,10 +70,10 @@ class Classifier:
         _validate(self)
 
     def __repr__(self) -> str:
-        labels = ", ".join(self.labels)
+        maxima = f", {self.network.maxima} maxima" if self.network.maxima else ""
         return (
-            f"<Classifier {labels}: {self.length} words × {self.dimension}, "
-            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus>"
+            f"<Classifier {', '.join(self.labels)}: {self.length} words × {self.dimension}, "
+            f"{len(self.vocabulary)} in the vocabulary, {self.network.relus} relus{maxima}>"
         )
 
     @property
@@ -274,7 +274,9 @@ def _header(classifier: Classifier) -> dict[str, Any]:
         "relu": [np.flatnonzero(step.relu).tolist() for step in classifier.network.steps],
     }
     curves = [{name: units.tolist() for name, units in step.curves} for step in classifier.network.steps]
-    return {**header, "curves": curves} if any(curves) else header
+    maxima = [[group.tolist() for group in step.maxima] for step in classifier.network.steps]
+    more: dict[str, list[Any]] = {"curves": curves, "maxima": maxima}
+    return {**header, **{name: units for name, units in more.items() if any(units)}}
 
 
 def _reading_parts(classifier: Classifier) -> Iterator[bytes]:
@@ -312,8 +314,9 @@ def _array_parts(array: Any) -> Iterator[bytes]:
 
 def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats], how: Tokenizer) -> Classifier:
     curves = header.get("curves", [{}] * len(header["relu"]))
-    marks = zip(header["relu"], curves, strict=True)
-    steps = [_read_step(tensors, place, relus, curved) for place, (relus, curved) in enumerate(marks)]
+    maxima = header.get("maxima", [[]] * len(header["relu"]))
+    marks = zip(header["relu"], curves, maxima, strict=True)
+    steps = [_read_step(tensors, place, *mark) for place, mark in enumerate(marks)]
     return Classifier(
         network=Network(validated(steps)),
         embedding=tensors["embedding"],
@@ -343,14 +346,17 @@ def _step_tensors(place: int, step: Step) -> dict[str, Floats]:
     }
 
 
-def _read_step(tensors: dict[str, Floats], place: int, relus: list[int], curved: dict[str, list[int]]) -> Step:
+def _read_step(
+    tensors: dict[str, Floats], place: int, relus: list[int], curved: dict[str, list[int]], pooled: list[list[int]]
+) -> Step:
     name = f"step{place}.weight"
     bias = np.asarray(tensors[f"step{place}.bias"], dtype=np.float64)
     weight = np.array(tensors[name], dtype=np.float64) if name in tensors else _read_rows(tensors, name, len(bias))
     relu = np.zeros(len(bias), dtype=bool)
     relu[relus] = True
     curves = tuple((name, np.array(units, dtype=np.int64)) for name, units in sorted(curved.items()))
-    return Step(weight, bias, relu, curves)
+    maxima = tuple(np.array(group, dtype=np.int64) for group in pooled)
+    return Step(weight, bias, relu, curves, maxima)
 
 
 def _read_rows(tensors: dict[str, Floats], name: str, outputs: int) -> Floats:

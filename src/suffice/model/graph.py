@@ -25,17 +25,22 @@ Padding: TypeAlias = int | Sequence[int] | Sequence[tuple[int, int]]
 
 MOST_UNITS = 2**22  # entries of one tensor
 MOST_ENTRIES = 2**27  # that are not zero in the matrix of one
+PAIR = 2  # entries of which the maximum is written as a + relu(b - a)
 MOST_SHARES = 64  # of one softmax: it takes the square of that many units
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Units that are made in one round from a tensor of earlier units; the input has round 0 and comes from None."""
+    """Units that are made in one round from a tensor of earlier units; the input has round 0 and comes from None.
+
+    With a `width` they are candidates of maxima, so many next to each other for each; the first gives the largest.
+    """
 
     size: int
     before: Tensor | None
     relu: Bools
     curve: str = ""
+    width: int = 0
 
     @property
     def round(self) -> int:
@@ -265,7 +270,11 @@ class Tensor:
     # --- what makes new units ---
 
     def relu(self) -> Tensor:
-        return _new(self, np.ones(self.size, dtype=bool))
+        pooled = _under_max(self)
+        if pooled is None:
+            return _new(self, np.ones(self.size, dtype=bool))
+        before, index = pooled  # relu of a maximum: 0 is one more candidate
+        return _largest(before, np.pad(index, ((0, 0), (1, 0)), constant_values=-1), self.shape)
 
     def leaky_relu(self, slope: float) -> Tensor:
         return add(self.scale(slope), self.relu().scale(1 - slope))
@@ -307,10 +316,16 @@ class Tensor:
         return self._maxima(*self._groups(axes, keepdims))
 
     def _maxima(self, index: Ints, shape: tuple[int, ...]) -> Tensor:
-        """max over windows by a tournament: each round keeps a and adds relu(b - a)."""
-        under = _under_relu(self)
+        """max over windows: a unit of its own, or of two entries a + relu(b - a), whose bounds are tighter."""
+        under, pooled = _under_relu(self), _under_max(self)
         if under is not None and index.shape[1] > 1:  # max of relus = relu of max: fewer units, and tighter bounds
             return under._maxima(index, shape).relu()
+        if pooled is not None and index.shape[1] > 1:  # max of maxima = max of all their candidates
+            return _largest(pooled[0], pooled[1][index].reshape(len(index), -1), shape)
+        return _largest(self, index, shape) if index.shape[1] > PAIR else self._tournament(index, shape)
+
+    def _tournament(self, index: Ints, shape: tuple[int, ...]) -> Tensor:
+        """max over windows with relus only: each round keeps a and adds relu(b - a)."""
         state = self
         while index.shape[1] > 1:
             pairs, count = index.shape[1] // 2, len(index)
@@ -378,20 +393,54 @@ def _stacked(parts: Sequence[Floats]) -> Floats:
 
 def _under_relu(tensor: Tensor) -> Tensor | None:
     """What a tensor is the relu of, if it holds outputs of one block of relus just as they are."""
+    block = _just_picked(tensor)
+    if block is None or block.before is None or not block.relu.all():
+        return None
+    return block.before.reshape((-1,)).pick(scipy.sparse.csr_array(tensor.parts[0][1]).indices)
+
+
+def _largest(before: Tensor, index: Ints, shape: tuple[int, ...]) -> Tensor:
+    """The largest of the entries in each row of `index`; -1 stands for 0."""
+    affordable(index.size)
+    block = Block(index.size, before.reshape((-1,)).pick(index), np.zeros(index.size, dtype=bool), "", index.shape[1])
+    leaders = np.arange(0, index.size, index.shape[1])[:, None]
+    return Tensor(((block, _rows(leaders, np.ones(leaders.shape), block.size)),), np.zeros(len(index)), shape)
+
+
+def _under_max(tensor: Tensor) -> tuple[Tensor, Ints] | None:
+    """The candidates of each entry (entries, width), if a tensor holds maxima of one block just as they are."""
+    block = _just_picked(tensor)
+    if block is None or block.before is None or not block.width:
+        return None
+    leaders = scipy.sparse.csr_array(tensor.parts[0][1]).indices
+    return block.before.reshape((-1,)), leaders[:, None] + np.arange(block.width)
+
+
+def _just_picked(tensor: Tensor) -> Block | None:
+    """The block of which a tensor holds outputs just as they are."""
     if len(tensor.parts) != 1 or tensor.offset.any():
         return None
     ((block, matrix),) = tensor.parts
     rows = scipy.sparse.csr_array(matrix)
     picked = (np.diff(rows.indptr) == 1).all() and (rows.data == 1).all()
-    if block.before is None or not block.relu.all() or not picked:
-        return None
-    return block.before.reshape((-1,)).pick(rows.indices)
+    return block if picked else None
 
 
 def _new(before: Tensor, relu: Bools, curve: str = "") -> Tensor:
     """A block of new units, one for each entry."""
     block = Block(before.size, before, relu, curve)
     return Tensor(((block, _eye(before.size)),), np.zeros(before.size), before.shape)
+
+
+def through(state: Tensor, step: Step) -> Tensor:
+    """What a step without curves gives, its maxima as tournaments of relus."""
+    z = state.affine(step.weight, (len(step.bias),), step.bias)
+    given = _new(z, step.relu) if step.bent.any() else z
+    parts, places = [given, z.pick(np.array([-1]))], np.arange(z.size)  # the last entry is 0
+    for group in step.maxima:
+        places[group], places[group[0]] = z.size, z.size + len(parts) - 1
+        parts.append(z._tournament(group[None], (1,)))
+    return concatenate(parts).pick(places)
 
 
 # --- from blocks to steps ---
@@ -444,7 +493,7 @@ def _relayed(blocks: list[Block]) -> list[Block]:
             parts.append(_relay(new[need], matrix, block.round - 1))
         relays = [need for need, _ in parts if need not in new.values()]
         before = Tensor(tuple(_summed(parts)), block.before.offset, block.before.shape)
-        new[block] = Block(block.size, before, block.relu, block.curve)
+        new[block] = Block(block.size, before, block.relu, block.curve, block.width)
         made += relays
     return [*new.values(), *made]
 
@@ -505,11 +554,13 @@ def _step(made: Sequence[Block], carried: Sequence[tuple[Block, Ints]], layout: 
     relu = [block.relu for block in made]
     starts = np.cumsum([0, *(block.size for block in made)])
     curves = [(b.curve, s + np.arange(b.size)) for b, s in zip(made, starts, strict=False) if b.curve]
+    maxima = [(s + np.arange(b.size)).reshape(-1, b.width) for b, s in zip(made, starts, strict=False) if b.width]
     return Step(
         compact(scipy.sparse.block_array(rows, format="csr")),
         np.concatenate([*bias, np.zeros(extra)]),
         np.concatenate([*relu, np.zeros(extra, dtype=bool)]),
         tuple(_by_name(curves)),
+        tuple(group for groups in maxima for group in groups),
     )
 
 

@@ -1,8 +1,8 @@
-"""Network: any supported classifier body in one normal form, affine steps with relus or smooth curves.
+"""Network: any supported classifier body in one normal form, affine steps with relus, maxima or smooth curves.
 
-Every step computes z = W h + b and h = relu(z) on the units its mask marks, a smooth curve of z on some, z on the
-others. Convolution is a W with many zeros, an average is a row of W, batch norm folds into W and b, and a maximum is
-max(a, b) = a + relu(b - a). So bounds, attacks and the checker know only one kind of layer.
+Every step computes z = W h + b and h = relu(z) on the units its mask marks, a smooth curve of z on some, the largest z
+of each group of some, z on the others. Convolution is a W with many zeros, an average is a row of W, batch norm folds
+into W and b, and a maximum of two is a + relu(b - a). So bounds, attacks and the checker know only one kind of layer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Bools", "Floats", "Ints", "Network", "Step", "compact", "validated"]
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Affine steps with relus and curves; the last step gives one score per class."""
+    """Affine steps with relus, maxima and curves; the last step gives one score per class."""
 
     steps: tuple[Step, ...]
 
@@ -42,6 +42,10 @@ class Network:
     @property
     def relus(self) -> int:
         return sum(int(step.relu.sum()) for step in self.steps)
+
+    @property
+    def maxima(self) -> int:
+        return sum(len(step.maxima) for step in self.steps)
 
     @property
     def curved(self) -> bool:
@@ -65,6 +69,15 @@ class Network:
         flat = array.shape[-1] == self.inputs and not (array.ndim > 2 and array.shape[-2] == 1)
         axes = 1 if flat else 2  # (n, 1, inputs) are n texts of one word
         return array.reshape(-1, self.inputs), array.shape[:-axes]
+
+    def relus_only(self) -> Network:
+        """The same function with max(a, b) = a + relu(b - a) for every maximum, for solvers that know relus only."""
+        if self.curved or not any(step.maxima for step in self.steps):
+            return self
+        state = graph.start((self.inputs,))
+        for step in self.steps:
+            state = graph.through(state, step)
+        return Network.of(state)
 
     @staticmethod
     def dense(layers: Sequence[tuple[ArrayLike, ArrayLike]]) -> Network:

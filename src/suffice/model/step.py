@@ -1,4 +1,4 @@
-"""Step: one round of the normal form, an affine map and then relu, a smooth curve or nothing on each unit."""
+"""Step: one round of the normal form: an affine map, then relu, a smooth curve or nothing on each unit, and maxima."""
 
 from __future__ import annotations
 
@@ -26,17 +26,51 @@ LARGEST = 2.0**128
 SPARSE_DENSITY, SPARSE_SIZE = 0.1, 250_000
 
 
+class Groups:
+    """Groups of units of which only the largest value counts: its first unit gives it, the others give 0."""
+
+    def __init__(self, maxima: Sequence[Ints], units: int) -> None:
+        sizes = np.array([len(group) for group in maxima], dtype=np.int64)
+        self.units = np.concatenate([np.zeros(0, dtype=np.int64), *maxima])  # the candidates, group by group
+        self.starts = np.cumsum(sizes) - sizes
+        self.leaders = self.units[self.starts]
+        self.group = np.repeat(np.arange(len(sizes)), sizes)  # of each candidate
+        self.owner = np.arange(units)  # of each unit of the step: the first of its group, or itself
+        self.owner[self.units] = self.leaders[self.group]
+        self.rest = np.setdiff1d(self.units, self.leaders)
+
+    def highest(self, values: Floats) -> Floats:
+        """The largest of each group (..., groups), of values of candidates (..., candidates)."""
+        return np.asarray(np.maximum.reduceat(values, self.starts, axis=-1))
+
+    def total(self, values: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
+
+    def put(self, values: Floats, into: Floats) -> None:
+        """Write one value per group where its first unit is, and zeros at its others."""
+        into[..., self.rest] = 0.0
+        into[..., self.leaders] = values
+
+    def first(self, marks: Bools) -> Bools:
+        """Of the marked candidates the first of each group."""
+        order = np.where(marks, np.arange(len(self.units)), len(self.units))
+        found = np.minimum.reduceat(order, self.starts, axis=-1)
+        return np.asarray(marks & (order == found[..., self.group]))
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
-    """z = weight @ h + bias, then relu where `relu` is True, and the named curves at their units.
+    """z = weight @ h + bias, then relu where `relu` is True, the named curves at their units, and maxima.
 
-    `weight` is a NumPy or a SciPy CSR array; `curves` holds (name, units) pairs, units in order.
+    `weight` is a NumPy or a SciPy CSR array; `curves` holds (name, units) pairs, units in order. Of each group of
+    `maxima` the first unit gives the largest z of the group, and the others give 0.
     """
 
     weight: Floats
     bias: Floats
     relu: Bools
     curves: tuple[tuple[str, Ints], ...] = ()
+    maxima: tuple[Ints, ...] = ()
 
     def apply(self, values: Floats) -> Floats:
         """The pre-activations z for a batch (n, inputs) of values h."""
@@ -46,11 +80,17 @@ class Step:
         values = np.where(self.relu & (z < 0), 0.0, z)
         for name, units in self.curves:
             values[..., units] = CURVES[name].value(z[..., units])
+        if self.groups is not None:
+            self.groups.put(self.groups.highest(z[..., self.groups.units]), values)
         return values
 
     def slopes(self, z: Floats) -> Floats | Bools:
-        """The derivative of each unit's activation at z; where there are only relus, 0 and 1 as booleans."""
+        """The derivative of each unit's activation at z (of a maximum: 1 at its winner); 0 and 1 are booleans."""
         on = ~(self.relu & (z <= 0))
+        if self.groups is not None:
+            among = z[..., self.groups.units]
+            winners = among == self.groups.highest(among)[..., self.groups.group]
+            on[..., self.groups.units] = self.groups.first(winners)
         if not self.curves:
             return on
         slopes = on.astype(np.float64)
@@ -63,7 +103,26 @@ class Step:
         least, most = (np.where(self.relu & (side < 0), 0.0, side) for side in (low, high))
         for name, units in self.curves:
             least[..., units], most[..., units] = CURVES[name].range(low[..., units], high[..., units])
+        if self.groups is not None:
+            self.groups.put(self.groups.highest(low[..., self.groups.units]), least)
+            self.groups.put(self.groups.highest(high[..., self.groups.units]), most)
         return least, most
+
+    def spread(self, rows: Floats) -> Floats:
+        """Rows over what the step gives as rows over its units: a maximum's coefficient goes to all its candidates."""
+        return rows if self.groups is None else rows[..., self.groups.owner]
+
+    @cached_property
+    def groups(self) -> Groups | None:
+        return Groups(self.maxima, len(self.bias)) if self.maxima else None
+
+    @cached_property
+    def pooled(self) -> Bools:
+        """The units that are candidates of a maximum."""
+        mask = np.zeros(len(self.bias), dtype=bool)
+        if self.groups is not None:
+            mask[self.groups.units] = True
+        return mask
 
     @cached_property
     def curved(self) -> Bools:
@@ -76,11 +135,24 @@ class Step:
     @cached_property
     def bent(self) -> Bools:
         """The units that are not simply passed on."""
-        return self.relu | self.curved
+        return self.relu | self.curved | self.pooled
 
     def dense(self) -> Floats:
         """The weight as an ordinary array."""
         return np.asarray(self.weight.toarray()) if scipy.sparse.issparse(self.weight) else self.weight  # type: ignore[attr-defined]
+
+    def by_word(self, words: int) -> list[tuple[Ints, Floats]]:
+        """Of sparse weights over so many words: for each word the units that see it, and their weights."""
+        if words not in self._by_word:
+            columns, size = scipy.sparse.csc_array(self.weight), self.weight.shape[1] // words
+            parts = [columns[:, i * size : (i + 1) * size].tocsr() for i in range(words)]
+            units = [np.flatnonzero(np.diff(part.indptr)) for part in parts]
+            self._by_word[words] = [(u, np.asarray(part[u].toarray())) for u, part in zip(units, parts, strict=True)]
+        return self._by_word[words]
+
+    @cached_property
+    def _by_word(self) -> dict[int, list[tuple[Ints, Floats]]]:
+        return {}
 
     def magnitude(self) -> Floats:
         """The absolute weights, sparse where the weight is."""
@@ -106,7 +178,7 @@ def frozen(step: Step) -> Step:
     """The step with arrays of its own that cannot be written to."""
     weight = _fixed_rows(step.weight) if scipy.sparse.issparse(step.weight) else fixed(step.weight)
     curves = tuple((name, fixed(units)) for name, units in step.curves)
-    return Step(weight, fixed(step.bias), fixed(step.relu), curves)
+    return Step(weight, fixed(step.bias), fixed(step.relu), curves, tuple(fixed(group) for group in step.maxima))
 
 
 def fixed(array: Array) -> Array:
@@ -162,6 +234,10 @@ def validated(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 def _validate_curves(place: int, step: Step) -> None:
     taken = np.flatnonzero(step.relu).tolist()
+    for group in step.maxima:
+        if group.ndim != 1 or not len(group):
+            raise ModelError(f"Step {place} has a maximum over nothing.")
+        taken += group.tolist()
     for name, units in step.curves:
         if name not in CURVES:
             raise ModelError(f"Step {place} has a curve {name!r}; this version knows {', '.join(CURVES)}.")

@@ -128,16 +128,22 @@ class BagCheck:
 
     # --- claims ---
 
-    def enough(self, free: Sequence[int], proofs: Mapping[str, Any], labels: Sequence[str]) -> None:
-        """Every allowed text that changes only free words keeps the label, against every rival."""
-        rivals = [j for j in range(len(labels)) if j != self.label]
+    def enough(
+        self,
+        free: Sequence[int],
+        proofs: Mapping[str, Any],
+        labels: Sequence[str],
+        limit: int | None,
+        rival: int | None,
+    ) -> None:
+        """Every text that changes only free words, at most so many, keeps the label, against the rival or every one."""
+        rivals = [j for j in range(len(labels)) if j != self.label] if rival is None else [rival]
         _need(set(proofs) == {labels[j] for j in rivals}, "there must be a proof for every other label")
         open_words = set(free)
         allowed = tuple(tuple(range(len(w))) if i in open_words else (0,) for i, w in enumerate(self.words))
-        region = Region(allowed, (0,) * len(self.words), self.limit)
-        for rival in rivals:
-            form = self._form(rival, 1.0)
-            self._tree(form, region, list(proofs[labels[rival]]))
+        region = Region(allowed, (0,) * len(self.words), limit)
+        for other in rivals:
+            self._tree(self._form(other, 1.0), region, list(proofs[labels[other]]))
 
     def rule(self, line: Mapping[str, Any], labels: Sequence[str]) -> tuple[Floats, float]:
         """A rule that every explanation keeps: weights of words, and the least that they sum to."""

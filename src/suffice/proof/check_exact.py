@@ -5,7 +5,10 @@
 Written from docs/certificate.md, not from the other checker; it may be copied out and run alone, and is slow. Every
 number is a fraction. Where a bound would need a root or a long quotient, a fraction on the safe side of it is taken.
 The one place for doubles is the rule for nearest words, which the format defines by them. Networks with smooth curves
-are not checked by this one.
+and black boxes are not checked by this one.
+
+Read it from the end: `Check` walks the evidence of a claim; its leaves are decided by `Network`, over an input set
+that `Inputs` describes; what words may become is in `Sets`; before that, files are read.
 
 Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no model of the formats
 known here, 3 not checked by this one.
@@ -23,31 +26,24 @@ import struct
 import sys
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 Row: TypeAlias = dict[int, Fraction]  # a linear form: coefficients by place, those that are missing are 0
 Vector: TypeAlias = tuple[Fraction, ...]
 Places: TypeAlias = frozenset[int]
+Span: TypeAlias = tuple[Fraction, Fraction]  # a lower and an upper bound
 
 HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
+LEAN, NEAR = Fraction(1, 2**20), Fraction(1, 2**32)  # shares within which bounds count as equal, or as zero
 DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
 MOST = 2**29  # bytes read of an unpacked certificate
-SIZES = {
-    "F64": "d",
-    "F32": "f",
-    "I64": "q",
-    "I32": "i",
-    "I16": "h",
-    "I8": "b",
-    "U64": "Q",
-    "U32": "I",
-    "U16": "H",
-    "U8": "B",
-}
+CODES = dict(zip(["F64", "F32", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8"], "dfqihbQIHB", strict=True))
+CHOICES, RESTORED = ("word-swap", "deletion", "mask", "removal-or-swap"), "restored"
 
 
 class Reject(Exception):
@@ -90,16 +86,33 @@ def inner(row: Row, values: Mapping[int, Fraction] | Sequence[Fraction]) -> Frac
     return sum((factor * values[place] for place, factor in row.items()), ZERO)
 
 
+def clipped(slope: Fraction) -> Fraction:
+    return min(max(slope, ZERO), ONE)
+
+
 # --- the model folder ---
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """z = rows·h + bias, then relu on some units."""
+    """z = rows·h + bias, then relu on some units; a group gives its largest z at its first unit, 0 at the others."""
 
     rows: list[Row]
     bias: Vector
     relu: Places
+    groups: list[list[int]]
+
+    @cached_property
+    def home(self) -> dict[int, list[int]]:
+        """Of a unit of a group: the group."""
+        return {unit: group for group in self.groups for unit in group}
+
+    def give(self, sums: list[Fraction]) -> list[Fraction]:
+        values = [max(z, ZERO) if unit in self.relu else z for unit, z in enumerate(sums)]
+        for group in self.groups:
+            for unit in group:
+                values[unit] = max(sums[other] for other in group) if unit == group[0] else ZERO
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +127,7 @@ class Model:
     table: list[tuple[float, ...]]
     steps: list[Step]
 
-    @property
+    @cached_property
     def lookup(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words)}
 
@@ -148,7 +161,7 @@ def safetensors(data: bytes) -> dict[str, tuple[tuple[int, ...], tuple[float, ..
     for name, entry in head.items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            code, part = SIZES[entry["dtype"]], data[start + begin : start + end]
+            code, part = CODES[entry["dtype"]], data[start + begin : start + end]
             count = math.prod(entry["shape"])
             if len(part) != count * struct.calcsize(code):
                 raise ValueError(f"{name} does not have its shape")
@@ -167,11 +180,15 @@ def assembled(head: Any, words: list[str], tensors: Mapping[str, Any], content: 
     if sha.hexdigest() != head["digest"]:
         raise ValueError("its digest does not match its files")
     steps = []
-    for (_, entries), bias, relus in zip(weights, biases, head["relu"], strict=True):
+    maxima = head.get("maxima", [[]] * len(biases))
+    for (_, entries), bias, relus, groups in zip(weights, biases, head["relu"], maxima, strict=True):
         rows: list[Row] = [{} for _ in bias]
         for (row, column), weight in entries.items():
             rows[row][column] = Fraction(weight)
-        steps.append(Step(rows, tuple(map(Fraction, bias)), frozenset(relus)))
+        listed = [*relus, *(unit for group in groups for unit in group)]
+        if len({*listed}) != len(listed) or not {*listed} <= {*range(len(bias))} or not all(groups):
+            raise ValueError("a unit has two activations, or is not there")
+        steps.append(Step(rows, tuple(map(Fraction, bias)), frozenset(relus), groups))
     names = ("labels", "length", "pad", "unknown", "tokenizer")
     return Model(head["digest"], *(head[name] for name in names), words, table, steps)  # type: ignore[call-arg]
 
@@ -201,9 +218,10 @@ def digest_parts(
     yield content.encode() if isinstance(tokenizer, dict) and tokenizer.get("kind") == "hugging-face" else b""
     yield str(len(words)).encode()
     yield from (word.encode("utf-8", "surrogatepass") for word in words)
-    yield json.dumps(
-        {"labels": head["labels"], "relu": [sorted(units) for units in head["relu"]]}, sort_keys=True
-    ).encode()
+    shape = {"labels": head["labels"], "relu": [sorted(units) for units in head["relu"]]}
+    if any(head.get("maxima", [])):
+        shape["maxima"] = head["maxima"]
+    yield json.dumps(shape, sort_keys=True).encode()
     yield from array_parts(*embedding)
     for (shape, entries), bias in zip(weights, biases, strict=True):
         size = shape[0] * shape[1]
@@ -285,9 +303,8 @@ def fields(data: Any, names: str) -> list[Any]:
 
 
 def whole(value: Any, low: int, high: int) -> int:
-    need(
-        type(value) is int and low <= value < high, f"{str(value)[:40]} is not a whole number from {low} to {high - 1}"
-    )
+    right = type(value) is int and low <= value < high
+    need(right, f"{str(value)[:40]} is not a whole number from {low} to {high - 1}")
     return int(value)
 
 
@@ -331,10 +348,6 @@ class Sets:
     radius: Fraction
     norm: Any
     at_most: int | None
-
-    @property
-    def choosable(self) -> bool:
-        return self.kind in ("word-swap", "deletion", "mask", "removal-or-swap")
 
     def holds(self, place: int, vector: Vector) -> bool:
         if self.points is not None:
@@ -424,7 +437,7 @@ def neighbours(kind: Any, data: Any, model: Model, mine: list[int], features: Pl
 def choices(data: Any, model: Model, tokens: list[str]) -> list[list[int]]:
     """Each word, then what may stand in its place."""
     kind, lookup = data.get("kind"), model.lookup
-    need(kind in ("word-swap", "deletion", "mask", "removal-or-swap"), "the format knows no such set")
+    need(kind in CHOICES, "the format knows no such set")
     anywhere = [model.pad] if kind in ("deletion", "removal-or-swap") else []
     swaps: Any = {}
     if kind == "deletion":
@@ -441,7 +454,7 @@ def choices(data: Any, model: Model, tokens: list[str]) -> list[list[int]]:
     for token in tokens:
         words = dict.fromkeys([*anywhere, *swaps.get(token, swaps.get(token.lower(), []))])
         own = lookup.get(token, lookup[model.unknown])
-        rows.append([own, *(substitute(model, lookup, word) for word in words if word != token)])
+        rows.append([own, *(substitute(model, word) for word in words if word != token)])
     if model.once:
         seen: dict[int, int] = {}
         for position, row in enumerate(rows):
@@ -450,8 +463,8 @@ def choices(data: Any, model: Model, tokens: list[str]) -> list[list[int]]:
     return rows
 
 
-def substitute(model: Model, lookup: dict[str, int], word: str) -> int:
-    unknown = lookup[model.unknown]
+def substitute(model: Model, word: str) -> int:
+    lookup, unknown = model.lookup, model.lookup[model.unknown]
     if word in lookup:
         return lookup[word]
     if not (isinstance(model.tokenizer, dict) and model.tokenizer.get("kind") == "pattern"):
@@ -465,110 +478,85 @@ def substitute(model: Model, lookup: dict[str, int], word: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranging:
-    """What is left to each word (None: it is fixed), which words are open, the budget and the count."""
+class State:
+    """What is left to each word (None: it is fixed), which words are open, what is left of the budget and the count."""
 
     left: tuple[Places | None, ...]
     opened: Places
     budget: int
     count: int | None
 
-
-@dataclass(frozen=True, eq=False)
-class Restoring:
-    """The text as it is now, the words that may still be put back, and the budget."""
-
-    vectors: tuple[Vector, ...]
-    opened: Places
-    budget: int
+    def put(self, place: int, left: Places | None, **rest: Any) -> State:
+        return replace(self, left=(*self.left[:place], left, *self.left[place + 1 :]), **rest)
 
 
-class Varied:
-    def __init__(self, sets: Sets, costs: Sequence[int] | None) -> None:
-        self.sets, self.costs = sets, costs
+class Inputs:
+    """Words leave their own vectors: free ones at will; where there are costs, as many as the budget pays for."""
 
-    def begin(self, free: Places, budget: int = 0, count: int | None = None) -> Ranging:
-        points = self.sets.points
-        everything = frozenset(range(len(points[0]) if points is not None else 1))
+    def __init__(self, sets: Sets, costs: Sequence[int] = ()) -> None:
+        self.sets, self.unit = sets, math.gcd(*costs) or 1  # what is left over of a budget buys nothing
+        self.costs = [cost // self.unit for cost in costs]
+
+    def begin(self, free: Places, budget: int = 0, count: int | None = None) -> State:
+        everything = frozenset(range(len(self.sets.points[0]) if self.sets.points is not None else 1))
         left = tuple(everything if i in free else None for i in range(len(self.sets.own)))
-        return Ranging(left, free if self.costs is not None else frozenset(), budget, count)
+        return State(left, free if self.costs else frozenset(), budget // self.unit, count)
 
-    def pick(self, line: Any, state: Any) -> tuple[Any, Any]:
-        if "chosen" in line:
-            place, chosen = fields(line, "pick chosen")
-            place = whole(place, 0, len(state.left))
-            mine = state.left[place]
-            need(self.sets.choosable and mine is not None, "there is nothing to choose from")
-            if place in state.opened:  # fine if all open words can be paid for together: then none of them is open
-                enough = sum((self.costs or ())[i] for i in state.opened) <= state.budget
-                need(enough and (state.count is None or len(state.opened) <= state.count), "this word is not paid for")
-                state = replace(state, opened=frozenset())
-            need(type(chosen) is list, "chosen must be a list")
-            points = self.sets.points or [[]]
-            listed = {whole(choice, 0, len(points[0])) for choice in chosen}
-            need(mine & listed and mine - listed, "a pick must leave choices on both sides")
-            return put(state, place, mine & listed), put(state, place, mine - listed)
+    def pick(self, line: Any, state: State) -> tuple[State, State]:
+        """The two sides of a pick: what one leaves out the other has."""
+        return self.choose(line, state) if "chosen" in line else self.pay(line, state)
+
+    def choose(self, line: Any, state: State) -> tuple[State, State]:
+        place, chosen = fields(line, "pick chosen")
+        mine = state.left[whole(place, 0, len(state.left))]
+        need(self.sets.kind in CHOICES and mine is not None, "there is nothing to choose from")
+        if place in state.opened:  # fine if all open words can be paid for together: then none of them is open
+            enough = sum(self.costs[i] for i in state.opened) <= state.budget
+            need(enough and (state.count is None or len(state.opened) <= state.count), "this word is not paid for")
+            state = replace(state, opened=frozenset())
+        need(type(chosen) is list, "chosen must be a list")
+        listed = {whole(choice, 0, len((self.sets.points or [[]])[0])) for choice in chosen}
+        need(mine is not None and mine & listed and mine - listed, "a pick must leave choices on both sides")
+        mine = mine or frozenset()
+        return state.put(place, mine & listed), state.put(place, mine - listed)
+
+    def pay(self, line: Any, state: State) -> tuple[State, State]:
+        """An open word changes, is paid for and counted; or it stays. A restored one has no choice what to become."""
         place = whole(fields(line, "pick")[0], 0, len(state.left))
-        need(self.costs is not None and place in state.opened, "only an open word can be paid for")
-        rest = state.budget - (self.costs or ())[place]
-        count = None if state.count is None else state.count - 1
+        need(place in state.opened, "only an open word can be paid for")
+        rest, count = state.budget - self.costs[place], None if state.count is None else state.count - 1
         need(rest >= 0 and (count is None or count >= 0), "nothing is left to pay for this word")
         opened = state.opened - {place}
-        return replace(state, opened=opened, budget=rest, count=count), replace(put(state, place, None), opened=opened)
+        free = frozenset([1]) if self.sets.kind == RESTORED else state.left[place]
+        return state.put(place, free, opened=opened, budget=rest, count=count), state.put(place, None, opened=opened)
 
-    def least(self, row: Row, state: Any) -> Fraction:
-        parts = by_word(row, len(self.sets.own[0]))
+    def least(self, row: Row, state: State) -> Fraction:
+        """A lower bound of a form: gains of open words as far as they are paid for, those of free words in any case."""
+        size = len(self.sets.own[0])
+        parts: dict[int, Row] = {}
+        for place, factor in row.items():
+            parts.setdefault(place // size, {})[place % size] = factor
         total = sum((inner(part, self.sets.own[place]) for place, part in parts.items()), ZERO)
-        gains = {i: self.sets.gain(i, part, state.left[i]) for i, part in parts.items() if state.left[i] is not None}
+        gains = {i: self.sets.gain(i, part, left) for i, part in parts.items() if (left := state.left[i]) is not None}
         total += sum((gain for place, gain in gains.items() if place not in state.opened), ZERO)
-        if self.costs is None:
-            return total
-        costs = self.costs
-        bought = {i: gain for i, gain in gains.items() if i in state.opened and gain < 0 and costs[i] <= state.budget}
-        paid = knapsack(bought, costs, state.budget)
+        bought = {i: gains[i] for i in gains if i in state.opened and gains[i] < 0 and self.costs[i] <= state.budget}
+        paid = knapsack(bought, self.costs, state.budget)
         if state.count is not None:
-            paid = max(paid, knapsack(bought, [1] * len(costs), state.count))
+            paid = max(paid, knapsack(bought, [1] * len(self.costs), state.count))
         return total + paid
 
 
-def put(state: Ranging, place: int, left: Places | None) -> Ranging:
-    return replace(state, left=(*state.left[:place], left, *state.left[place + 1 :]))
-
-
-class Restored:
-    def __init__(self, sets: Sets, costs: Sequence[int]) -> None:
-        self.sets, self.unit = sets, math.gcd(*costs)
-        self.costs = [cost // self.unit for cost in costs]
-
-    def pick(self, line: Any, state: Any) -> tuple[Any, Any]:
-        place = whole(fields(line, "pick")[0], 0, len(self.costs))
-        rest = state.budget - self.costs[place]
-        need(place in state.opened and rest >= 0, "only an open word that can be paid for can be picked")
-        back = tuple(self.sets.own[i] if i == place else vector for i, vector in enumerate(state.vectors))
-        opened = state.opened - {place}
-        return Restoring(back, opened, rest), replace(state, opened=opened)
-
-    def least(self, row: Row, state: Any) -> Fraction:
-        parts = by_word(row, len(self.sets.own[0]))
-        now = {place: inner(part, state.vectors[place]) for place, part in parts.items()}
-        gains = {i: inner(parts[i], self.sets.own[i]) - now[i] for i in parts if i in state.opened}
-        bought = {i: gain for i, gain in gains.items() if gain < 0 and self.costs[i] <= state.budget}
-        return sum(now.values(), ZERO) + knapsack(bought, self.costs, state.budget)
-
-
-def by_word(row: Row, size: int) -> dict[int, Row]:
-    parts: dict[int, Row] = {}
-    for place, factor in row.items():
-        parts.setdefault(place // size, {})[place % size] = factor
-    return parts
+def restorations(sets: Sets, start: Sequence[Vector], costs: Sequence[int]) -> Inputs:
+    """The start with words put back: each has its vector there (choice 0) and the text's own (choice 1)."""
+    points = [list(pair) for pair in zip(start, sets.own, strict=True)]
+    return Inputs(replace(sets, kind=RESTORED, own=list(start), points=points), costs)
 
 
 def knapsack(gains: Mapping[int, Fraction], costs: Sequence[int], budget: int) -> Fraction:
     """Words in order of gain per cost, the last one in part."""
     total = ZERO
     for place in sorted(gains, key=lambda i: gains[i] / costs[i]):
-        share = min(ONE, Fraction(budget, costs[place]))
-        total += gains[place] * share
+        total += gains[place] * min(ONE, Fraction(budget, costs[place]))
         budget -= min(budget, costs[place])
     return total
 
@@ -585,48 +573,100 @@ class Line:
     shift: Fraction
 
 
+OFF, ON = Line(ZERO, ZERO, ZERO), Line(ONE, ONE, ZERO)
+
+
+def relu_line(span: Span, near: Fraction, sign: int) -> Line:
+    """Lines around a relu: the one above holds at both ends, and a relu is convex."""
+    least, most = span
+    if sign:
+        return ON if sign > 0 else OFF
+    if most <= near:
+        return replace(OFF, shift=max(most, ZERO))
+    if least >= -near:
+        return replace(ON, shift=max(-least, ZERO))
+    slope = up(most / (most - least))
+    below = ONE if most > -least * (1 + LEAN) else ZERO
+    return Line(below, slope, max(-slope * least, most * (1 - slope)))
+
+
+def maximum_lines(
+    spans: Sequence[Span], counts: Sequence[bool], nears: Sequence[Fraction], chosen: Sequence[Fraction] | None
+) -> list[Line]:
+    """Of each candidate its part in the lines around a maximum; the constant above goes with the first.
+
+    Below: weights of at least zero that add up to one. Above: a level at or above every lower bound of those that
+    count, plus lines above max(z - level, 0) for those whose upper bounds are higher.
+    """
+    counted = [span for span, count in zip(spans, counts, strict=True) if count]
+    floor, top = max(low for low, _ in counted), max(high for _, high in counted)
+    if chosen is None:
+        level, close = sorted([floor, *(high for _, high in counted)])[-2], floor - LEAN * max(top - floor, ZERO)
+        first = next(p for p, (low, _) in enumerate(spans) if counts[p] and low >= close - nears[p])
+        weights = [ONE if p == first else ZERO for p in range(len(spans))]
+    else:
+        level, rest = floor + chosen[0] * (top - floor), sum(chosen[1:], ZERO)
+        weights = [max(ONE - rest, ZERO), *(share / max(rest, ONE) for share in chosen[1:])]
+    slopes, shift = [ZERO] * len(spans), level
+    for p, (low, high) in enumerate(spans):
+        if counts[p] and high > level:
+            slopes[p] = up((high - level) / (high - low)) if high - low > nears[p] else ZERO
+            shift += max(-slopes[p] * low, high - level - slopes[p] * high)
+    return [Line(w, s, ZERO if p else shift) for p, (w, s) in enumerate(zip(weights, slopes, strict=True))]
+
+
 class Network:
     """Bounds of the network around one text."""
 
     def __init__(self, model: Model, sets: Sets) -> None:
-        self.steps = model.steps
-        self.starts = [0]
-        for step in self.steps[:-1]:
-            self.starts.append(self.starts[-1] + len(step.bias))
-        self.units = self.starts.pop() if len(self.starts) == len(self.steps) else 0
+        self.steps, self.starts, self.units = model.steps, list[int](), 0
         low, high = ([v for sides in sets.box for v in sides[side]] for side in (0, 1))
-        self.reach = []
+        self.reach: list[list[Span]] = []  # interval bounds over the whole region
+        self.near: list[list[Fraction]] = []
         for step in self.steps[:-1]:
-            least = [
-                sum((min(f * low[j], f * high[j]) for j, f in row.items()), b)
-                for row, b in zip(step.rows, step.bias, strict=True)
-            ]
-            most = [
-                sum((max(f * low[j], f * high[j]) for j, f in row.items()), b)
-                for row, b in zip(step.rows, step.bias, strict=True)
-            ]
-            self.reach.append((least, most))
-            low, high = ([max(v, ZERO) if u in step.relu else v for u, v in enumerate(side)] for side in (least, most))
-        self.first: dict[int, tuple[Any, list[tuple[Fraction, Fraction]]]] = {}
+            self.starts.append(self.units)
+            self.units += len(step.bias)
+            pairs = list(zip(step.rows, step.bias, strict=True))
+            ends = [[(f * low[j], f * high[j]) for j, f in row.items()] for row, _ in pairs]
+            least, most, sizes = (
+                [sum((pick(*pair) for pair in row), start(b)) for row, b in zip(ends, step.bias, strict=True)]
+                for pick, start in ((min, Fraction), (max, Fraction), (largest, abs))
+            )
+            self.reach.append(list(zip(least, most, strict=True)))
+            self.near.append([NEAR * size for size in sizes])
+            low, high = step.give(least), step.give(most)
+        self.first: dict[int, tuple[State, list[Span]]] = {}
 
-    def is_relu(self, unit: int) -> bool:
+    def can_split(self, unit: int, signs: Mapping[int, int]) -> bool:
+        """A relu that is not split yet, or one of several candidates that may still win."""
         k = max(k for k, start in enumerate(self.starts) if start <= unit)
-        return unit - self.starts[k] in self.steps[k].relu
+        group = self.steps[k].home.get(unit - self.starts[k])
+        if group is None:
+            return unit - self.starts[k] in self.steps[k].relu and unit not in signs
+        alive = self.may_win(k, group, signs)
+        return unit - self.starts[k] in alive and len(alive) > 1
+
+    def at_zero(self, unit: int) -> bool:
+        """Whether a split of the unit says something of its sign: of a candidate it says who wins."""
+        k = max(k for k, start in enumerate(self.starts) if start <= unit)
+        return unit - self.starts[k] not in self.steps[k].home
+
+    def may_win(self, k: int, group: Sequence[int], signs: Mapping[int, int]) -> list[int]:
+        """The candidates that the splits leave: the one that wins, or those of which none was said not to."""
+        said = {unit: signs.get(self.starts[k] + unit, 0) for unit in group}
+        return [unit for unit in group if said[unit] > 0] or [unit for unit in group if not said[unit]]
 
     def back(
-        self,
-        k: int,
-        row: Row,
-        total: Fraction,
-        lines: list[list[Line]],
-        push: Row,
-        inputs: Varied | Restored,
-        state: Any,
+        self, k: int, row: Row, total: Fraction, lines: list[list[Line]], push: Row, inputs: Inputs, state: State
     ) -> Fraction:
-        """A lower bound of row·h + total, h being what step k receives."""
+        """A lower bound of row·h + total, h being what step k receives; a maximum's factor goes to all candidates."""
+        row = dict(row)
         for place in reversed(range(k)):
             step, start, before = self.steps[place], self.starts[place], dict[int, Fraction]()
             extra = {u - start: b for u, b in push.items() if start <= u < start + len(step.bias)}
+            for unit in [u for u in row if u in step.home]:
+                factor, group = row.pop(unit), step.home[unit]
+                row.update(dict.fromkeys(group, factor) if unit == group[0] else {})
             for unit in {*row, *extra}:
                 factor, line = row.get(unit, ZERO), lines[place][unit]
                 total += line.shift * factor if factor < 0 else ZERO
@@ -637,67 +677,81 @@ class Network:
             row = {column: factor for column, factor in before.items() if factor}
         return total + inputs.least(row, state)
 
-    def bounds(
-        self, k: int, lines: list[list[Line]], inputs: Varied | Restored, state: Any
-    ) -> list[tuple[Fraction, Fraction]]:
+    def bounds(self, k: int, lines: list[list[Line]], inputs: Inputs, state: State) -> list[Span]:
         """Of each unit of a step; those of the first step depend on the state alone and are remembered."""
         if k == 0 and id(state) in self.first:
             return self.first[id(state)][1]
-        found = []
-        for unit, (least, most) in enumerate(zip(*self.reach[k], strict=True)):
-            if unit in self.steps[k].relu and least < 0 < most:
-                row, bias = self.steps[k].rows[unit], self.steps[k].bias[unit]
-                least = max(least, down(self.back(k, row, bias, lines, {}, inputs, state)))
+        step, found = self.steps[k], []
+        for unit, (least, most) in enumerate(self.reach[k]):
+            wins = most >= max((self.reach[k][other][0] for other in step.home.get(unit, ())), default=most + 1)
+            if wins or (unit in step.relu and least < 0 < most):
+                row, bias = step.rows[unit], step.bias[unit]
                 minus = {column: -factor for column, factor in row.items()}
+                least = max(least, down(self.back(k, row, bias, lines, {}, inputs, state)))
                 most = min(most, -down(self.back(k, minus, -bias, lines, {}, inputs, state)))
             found.append((least, most))
         if k == 0:
             self.first[id(state)] = state, found  # the state is kept, so that its id stays its own
         return found
 
-    def holds(self, label: int, rival: int, sign: int, leaf: Leaf, inputs: Varied | Restored) -> bool:
+    def holds(self, label: int, rival: int, sign: int, leaf: Leaf, inputs: Inputs) -> bool:
         """Whether the splits contradict the bounds, or sign·margin is above zero."""
-        lines: list[list[Line]] = []
-        slopes: list[list[Line]] = []
-        for k in range(len(self.steps) - 1):
-            lines.append([])
-            slopes.append([])
-            for unit, (least, most) in enumerate(self.bounds(k, lines, inputs, leaf.state)):
-                place = self.starts[k] + unit
-                least = max(least, ZERO) if leaf.signs.get(place) == 1 else least
-                most = min(most, ZERO) if leaf.signs.get(place) == -1 else most
-                relu = unit in self.steps[k].relu
-                if relu and least > most:
-                    return True
-                line = around(least, most) if relu else Line(ONE, ONE, ZERO)
-                lines[k].append(line)
-                given = relu and least < 0 < most and leaf.alpha is not None
-                slope = min(max(leaf.alpha[place], ZERO), ONE) if given and leaf.alpha is not None else line.below
-                slopes[k].append(replace(line, below=slope))
+        plain: list[list[Line]] = []
+        chosen: list[list[Line]] = []
+        for k, step in enumerate(self.steps[:-1]):
+            spans = self.bounds(k, plain, inputs, leaf.state)
+            spans = [self.cut(k, unit, span, leaf.signs) for unit, span in enumerate(spans)]
+            floors = {group[0]: max(spans[unit][0] for unit in group) for group in step.groups}
+            live = {
+                group[0]: [u for u in self.may_win(k, group, leaf.signs) if spans[u][1] >= floors[group[0]]]
+                for group in step.groups
+            }
+            if any(spans[unit][0] > spans[unit][1] for unit in step.relu) or not all(live.values()):
+                return True
+            plain.append(self.lines(k, spans, live, leaf.signs, None))
+            chosen.append(plain[k] if leaf.alpha is None else self.lines(k, spans, live, leaf.signs, leaf.alpha))
         last = self.steps[-1]
-        row = {
-            j: sign * (last.rows[label].get(j, ZERO) - last.rows[rival].get(j, ZERO))
-            for j in {*last.rows[label], *last.rows[rival]}
-        }
+        mine, other = last.rows[label], last.rows[rival]
+        row = {j: sign * (mine.get(j, ZERO) - other.get(j, ZERO)) for j in {*mine, *other}}
         constant = sign * (last.bias[label] - last.bias[rival])
-        return self.back(len(self.steps) - 1, row, constant, slopes, leaf.push, inputs, leaf.state) > 0
+        return self.back(len(self.steps) - 1, row, constant, chosen, leaf.push, inputs, leaf.state) > 0
+
+    def cut(self, k: int, unit: int, span: Span, signs: Mapping[int, int]) -> Span:
+        """Bounds of a relu, cut at zero by the splits."""
+        said = signs.get(self.starts[k] + unit, 0) if unit in self.steps[k].relu else 0
+        return max(span[0], ZERO) if said > 0 else span[0], min(span[1], ZERO) if said < 0 else span[1]
+
+    def lines(
+        self,
+        k: int,
+        spans: Sequence[Span],
+        live: Mapping[int, list[int]],
+        signs: Mapping[int, int],
+        alpha: Sequence[Fraction] | None,
+    ) -> list[Line]:
+        """The lines around a step's units: those of the format, or those that a leaf chose."""
+        step, start, near = self.steps[k], self.starts[k], self.near[k]
+        found = [ON] * len(step.bias)
+        for unit in step.relu:
+            line = relu_line(spans[unit], near[unit], signs.get(start + unit, 0))
+            found[unit] = line if alpha is None else replace(line, below=clipped(alpha[start + unit]))
+        for group in step.groups:
+            shares = None if alpha is None else [clipped(alpha[start + unit]) for unit in group]
+            counts = [unit in live[group[0]] for unit in group]
+            around = maximum_lines([spans[u] for u in group], counts, [near[u] for u in group], shares)
+            for unit, line in zip(group, around, strict=True):
+                found[unit] = line
+        return found
 
     def scores(self, vectors: Iterable[Vector]) -> list[Fraction]:
         values = [v for vector in vectors for v in vector]
         for step in self.steps:
-            sums = [inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)]
-            values = [max(z, ZERO) if unit in step.relu else z for unit, z in enumerate(sums)]
+            values = step.give([inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)])
         return values
 
 
-def around(least: Fraction, most: Fraction) -> Line:
-    """Lines below and above a relu on [least, most]; the one above holds at both ends, and a relu is convex."""
-    if least >= 0:
-        return Line(ONE, ONE, ZERO)
-    if most <= 0:
-        return Line(ZERO, ZERO, ZERO)
-    slope = up(most / (most - least))
-    return Line(ONE if most > -least else ZERO, slope, max(-slope * least, most * (1 - slope)))
+def largest(a: Fraction, b: Fraction) -> Fraction:
+    return max(abs(a), abs(b))
 
 
 # --- the evidence ---
@@ -708,7 +762,7 @@ class Leaf:
     signs: dict[int, int]
     alpha: list[Fraction] | None
     push: Row
-    state: Any
+    state: State
 
 
 class Check:
@@ -720,11 +774,13 @@ class Check:
     def run(self) -> dict[str, Any]:
         """The header, once everything after it proves its claim."""
         self.number, head = 1, next(self.lines, None)
-        if type(head) is not dict or type(head.get("certificate")) is not int or head["certificate"] != 2:
+        kind = head.get("certificate") if type(head) is dict else None
+        if type(kind) is str and kind.startswith("asked"):
+            raise NotForThis("The certificate is about a black box, which has to be run: not checked by this one.")
+        if type(head) is not dict or type(kind) is not int or kind != 2:
             raise Unreadable("Line 1 is not the header of a certificate of format 2.")
-        _, digest, tokens, data, features, label, claim = fields(
-            head, "certificate model text perturbation features label claim"
-        )
+        names = "certificate model text perturbation features label claim"
+        _, digest, tokens, data, features, label, claim = fields(head, names)
         model = self.model
         need(digest == model.digest, "it is about another model")
         right = type(tokens) is list and len(tokens) == model.length and all(type(token) is str for token in tokens)
@@ -733,22 +789,10 @@ class Check:
         need(type(label) is str and label in model.labels, "there is no such label")
         self.label = model.labels.index(label)
         self.rivals = {name: j for j, name in enumerate(model.labels) if name != label}
-        need(type(claim) is dict and type(claim.get("kind")) is str, "there must be a claim")
+        need(type(claim) is dict, "there must be a claim")
         self.sets = read_sets(data, model, tokens, self.features)
         self.network = Network(model, self.sets)
-        claims: dict[str, Callable[[Any], None]] = {
-            "sufficient": lambda c: self.sufficient(
-                self.features - places(fields(c, "kind positions")[1], self.features)
-            ),
-            "independent": lambda c: self.sufficient(places(fields(c, "kind of")[1], self.features)),
-            "infeasible": lambda c: self.refuted(places(fields(c, "kind exclude")[1], self.features)),
-            "refuted": lambda c: self.refuted(self.features - places(fields(c, "kind positions")[1], self.features)),
-            "cheapest": self.cheapest,
-            "all": self.all_sets,
-            "flip": self.flip,
-        }
-        need(claim["kind"] in claims, "the format knows no such claim")
-        claims[claim["kind"]](claim)
+        self.claim(claim)
         self.number += 1
         need(next(self.lines, self) is self, "nothing may follow the evidence")
         return head
@@ -770,9 +814,32 @@ class Check:
 
     # claims
 
+    def claim(self, claim: Any) -> None:
+        match claim.get("kind"):
+            case "sufficient":
+                self.sufficient(self.features - places(fields(claim, "kind positions")[1], self.features))
+            case "independent":
+                self.sufficient(places(fields(claim, "kind of")[1], self.features))
+            case "refuted":
+                self.refuted(self.features - places(fields(claim, "kind positions")[1], self.features))
+            case "infeasible":
+                self.refuted(places(fields(claim, "kind exclude")[1], self.features))
+            case "cheapest":
+                _, held, *priced, lower = fields(claim, "kind positions costs unit include exclude cost lower")
+                need(whole(lower, 0, WHOLE) <= whole(claim["cost"], 0, WHOLE), "the costs are wrong")
+                self.sets_of_words("cheapest", [held], priced, lower)
+            case "all":
+                _, sets, *priced = fields(claim, "kind sets costs unit include exclude cost")
+                need(type(sets) is list and sets, "there must be sets")
+                self.sets_of_words("all", sets, priced, whole(claim["cost"], 0, WHOLE) + 1)
+            case "flip":
+                self.flip(claim)
+            case _:
+                raise Reject("the format knows no such claim")
+
     def sufficient(self, free: Places) -> None:
         limit = self.sets.at_most
-        inputs = Varied(self.sets, None if limit is None else [1] * len(self.sets.own))
+        inputs = Inputs(self.sets, () if limit is None else [1] * len(self.sets.own))
         state = inputs.begin(free, limit or 0)
         for name, rival in self.rivals.items():
             need(self.take() == {"prove": "sufficient", "rival": name}, f"no proof against {name!r} starts here")
@@ -782,31 +849,19 @@ class Check:
         self.has_label()
         self.counterexample(fields(self.take(), "point")[0], allowed)
 
-    def cheapest(self, claim: Any) -> None:
-        names = "kind positions costs unit include exclude cost lower"
-        _, held, costs, unit, include, exclude, cost, lower = fields(claim, names)
-        costs = self.costs(costs, unit)
-        held, include, exclude = (places(part, self.features) for part in (held, include, exclude))
-        need(whole(lower, 0, WHOLE) <= whole(cost, 0, WHOLE) == sum(costs[i] for i in held), "the costs are wrong")
-        need(include <= held and not exclude & held, "the set does not fit")
-        self.sufficient(self.features - held)
-        need(self.take() == {"prove": "cheapest"}, "the word tree must start here")
-        self.words(include, exclude, costs, lower, [])
-
-    def all_sets(self, claim: Any) -> None:
-        _, sets, costs, unit, include, exclude, cost = fields(claim, "kind sets costs unit include exclude cost")
-        costs = self.costs(costs, unit)
-        need(type(sets) is list and sets, "there must be sets")
+    def sets_of_words(self, name: str, sets: list[Any], priced: Sequence[Any], below: int) -> None:
+        """Sets that suffice, fit and cost as much; and no other that fits and costs less than `below` does."""
+        costs, unit, include, exclude, cost = priced
+        costs, include, exclude = self.costs(costs, unit), *(places(part, self.features) for part in (include, exclude))
         listed = [places(part, self.features) for part in sets]
-        include, exclude = (places(part, self.features) for part in (include, exclude))
         need(len(set(listed)) == len(listed), "a set is listed twice")
         for held in listed:
             need(whole(cost, 0, WHOLE) == sum(costs[i] for i in held), "the costs are wrong")
             need(include <= held and not exclude & held, "a set does not fit")
         for held in listed:
             self.sufficient(self.features - held)
-        need(self.take() == {"prove": "all"}, "the word tree must start here")
-        self.words(include, exclude, costs, cost + 1, listed)
+        need(self.take() == {"prove": name}, "the word tree must start here")
+        self.words(include, exclude, costs, below, listed if name == "all" else [])
 
     def flip(self, claim: Any) -> None:
         _, changed, towards, costs, unit, cost, lower = fields(claim, "kind positions towards costs unit cost lower")
@@ -823,9 +878,8 @@ class Check:
             self.counterexample(point, where)
             need(point["changed"] == changed and point["rival"] in aims, "the flip is not the one that is claimed")
         if lower:
-            common = math.gcd(*costs)
-            inputs = Varied(self.sets, [count // common for count in costs])
-            state = inputs.begin(self.features, (lower - 1) // common, self.sets.at_most)
+            inputs = Inputs(self.sets, costs)
+            state = inputs.begin(self.features, lower - 1, self.sets.at_most)
             for name in aims:
                 need(self.take() == {"prove": "flip", "rival": name}, f"no proof against {name!r} starts here")
                 self.tree(self.rivals[name], 1, inputs, state)
@@ -875,22 +929,21 @@ class Check:
 
     # trees
 
-    def tree(self, rival: int, sign: int, inputs: Varied | Restored, state: Any) -> None:
+    def tree(self, rival: int, sign: int, inputs: Inputs, state: State) -> None:
         """A proof tree in preorder: both sides of a node follow it."""
-        waiting: list[tuple[dict[int, int], Any]] = [({}, state)]
+        waiting: list[tuple[dict[int, int], State]] = [({}, state)]
         while waiting:
             signs, state = waiting.pop()
             line = self.take()
             if "split" in line:
                 unit = whole(fields(line, "split")[0], 0, self.network.units)
-                need(self.network.is_relu(unit) and unit not in signs, "this unit cannot be split here")
+                need(self.network.can_split(unit, signs), "this unit cannot be split here")
                 waiting += [({**signs, unit: 1}, state), ({**signs, unit: -1}, state)]
             elif "pick" in line:
                 first, second = inputs.pick(line, state)
                 waiting += [(signs, second), (signs, first)]
             else:
-                leaf = self.leaf(line, signs, state)
-                holds = self.network.holds(self.label, rival, sign, leaf, inputs)
+                holds = self.network.holds(self.label, rival, sign, self.leaf(line, signs, state), inputs)
                 need(holds, "the bound of this leaf is not above zero")
 
     def leaf(self, line: Any, signs: dict[int, int], state: Any) -> Leaf:
@@ -898,34 +951,36 @@ class Check:
         need(type(beta) is dict and all(re.fullmatch(r"0|[1-9][0-9]*", u, re.ASCII) for u in beta), "beta names units")
         push = {whole(int(unit), 0, self.network.units): number(value, 0) for unit, value in beta.items()}
         slopes = None if alpha is None else array(alpha, self.network.units)
-        return Leaf(signs, slopes, {unit: b * signs[unit] for unit, b in push.items() if unit in signs}, state)
+        used = {unit: b * signs[unit] for unit, b in push.items() if unit in signs and self.network.at_zero(unit)}
+        return Leaf(signs, slopes, used, state)
 
     def words(self, include: Places, exclude: Places, costs: list[int], below: int, listed: list[Places]) -> None:
         """The word tree: no set that costs less than `below` is sufficient, but those listed."""
-        restored, waiting = Restored(self.sets, costs), [(include, exclude)]
+        waiting = [(include, exclude)]
         while waiting:
             held, out = waiting.pop()
             line, opened = self.take(), self.features - held - out
             need(len(line) == 1, "a line of the word tree has one key")
             ((name, value),) = line.items()
             spent = sum(costs[i] for i in held)
-            if name == "word":
-                need(type(value) is int and value in opened, "only an open word can be held or out")
-                waiting += [(held, out | {value}), (held | {value}, out)]
-            elif name == "cost":
-                need(value is True and spent >= below, "the held words do not cost enough")
-            elif name == "set":
-                need(held == listed[whole(value, 0, len(listed))], "the held words are not those of this set")
-            elif name == "attack":
-                self.counterexample(value, out)
-            else:
-                start, rival, budget = fields(fields(line, "restoration")[0], "start rival budget")
-                changed, given = fields(start, "changed vectors")
-                vectors = self.point(changed, given, self.features - held, False)
-                need(whole(budget, 0, WHOLE) >= below - 1 - spent, "the budget is too low")
-                need(type(rival) is str and rival in self.rivals, "there is no such rival")
-                state = Restoring(vectors, opened, budget // restored.unit)
-                self.tree(self.rivals[rival], -1, restored, state)
+            match name:
+                case "word":
+                    need(type(value) is int and value in opened, "only an open word can be held or out")
+                    waiting += [(held, out | {value}), (held | {value}, out)]
+                case "cost":
+                    need(value is True and spent >= below, "the held words do not cost enough")
+                case "set":
+                    need(held == listed[whole(value, 0, len(listed))], "the held words are not those of this set")
+                case "attack":
+                    self.counterexample(value, out)
+                case _:
+                    start, rival, budget = fields(fields(line, "restoration")[0], "start rival budget")
+                    changed, given = fields(start, "changed vectors")
+                    vectors = self.point(changed, given, self.features - held, False)
+                    need(whole(budget, 0, WHOLE) >= below - 1 - spent, "the budget is too low")
+                    need(type(rival) is str and rival in self.rivals, "there is no such rival")
+                    inputs = restorations(self.sets, vectors, costs)
+                    self.tree(self.rivals[rival], -1, inputs, inputs.begin(opened, budget))
 
 
 def check(certificate: str | Path | bytes | Iterable[Any], model: Model) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from suffice.proof.bag import BagCheck, none_below
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.draws import draw_seed, draws
+from suffice.proof.trees import TreeCheck
 
 KIND = "asked 1"  # what the first line of a certificate about a black box says
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
@@ -191,7 +192,19 @@ class _Replay:
         self.number = 1
         below = sum(costs) + 1 if lower is None else lower
         free = self._movable(range(len(self.options)))
+        if self._lines_with("computed"):
+            self._few_keep(free, costs, lower)
+            return
         self._all_keep(_cheaper(self.options, free, costs, self.limit, below))
+
+    def _few_keep(self, free: Sequence[int], costs: Sequence[int], lower: int | None) -> None:
+        """No change of so many words flips the label, and all words cost the same: so none below `lower` does."""
+        limit = self._only("computed")["at_most"]
+        _need(type(limit) is int and limit >= 0, "at_most must be a whole number")
+        _need(len(set(costs)) == 1, "what is said of a number of changes says nothing where costs differ")
+        enough = self.limit if lower is None else min(self.limit, (lower - 1) // costs[0])
+        _need(limit >= enough, f"changes of more than {limit} words may be cheaper")
+        self._computed(free, limit)
 
     def _sound(self, costs: Any) -> None:
         _need(type(costs) is list and len(costs) == len(self.text.words), "there must be a cost for each word")
@@ -249,18 +262,33 @@ class _Replay:
     def _lines_with(self, name: str) -> list[tuple[int, Any]]:
         return [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
 
-    def _computed(self, free: Sequence[int]) -> None:
-        """The worst case of the free words, by bounds."""
+    def _computed(self, free: Sequence[int], limit: int | None) -> None:
+        """The worst case of the free words, so many at once, by bounds."""
+        _need(self.opened.bag.trees is None, "trees have tables")
         line = self._only("computed")
         _need(line.keys() == {"free", "at_most", "proofs"}, "what was computed has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
+        _need(line["at_most"] == limit, "another number of words could change")
+        self.opened.enough(free, line["proofs"], list(self.blackbox.labels), limit, self.rival)
+
+    def _tables(self, free: Sequence[int]) -> None:
+        """All texts of the free words, by tables of trees."""
+        line = self._only("tables")
+        _need(line.keys() == {"free", "at_most", "proofs"}, "a line of tables has other fields")
+        _need(line["free"] == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
-        self.opened.enough(free, line["proofs"], list(self.blackbox.labels))
+        bag = self.opened
+        _need(bag.bag.trees is not None, "the model has no trees")
+        check = TreeCheck(bag, lambda changes: self._margins([rewritten(self.text, change) for change in changes]))
+        check.enough(free, line["proofs"], list(self.blackbox.labels))
 
     def _exhausted(self, free: Sequence[int]) -> None:
         """Every allowed text that changes only free words keeps the label."""
         if self._lines_with("computed"):
-            self._computed(free)
+            self._computed(free, self.head["perturbation"].get("at_most"))
+            return
+        if self._lines_with("tables"):
+            self._tables(free)
             return
         line = self._only("asked")
         _need(line.keys() == {"free", "at_most", "texts", "margin"}, "what was asked has other fields")

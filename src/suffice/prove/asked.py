@@ -138,13 +138,13 @@ class Asked:
         return rewritten(self.text, dict(change))
 
     def witness(self, flip: Flip) -> Witness:
-        """The flip for people."""
+        """The flip for people; where a rival was asked for, another label may still win."""
         return Witness(
             point=NOWHERE,
             positions=tuple(i for i, _ in flip.change),
             rival=flip.rival,
             margin=flip.margin,
-            label=self.blackbox.labels[flip.rival],
+            label=self.blackbox.labels[self.flip(flip.change).rival],
             words=tuple(word for _, word in flip.change),
             real=True,
             text=self.write(flip.change),

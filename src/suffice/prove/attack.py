@@ -35,14 +35,14 @@ def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, F
     for step in problem.network.steps:
         z = step.apply(values)
         slopes.append(step.slopes(z))
-        values = step.activate(z) if step.curves else z * slopes[-1]
+        values = step.activate(z) if step.curves or step.maxima else z * slopes[-1]
     index, others = np.arange(len(points)), np.asarray(problem.rivals)[rivals]
     back = np.zeros_like(values)
     back[:, problem.label] = 1.0
     back[index, others] -= 1.0
     margin = values[:, problem.label] - values[index, others]
     for step, slope in zip(reversed(problem.network.steps), reversed(slopes), strict=True):
-        back = np.asarray((back * slope) @ step.weight)
+        back = np.asarray((step.spread(back) * slope) @ step.weight)
     return margin, steady(back.reshape(points.shape))
 
 

@@ -569,21 +569,33 @@ def _pair_ranges(layout: Layout, allowed: Bools, most: Floats, least: Floats) ->
     """A feature made by pairs counts at most once for each word that can end one, and for each that can begin one."""
     if not layout.pairs:
         return
-    feature, sign = layout.pairs.feature, layout.pairs.sign
+    sign = layout.pairs.sign
     live = allowed[layout.pairs.earlier] & allowed[layout.pairs.later]
     for positive, target in ((True, most), (False, least)):
         mine = live & ((sign > 0) == positive)
         if mine.any():
-            ends = [_words_of(layout, end[mine], feature[mine]) for end in (layout.pairs.earlier, layout.pairs.later)]
+            ends = [_words_of(layout, mine, *ordered) for ordered in _ends(layout)]
             target += np.minimum(*ends) if positive else -np.minimum(*ends)
 
 
-def _words_of(layout: Layout, choices: Ints, feature: Ints) -> Floats:
-    """By feature, how many words have such choices."""
-    width = len(layout.columns)
-    seen = np.zeros(layout.size * width, dtype=bool)
-    seen[layout.slot[choices] * width + feature] = True
-    return np.asarray(seen.reshape(layout.size, width).sum(0), dtype=np.float64)
+def _words_of(layout: Layout, pairs: Bools, order: Ints, start: Ints, feature: Ints) -> Floats:
+    """By feature, how many words stand at one end of these pairs."""
+    some = np.logical_or.reduceat(pairs[order], start)
+    return np.bincount(feature[some], minlength=len(layout.columns)).astype(np.float64)
+
+
+def _ends(layout: Layout) -> list[tuple[Ints, Ints, Ints]]:
+    """For both ends: the pairs in the order of feature and word, where each of these starts, and its feature."""
+    cached = layout.__dict__.get("_ends")
+    if cached is None:
+        cached = []
+        for end in (layout.pairs.earlier, layout.pairs.later):
+            key = layout.pairs.feature * layout.size + layout.slot[end]
+            order = np.argsort(key, kind="stable")
+            start = np.flatnonzero(np.diff(key[order], prepend=-1))
+            cached.append((order, start, key[order][start] // layout.size))
+        layout.__dict__["_ends"] = cached
+    return cached
 
 
 def _limit(case: Case, most: Floats, least: Floats) -> None:

@@ -2,8 +2,9 @@
 
 A row of coefficients over the margin is carried back through the network. At each relu it is replaced by the
 relu's lower line where the coefficient is positive (slope alpha, free in [0, 1] for an unstable unit) and by
-its upper chord where it is negative; at a smooth curve by the lines of `tangents`. A unit that a proof has split on
-also gets a multiplier beta >= 0 (sign s: the row becomes A - beta s). At the input the set's own support function
+its upper chord where it is negative; at a smooth curve by the lines of `tangents`, and at a maximum by those of
+`maxima`, which go through all its candidates. A unit that a proof has split on also gets a multiplier beta >= 0 (sign
+s: the row becomes A - beta s), unless the split is on who wins a maximum. At the input the set's own support function
 gives the least value.
 
 Every bound that leaves this module is already lowered by an a-priori bound of the rounding error, so
@@ -24,6 +25,8 @@ from numpy.typing import NDArray
 
 from suffice.model.curves import CURVES
 from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.model.step import Groups
+from suffice.prove import maxima
 from suffice.prove.inputs import PIECE, Inputs, Interval, Shared
 from suffice.prove.tangents import lines
 from suffice.prove.verdict import Budget, Problem
@@ -32,6 +35,9 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 ROUND = 2.0**-53
 # Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
 LARGE, TINY = 1e100, 1e-100
+# Bounds as far below zero as above it, and those that touch zero, which whole numbers often have, get the same lines
+# by every reader, however it rounds: a share of their distance, and a share of the size of what is added up.
+LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
 CHUNK_NUMBERS = 200_000
 PIECE_WORK = 10**8  # multiplications between two looks at the clock
@@ -72,7 +78,7 @@ class Form:
         largest = np.abs(weight[problem.label]) + np.abs(weight[rivals])
         constant = np.abs(last.bias[problem.label]) + np.abs(last.bias[rivals])
         terms = max(sum(step.weight.shape) for step in problem.network.steps) + 32
-        gamma = 8 * terms * ROUND
+        gamma = (12 if any(step.maxima for step in hidden) else 8) * terms * ROUND
         return Form(problem, tuple(hidden), rows, sizes, largest @ top + constant + TINY, reach, gamma)
 
     def about(self, moved: Bools) -> None:
@@ -113,7 +119,8 @@ class Form:
     def first(self) -> tuple[tuple[Ints, Shared], ...]:
         """The unsettled units of the first step in pieces, each with its rows over the input."""
         units = self.unsettled[0]
-        parts = _split(units, PIECE // (2 * self.problem.network.inputs))
+        widest = max(1, _stored(self.steps[0]) // max(1, len(self.steps[0].bias)))
+        parts = _split(units, PIECE // (2 * widest))
         return tuple((some, Shared(self.steps[0], some, self.problem.region)) for some in parts)
 
     def pieces(self, place: int) -> list[Ints]:
@@ -136,12 +143,27 @@ class Form:
         not look at them, so such a proof would be rejected.
         """
         pairs = zip(self.steps, self.reach, strict=True)
-        return tuple(np.flatnonzero(step.curved | step.relu & (low < 0) & (high > 0)) for step, (low, high) in pairs)
+        return tuple(np.flatnonzero(_unsettled(step, low, high)) for step, (low, high) in pairs)
+
+    @cached_property
+    def pooled(self) -> Bools | None:
+        """The hidden units that are candidates of maxima (units,), if there are any."""
+        found = np.concatenate([step.pooled for step in self.steps]) if self.steps else np.zeros(0, dtype=bool)
+        return found if found.any() else None
 
     @cached_property
     def units(self) -> int:
         """How many hidden units there are in all."""
         return sum(len(step.bias) for step in self.steps)
+
+
+def _unsettled(step: Step, low: Floats, high: Floats) -> Bools:
+    """The units whose bounds matter: curves, relus that can switch, candidates that can win."""
+    found = step.curved | step.relu & (low < 0) & (high > 0)
+    if step.groups is not None:
+        units, groups = step.groups.units, step.groups
+        found[units] = high[units] >= groups.highest(low[units])[groups.group]
+    return found
 
 
 def _split(units: Ints, size: int) -> list[Ints]:
@@ -202,7 +224,9 @@ class Hidden:
 
     relu(z) lies above low·z and below up·z + shift; `loose` marks the unstable units, whose `low` may be any
     slope in [0, 1]. Units without relu are given as [0, inf], which makes both lines the identity. A smooth curve
-    lies above low·z + floor; there is no `floor` where there are no curves.
+    lies above low·z + floor; there is no `floor` where there are no curves. `live` marks the candidates of maxima that
+    may still win, and `start` has the slopes and the choice of lines to start from; there are none where there are no
+    maxima. The `shift` of a maximum is at its first candidate.
     """
 
     lower: Floats
@@ -212,6 +236,8 @@ class Hidden:
     shift: Floats
     loose: Bools
     floor: Floats | None = None
+    live: Bools | None = None
+    start: Floats | None = None
 
     def take(self, index: Ints | slice) -> Hidden:
         return Hidden(
@@ -222,6 +248,8 @@ class Hidden:
             self.shift[index],
             self.loose[index],
             None if self.floor is None else self.floor[index],
+            None if self.live is None else self.live[index],
+            None if self.start is None else self.start[index],
         )
 
     @staticmethod
@@ -230,7 +258,25 @@ class Hidden:
         shape = (count, form.units)
         lower, upper, low, up, shift = (np.zeros(shape) for _ in range(5))
         floor = None if form.curved is None else np.zeros(shape)
-        return Hidden(lower, upper, low, up, shift, np.zeros(shape, dtype=bool), floor)
+        loose, pools = np.zeros(shape, dtype=bool), form.pooled is not None
+        live, start = (np.zeros(shape, dtype=bool), np.zeros(shape)) if pools else (None, None)
+        return Hidden(lower, upper, low, up, shift, loose, floor, live, start)
+
+    def candidates(self, form: Form, place: int) -> maxima.Range:
+        """The candidates of the maxima of one step, once all bounds are known."""
+        if place not in self._candidates:
+            groups = form.steps[place].groups
+            assert groups is not None
+            assert self.live is not None
+            at = form.slices[place].start + groups.units
+            near = NEAR * form.size[place][groups.units]
+            lower, upper, live = self.lower[:, at], self.upper[:, at], self.live[:, at]
+            self._candidates[place] = maxima.Range(groups, lower, upper, live, near)
+        return self._candidates[place]
+
+    @cached_property
+    def _candidates(self) -> dict[int, maxima.Range]:
+        return {}
 
     def crossing(self, form: Form) -> Bools:
         """The units that a split at zero would tell something about."""
@@ -264,27 +310,34 @@ def hidden(
         given = first if place == 0 else None
         lower, upper = given or step_bounds(form, inputs, found, place, budget)
         if signs is not None:
-            lower = np.where(signs[:, part] > 0, np.maximum(lower, 0.0), lower)
-            upper = np.where(signs[:, part] < 0, np.minimum(upper, 0.0), upper)
+            cut = np.where(form.steps[place].pooled, 0, signs[:, part])
+            lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
+            upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
         found.lower[:, part], found.upper[:, part] = lower, upper
-        _relax(found, part)
+        _relax(found, part, NEAR * form.size[place], None if signs is None else signs[:, part])
         _relax_curves(found, part, form.steps[place])
+        _relax_maxima(found, form, place, None if signs is None else signs[:, part])
     return found
 
 
-def _relax(found: Hidden, part: slice) -> None:
-    """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here."""
-    lower, upper = found.lower[:, part], found.upper[:, part]
-    loose = (lower < 0) & (upper > 0)
-    active = (lower >= 0).astype(np.float64)
-    high, deep = np.where(loose, upper, 1.0), np.where(loose, lower, 0.0)
-    slope = np.where(loose, high / (high - deep), active)
+def _relax(found: Hidden, part: slice, near: Floats, signs: Signs | None) -> None:
+    """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here.
+
+    The line above is flat where `upper` is `near` zero, has the slope one where `lower` is, and is the chord elsewhere.
+    """
+    lower, upper, cut = found.lower[:, part], found.upper[:, part], 0 if signs is None else signs
+    flat = (cut < 0) | (cut == 0) & (upper <= near)
+    straight = (cut > 0) | (cut == 0) & ~flat & (lower >= -near)
+    bent = ~(flat | straight)
+    high, deep = np.where(bent, upper, 1.0), np.where(bent, lower, 0.0)
+    slope = np.where(bent, high / (high - deep), straight)
     # the chord must be at least 0 at `lower` and at least `upper` at `upper`
     chord = np.maximum(-slope * deep, high * (1 - slope)) + 8 * ROUND * high
-    found.loose[:, part] = loose
+    rise = np.where(cut == 0, np.maximum(np.where(flat, upper, -lower), 0.0), 0.0)
+    found.loose[:, part] = (lower < 0) & (upper > 0)
     found.up[:, part] = slope
-    found.shift[:, part] = np.where(loose, chord, 0.0)
-    found.low[:, part] = np.where(loose, high > -deep, active)
+    found.shift[:, part] = np.where(bent, chord, rise)
+    found.low[:, part] = np.where(bent, high > -deep * LEAN, straight)
 
 
 def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
@@ -296,6 +349,28 @@ def _relax_curves(found: Hidden, part: slice, step: Step) -> None:
             CURVES[name], found.lower[:, at], found.upper[:, at]
         )
         found.loose[:, at] = False
+
+
+def _relax_maxima(found: Hidden, form: Form, place: int, signs: Signs | None) -> None:
+    """The same for maxima: who may win, and the lines that every search starts from."""
+    groups, part = form.steps[place].groups, form.slices[place]
+    if found.start is not None:
+        found.start[:, part] = found.low[:, part]
+    if groups is None:
+        return
+    assert found.live is not None
+    assert found.start is not None
+    at = form.slices[place].start + groups.units
+    mine = None if signs is None else signs[:, groups.units].astype(np.float64)
+    near = NEAR * form.size[place][groups.units]
+    range_, nobody = maxima.narrowed(groups, found.lower[:, at], found.upper[:, at], mine, near)
+    choice = maxima.start(range_)
+    low, up, shift = maxima.lines(range_, choice)
+    found.live[:, at], found.low[:, at], found.up[:, at] = range_.live, low, up
+    found.start[:, at] = choice.astype(np.float32)  # as certificates hold them
+    found.shift[:, at], found.loose[:, at] = 0.0, False
+    found.shift[:, form.slices[place].start + groups.leaders] = shift
+    found.lower[:, at] += np.where(nobody, found.upper[:, at] - found.lower[:, at] + 1, 0.0)  # a contradiction
 
 
 def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int, budget: Budget | None = None) -> Interval:
@@ -318,7 +393,7 @@ def _first_rows(form: Form, inputs: Inputs) -> Iterator[tuple[Ints, Floats]]:
     """Lower bounds (n, r) of the first step's rows and of their negatives, piece by piece, without the bias."""
     for units, shared in form.first:
         found = shared.at(inputs.anchor) + np.zeros((len(inputs), 1))
-        many = max(1, PIECE // (len(shared) * form.shape[0]))
+        many = max(1, PIECE // (len(shared) * shared.width))
         for i in range(0, len(inputs), many):
             found[i : i + many] += inputs.take(slice(i, i + many)).shared_fall(shared)
         yield units, found
@@ -347,6 +422,7 @@ def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Float
     total = np.zeros(over.shape[:2])
     for k in range(place - 1, -1, -1):
         step, part = form.steps[k], form.slices[k]
+        over = step.spread(over)
         total -= form.gamma * (np.abs(over) @ form.size[k])
         negative = np.minimum(over, 0.0)
         total += np.matmul(negative, found.shift[:, part, None])[..., 0]
@@ -386,7 +462,21 @@ class Dual:
 
 def plain(bounds: Hidden) -> Dual:
     """The dual that every search starts from: the relaxation's own slopes, no multipliers."""
-    return Dual(bounds.low.copy(), np.zeros_like(bounds.low))
+    start = bounds.low if bounds.start is None else bounds.start
+    return Dual(start.copy(), np.zeros_like(bounds.low))
+
+
+def settled(form: Form, bounds: Hidden, dual: Dual) -> Dual:
+    """The dual as it is written down: with the slopes that were used where there was nothing to choose.
+
+    A reader with slightly other bounds may find that there is, or the other way round: it uses what is written.
+    """
+    alpha = np.where(bounds.loose, np.clip(dual.alpha, 0.0, 1.0), bounds.low)
+    if form.curved is not None:
+        alpha = np.where(form.curved, 0.0, alpha)
+    for place, _, at in _pools(form):
+        alpha[:, at] = maxima.settled(bounds.candidates(form, place), dual.alpha[:, at])
+    return Dual(alpha, dual.beta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -439,18 +529,19 @@ def margin_bound(form: Form, batch: Batch, dual: Dual) -> Pass:
     split units only and clipped to >= 0.
     """
     bounds, over, total = batch.bounds, batch.rows.over, batch.rows.constant - form.gamma * batch.rows.size
-    low = np.where(bounds.loose, np.minimum(np.maximum(dual.alpha, 0.0), 1.0), bounds.low)
-    multiplier = None if batch.signs is None else np.maximum(dual.beta, 0.0) * batch.signs
+    low, up, shift = chosen_lines(form, bounds, dual)
+    multiplier = _multipliers(form, batch, dual)
     seen = np.empty_like(low)
     for k in range(len(form.steps) - 1, -1, -1):
         step, part = form.steps[k], form.slices[k]
+        over = step.spread(over)
         seen[:, part] = over
         error = np.abs(over)
         negative = np.minimum(over, 0.0)
-        total = total + _dots(negative, bounds.shift[:, part])
+        total = total + _dots(negative, shift[:, part])
         if bounds.floor is not None:
             total = total + _dots(over - negative, bounds.floor[:, part])
-        over = (over - negative) * low[:, part] + negative * bounds.up[:, part]
+        over = (over - negative) * low[:, part] + negative * up[:, part]
         if multiplier is not None:
             over = over - multiplier[:, part]
             error = error + np.abs(multiplier[:, part])
@@ -459,6 +550,33 @@ def margin_bound(form: Form, batch: Batch, dual: Dual) -> Pass:
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
     return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped)
+
+
+def chosen_lines(form: Form, bounds: Hidden, dual: Dual) -> tuple[Floats, Floats, Floats]:
+    """The slopes below and above every unit, and the constants above, that a dual chooses."""
+    low = np.where(bounds.loose, np.minimum(np.maximum(dual.alpha, 0.0), 1.0), bounds.low)
+    if form.pooled is None:
+        return low, bounds.up, bounds.shift
+    up, shift = bounds.up.copy(), bounds.shift.copy()
+    for place, groups, at in _pools(form):
+        leaders = form.slices[place].start + groups.leaders
+        low[:, at], up[:, at], shift[:, leaders] = maxima.lines(bounds.candidates(form, place), dual.alpha[:, at])
+    return low, up, shift
+
+
+def _pools(form: Form) -> Iterator[tuple[int, Groups, Ints]]:
+    """The steps with maxima: their places, their groups, and where the candidates are among all units."""
+    for place, step in enumerate(form.steps):
+        if step.groups is not None:
+            yield place, step.groups, form.slices[place].start + step.groups.units
+
+
+def _multipliers(form: Form, batch: Batch, dual: Dual) -> Floats | None:
+    """beta·sign of the units that are split at zero; who wins a maximum has none."""
+    if batch.signs is None:
+        return None
+    multiplier: Floats = np.maximum(dual.beta, 0.0) * batch.signs
+    return multiplier if form.pooled is None else np.where(form.pooled, 0.0, multiplier)
 
 
 def _dots(left: Floats, right: Floats) -> Floats:
@@ -477,25 +595,38 @@ class Relaxed:
 def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
     """The minimiser of each item run through the relaxed network."""
     bounds, lower = batch.bounds, found.over > 0
-    slope = np.where(lower, np.where(bounds.loose, dual.alpha, bounds.low), bounds.up)
-    offset = np.where(lower, 0.0 if bounds.floor is None else bounds.floor, bounds.shift)
+    low, up, shift = chosen_lines(form, bounds, dual)
+    slope = np.where(lower, low, up)
+    offset = np.where(lower, 0.0 if bounds.floor is None else bounds.floor, shift)
     values = batch.inputs.minimiser(found.inputs).reshape(len(slope), -1)
     z, relaxed = np.empty_like(slope), np.empty_like(slope)
     for step, part in zip(form.steps, form.slices, strict=True):
         z[:, part] = step.apply(values)
         values = slope[:, part] * z[:, part] + offset[:, part]
+        if step.groups is not None:
+            step.groups.put(step.groups.total(values[:, step.groups.units]), values)
         relaxed[:, part] = values
     return Relaxed(z, relaxed)
 
 
 def losses(form: Form, batch: Batch, found: Pass, dual: Dual) -> Floats:
-    """How much the relaxation of each relu (n, units) gives away."""
+    """How much the relaxation of each relu (n, units) gives away; of a maximum, at the candidate to split on."""
     reached = forward(form, batch, found, dual)
     real = np.maximum(reached.z, 0.0)
     for step, part in zip(form.steps, form.slices, strict=True):
-        if step.curves:
+        if step.curves or step.maxima:
             real[:, part] = step.activate(reached.z[:, part])
-    return np.where(batch.bounds.crossing(form), np.abs(found.over * (reached.values - real)), 0.0)
+    lost = np.abs(found.over * (reached.values - real))
+    result = np.where(batch.bounds.crossing(form), lost, 0.0)
+    for place, groups, at in _pools(form):
+        range_ = batch.bounds.candidates(form, place)
+        upper = np.where(range_.live, range_.upper, -np.inf)
+        top = maxima.winners(groups, upper)
+        leaders = form.slices[place].start + groups.leaders
+        # splits bring the line above closer; below, shares are as good as it gets
+        open_ = (found.over[:, leaders] < 0) & ~range_.settled
+        result[:, at] = np.where(top, np.where(open_, lost[:, leaders], 0.0)[:, groups.group], 0.0)
+    return result
 
 
 class Ascent:
@@ -526,7 +657,8 @@ def optimise(
         if (best > 0).all() or (budget is not None and budget.spent):
             break
         z = forward(form, batch, found, dual).z
-        alpha = slope.step(dual.alpha, np.where(batch.bounds.loose, np.maximum(found.over, 0.0) * z, 0.0))
+        gradient = np.where(batch.bounds.loose, np.maximum(found.over, 0.0) * z, 0.0)
+        alpha = _better_maxima(form, batch, found, dual, z, gradient, slope)
         beta = dual.beta if batch.signs is None else multiplier.step(dual.beta, -batch.signs * z)
         dual = Dual(alpha, beta)
         found = margin_bound(form, batch, dual)
@@ -535,3 +667,22 @@ def optimise(
     if (found.bound < best).any():
         found = margin_bound(form, batch, kept)
     return found, kept
+
+
+def _better_maxima(
+    form: Form, batch: Batch, found: Pass, dual: Dual, z: Floats, gradient: Floats, slope: Ascent
+) -> Floats:
+    """The slopes moved along their gradient; of maxima, theta is, and shares move towards the present winner."""
+    for place, groups, at in _pools(form):
+        leaders = form.slices[place].start + groups.leaders
+        rise = maxima.slope_of_level(batch.bounds.candidates(form, place), dual.alpha[:, at], z[:, at])
+        gradient[:, leaders] = np.minimum(found.over[:, leaders], 0.0) * rise
+    alpha = slope.step(dual.alpha, gradient)
+    part = 0.6 * 0.9**slope.turn
+    for _, groups, at in _pools(form):
+        share = maxima.shares(groups, dual.alpha[:, at])
+        share += part * (maxima.winners(groups, z[:, at]) - share)
+        others = groups.units != groups.leaders[groups.group]
+        moved = np.where(found.over[:, at] > 0, share.astype(np.float32), dual.alpha[:, at])
+        alpha[:, at[others]] = moved[:, others]
+    return alpha

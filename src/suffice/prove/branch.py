@@ -30,11 +30,13 @@ from suffice.prove.bounds import (
     margin_rows,
     optimise,
     plain,
+    settled,
     step_bounds,
 )
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
 from suffice.prove.program import leaf_program
+from suffice.prove.runs import few
 from suffice.prove.tree import Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
@@ -45,6 +47,7 @@ MEMORY = 10**9  # bytes that the subproblems of a run may take in all
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
+TRIED = 4  # of inputs that were all run, those that may answer the question
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -79,6 +82,7 @@ class Subproblem:
     row: Floats | None = None  # of the bound, over the input
     cut: int | tuple[int, Chosen] | None = None  # the unit, or the word and its choices, that it was split on
     halves: tuple[Subproblem, Subproblem] | None = None
+    tree: Tree | None = None  # the proof, where all its inputs were run
     closed: bool = False
 
 
@@ -113,13 +117,14 @@ def decide_flips(
 ) -> Verdict:
     """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how.
 
-    A limit on how many words change at once is part of the bounds if words cost the same; else flips beyond it are
-    turned down, and the question may stay open.
+    A limit on how many words change at once is one of cost too if words cost the same.
     """
     form.about(opened)
-    most = cost[0] * form.problem.limit if (cost == cost[0]).all() else np.inf
-    nobody, worth = np.zeros((1, len(opened)), dtype=bool), np.array([min(float(limit), most)])
-    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1))
+    equal, most = (cost == cost[0]).all(), float(form.problem.limit)
+    worth = np.array([min(float(limit), cost[0] * most) if equal else float(limit)])
+    count = None if equal or most >= opened.sum() else np.array([most])
+    nobody = np.zeros((1, len(opened)), dtype=bool)
+    inputs = Freed(form.problem.region, nobody, opened[None], cost, worth, _every_choice(form, 1), count)
     answer = Branching(form, inputs, [list(rivals)], 1.0, _flips(form, rivals), budget).run()[0]
     assert not isinstance(answer, Restorable)
     return answer
@@ -257,14 +262,29 @@ class Branching:
         batch, dual = Batch(inputs, bounds, rows, signs), _inherited(parts, bounds)
         found = margin_bound(self.form, batch, dual)
         known = np.where(bounds.contradicted, np.inf, found.bound)
+        closing = settled(self.form, bounds, dual)
         for i, part in enumerate(parts):
             self.questions[part.question].spent += 1
             part.bound = float(known[i])
             if part.bound > 0:
-                _close(part, dual.take(slice(i, i + 1)))
-        left = np.flatnonzero(known <= 0)
+                _close(part, closing.take(slice(i, i + 1)))
+        left = np.array([i for i in np.flatnonzero(known <= 0) if not self._run_all(parts[i])], dtype=np.int64)
         if len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
+
+    def _run_all(self, part: Subproblem) -> bool:
+        """Where few inputs are left, run all of them: the part is closed, or its question answered."""
+        question = self.questions[part.question]
+        runs = few(self.form, part.inputs) if question.answer is None else None
+        if runs is None:
+            return question.answer is not None
+        margins = self.sign * runs.margins(part.rival, self.budget)
+        if (margins > runs.error(part.rival)).all():
+            part.bound, part.tree, part.closed = float(margins.min()), runs.tree, True
+            return True
+        lowest = np.argsort(margins, kind="stable")[:TRIED]
+        self._try([part] * len(lowest), runs.points(lowest))
+        return question.answer is not None
 
     def _work_on(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers; what they leave open is attacked, and kept with what to split it on."""
@@ -272,11 +292,12 @@ class Branching:
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
-        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, 0.0)
+        score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
+        closing = settled(self.form, bounds, dual)
         for i, part in enumerate(parts):
             part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
             if part.bound > 0:
-                _close(part, part.dual)
+                _close(part, closing.take(slice(i, i + 1)))
             else:
                 part.loss, part.row = score[i], found.inputs[i]
                 self._keep(part, bounds.take(slice(i, i + 1)))
@@ -345,13 +366,12 @@ class Branching:
         solved = leaf_program(self.form, inputs, bounds, part.signs, part.rival)
         if solved is None:
             return False
-        beta, point, shares = solved
-        dual = Dual(part.dual.alpha, beta)  # type: ignore[union-attr]
+        dual, point, shares = solved
         rows = margin_rows(self.form, np.array([part.rival]), self.sign)
         found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:
             part.bound = float(found.bound[0])
-            _close(part, dual)
+            _close(part, settled(self.form, bounds, dual))
             return True
         if point is None:
             return False
@@ -388,6 +408,8 @@ def _close(part: Subproblem, dual: Dual) -> None:
 
 
 def _tree(part: Subproblem) -> Tree:
+    if part.tree is not None:
+        return part.tree
     if part.halves is None:
         assert part.closed
         assert part.dual is not None

@@ -33,6 +33,8 @@ def scores_with_error(network: Network, points: Floats, input_error: float = 0.0
         values = step.activate(z)
         for name, units in step.curves:
             error[:, units] = _curve_error(CURVES[name], z[:, units], values[:, units], error[:, units])
+        if step.groups is not None:  # the largest is off by no more than the candidate that is off most
+            step.groups.put(step.groups.highest(error[:, step.groups.units]), error)
     return values, error
 
 
@@ -52,6 +54,8 @@ def exact_scores(network: Network, point: Floats) -> list[Fraction]:
         shift = max(bias_scale, total)
         sums = product * (1 << (shift - total)) + bias * (1 << (shift - bias_scale))
         values = np.where(step.relu & (sums < 0), 0, sums)
+        for group in step.maxima:
+            values[group], values[group[0]] = 0, max(sums[group])
         scale = shift
     return [Fraction(int(v), 1 << scale) for v in values]
 

@@ -7,6 +7,7 @@ can fall from it; a proof also needs to know on which word to split a set, and i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,29 +40,83 @@ def pieces(count: int, each: int) -> Iterator[slice]:
 
 
 class Shared:
-    """Rows W and -W over the input that all sets of a batch share; what each word can take from them is kept."""
+    """Rows W and -W over the input that all sets of a batch share; what each word can take from them is kept.
+
+    Rows of a convolution see few words each: `slots` (rows, s) are the words that each of them sees, and everything is
+    worked out for those only.
+    """
 
     def __init__(self, step: Step, units: Ints, region: Region) -> None:
         self.weight, self.region = step.weight[units], region
+        self.sparse = not isinstance(self.weight, np.ndarray)
+        self.blocks = [_among(units, *block) for block in step.by_word(len(region.center))] if self.sparse else []
+        self.slots = self._slots() if self.sparse else None
 
     def __len__(self) -> int:
         return 2 * int(self.weight.shape[0])
 
     @property
-    def rows(self) -> Floats:
-        """(r, length, dimension), made anew each time: they may be large where the weight is sparse."""
-        dense = self.weight.toarray() if hasattr(self.weight, "toarray") else self.weight
-        return np.concatenate([dense, -dense]).reshape(-1, *self.region.center.shape)
+    def width(self) -> int:
+        """How many words a row sees at the most."""
+        return len(self.region.center) if self.slots is None else int(self.slots.shape[1])
+
+    def _slots(self) -> Ints:
+        """The words that each row sees, in order; what is left over is filled with the first word."""
+        seen = np.zeros((self.weight.shape[0], len(self.blocks)), dtype=bool)
+        for word, (rows, _) in enumerate(self.blocks):
+            seen[rows, word] = True
+        order = np.argsort(~seen, axis=1, kind="stable")[:, : max(1, int(seen.sum(1).max(initial=0)))]
+        return np.where(np.take_along_axis(seen, order, 1), order, -1)
 
     def at(self, points: Floats) -> Floats:
         """The values (n, r) of the rows at points (n, length, dimension)."""
         values = np.asarray((self.weight @ points.reshape(len(points), -1).T).T)
         return np.concatenate([values, -values], axis=1)
 
+    def seen(self, marks: Floats | Bools) -> Floats:
+        """What each row's words have of something that is known by word (..., length): (..., 1 or r, s)."""
+        if self.slots is None:
+            return np.asarray(marks[..., None, :])
+        found = np.where(self.slots < 0, 0, marks[..., self.slots])
+        return np.concatenate([found, found], axis=-2)
+
+    def products(self, moves: Floats) -> Floats:
+        """rows·move for moves (length, dimension, k) of each word: (r, s, k)."""
+        if self.slots is None:
+            found = np.matmul(self.dense.transpose(1, 0, 2), moves).transpose(1, 0, 2)
+            return np.concatenate([found, -found])
+        found = np.zeros((len(self.slots), self.width, moves.shape[-1]))
+        for word, (rows, block) in enumerate(self.blocks):
+            found[rows, (self.slots[rows] == word).argmax(1)] = block @ moves[word]
+        return np.concatenate([found, -found])
+
+    @property
+    def dense(self) -> Floats:
+        """A dense weight as (rows, length, dimension)."""
+        return self.weight.reshape(-1, *self.region.center.shape)
+
     @cached_property
     def falls(self) -> Floats:
-        """How far each word alone can move each row down: (r, length)."""
-        return falls(self.region, self.rows)
+        """How far each word alone can move each row down: (r, s)."""
+        if self.slots is None:
+            return np.concatenate([falls(self.region, side) for side in (self.dense, -self.dense)])
+        found = np.zeros((2, len(self.slots), self.width))
+        for word, (rows, block) in enumerate(self.blocks):
+            place = (self.slots[rows] == word).argmax(1)
+            found[0, rows, place], found[1, rows, place] = (word_falls(self.region, word, x) for x in (block, -block))
+        return found.reshape(-1, self.width)
+
+    @cached_property
+    def choices(self) -> Floats:
+        """rows·(point - center) for every point of every word: (r, s, m)."""
+        return self.products((_points(self.region) - self.region.center[:, None]).transpose(0, 2, 1))
+
+
+def _among(units: Ints, rows: Ints, block: Floats) -> tuple[Ints, Floats]:
+    """The rows of a block that are some of the units (in order), counted among those."""
+    places = np.searchsorted(units, rows)
+    there = units[np.minimum(places, len(units) - 1)] == rows
+    return places[there], block[there]
 
 
 class Inputs(Protocol):
@@ -150,9 +205,10 @@ class Free:
                 return np.asarray((falls(self.region, rows, self.allowed) * self.free[:, None]).sum(-1))
 
     def shared_fall(self, shared: Shared) -> Floats:
-        if self.allowed is None:
+        if self.allowed is None and shared.slots is None:
             return np.asarray(self.free @ shared.falls.T)
-        return np.asarray(np.einsum("nrl,nl->nr", shared_falls(shared, self.allowed), self.free))
+        gains = shared.falls[None] if self.allowed is None else shared_falls(shared, self.allowed)
+        return np.asarray((gains * shared.seen(self.free)).sum(-1))
 
     def minimiser(self, rows: Floats) -> Floats:
         if self.allowed is None:
@@ -202,20 +258,24 @@ class Budgeted:
     def uniform(self) -> bool:
         return bool((self.cost == self.cost[0]).all())
 
-    def least(self, gains: Floats) -> Floats:
-        """The least sum of gains (n, r, length) that the budget buys: a fractional knapsack."""
-        gains = self._usable(gains)
+    def least(self, gains: Floats, shared: Shared | None = None) -> Floats:
+        """The least sum of gains (n, r, length) that the budget buys: a fractional knapsack.
+
+        Gains of `shared` rows are those of the words that each row sees.
+        """
+        gains = np.minimum(gains, 0.0) * self._marks(shared)
         if self.uniform:  # equal costs: just the lowest few, without an argsort
             return _lowest_sum(gains, self._count)
-        order, taken = self._knapsack(gains)
+        cost = self.cost if shared is None else np.broadcast_to(shared.seen(self.cost), gains.shape[1:])
+        order, taken = self._knapsack(gains, np.where(cost > 0, cost, 1.0))
         return np.asarray((np.take_along_axis(gains, order, -1) * taken).sum(-1))
 
     def bought(self, gains: Floats) -> Floats:
         """Which words (n, length) that takes, the last one perhaps in part, for gains (n, length)."""
-        gains = steady(self._usable(gains[:, None]))
+        gains = steady(np.minimum(gains, 0.0)[:, None] * self.buyable[:, None])
         if self.uniform:
             return _lowest(gains[:, 0], self._count)
-        order, taken = self._knapsack(gains)
+        order, taken = self._knapsack(gains, self.cost)
         share = np.zeros_like(gains)
         np.put_along_axis(share, order, taken, axis=-1)
         return np.asarray(share[:, 0] * (gains[:, 0] < 0))
@@ -238,18 +298,18 @@ class Budgeted:
         """The words (n, length) that can still be taken."""
         return np.asarray(self.open & (self.cost <= self.budget[:, None]))
 
+    def _marks(self, shared: Shared | None) -> Floats:
+        """The words that can still be taken, as ones, in the shape of gains."""
+        return self.buyable[:, None].astype(np.float64) if shared is None else shared.seen(self.buyable)
+
     @cached_property
     def _count(self) -> Floats:
         return np.asarray(np.floor(self.budget / self.cost[0]))
 
-    def _usable(self, gains: Floats) -> Floats:
-        """Zero for words that cannot be taken and for those that one would not want to take."""
-        return np.minimum(gains, 0.0) * self.buyable[:, None]
-
-    def _knapsack(self, gains: Floats) -> tuple[Ints, Floats]:
+    def _knapsack(self, gains: Floats, costs: Floats) -> tuple[Ints, Floats]:
         """The order in which words are taken, best value for cost first, and the share taken of each."""
-        order = np.argsort(gains / self.cost, axis=-1, kind="stable")
-        cost = self.cost[order]
+        order = np.argsort(gains / costs, axis=-1, kind="stable")
+        cost = np.take_along_axis(np.broadcast_to(costs, gains.shape), order, -1)
         before = np.cumsum(cost, axis=-1) - cost
         return order, np.clip((self.budget[:, None, None] - before) / cost, 0.0, 1.0)
 
@@ -296,8 +356,7 @@ class Restored(Budgeted):
         return self.least(gains.transpose(0, 2, 1))
 
     def shared_fall(self, shared: Shared) -> Floats:
-        back = self.back.transpose(1, 2, 0)
-        return self.least(np.matmul(shared.rows.transpose(1, 0, 2), back).transpose(2, 1, 0))
+        return self.least(shared.products(self.back.transpose(1, 2, 0)).transpose(2, 0, 1), shared)
 
     def gains(self, rows: Floats) -> Floats:
         """How far restoring each word (n, length) moves rows (n, length, dimension)."""
@@ -310,7 +369,10 @@ class Restored(Budgeted):
         return _largest(-self.gains(row[None])[0], self.buyable[0], at_least=-np.inf if any_word else TINY)
 
     def few(self, row: Floats, relus: int) -> bool:
-        return False
+        """Few enough ways to spend the budget on words that matter that trying them beats splitting relus."""
+        words = self.buyable[0] & (self.gains(row[None])[0] < 0)
+        count, bought = int(words.sum()), int(self.budget[0] // self.cost[words].min(initial=np.inf))
+        return math.log2(max(1, math.comb(count, min(bought, count)))) <= relus / 4
 
     def sure(self, row: Floats, room: float) -> Ints:
         return self.needed(self.gains(row[None])[0], room)
@@ -331,7 +393,7 @@ class Restored(Budgeted):
 class Freed(Budgeted):
     """The original text with the words of `free`, and any of `open` worth at most `budget`, ranging over their sets.
 
-    `allowed` narrows a Choice region, as for `Free`.
+    `allowed` narrows a Choice region, as for `Free`; with a `count` (n,), no more than so many of `open` move.
     """
 
     region: Region
@@ -340,6 +402,7 @@ class Freed(Budgeted):
     cost: Floats
     budget: Floats
     allowed: Bools | None = None
+    count: Floats | None = None
 
     @property
     def words(self) -> Bools:
@@ -361,6 +424,7 @@ class Freed(Budgeted):
             open=np.concatenate([part.open for part in parts]),
             budget=np.concatenate([part.budget for part in parts]),
             allowed=_allowed(parts),
+            count=None if self.count is None else np.concatenate([_counts(part) for part in parts]),
         )
 
     def take(self, index: Ints | slice) -> Freed:
@@ -370,19 +434,33 @@ class Freed(Budgeted):
             open=self.open[index],
             budget=self.budget[index],
             allowed=None if self.allowed is None else self.allowed[index],
+            count=None if self.count is None else self.count[index],
         )
+
+    @cached_property
+    def buyable(self) -> Bools:
+        paid = np.asarray(self.open & (self.cost <= self.budget[:, None]))
+        return paid if self.count is None else paid & (self.count[:, None] > 0)
+
+    def least(self, gains: Floats, shared: Shared | None = None) -> Floats:
+        """What the budget buys, or what so many words can do: neither is more than both allow."""
+        paid = super().least(gains, shared)
+        if self.count is None:
+            return paid
+        return np.maximum(paid, _lowest_sum(np.minimum(gains, 0.0) * self._marks(shared), self.count))
 
     def fall(self, rows: Floats) -> Floats:
         return self._total(falls(self.region, rows, self.allowed))
 
     def shared_fall(self, shared: Shared) -> Floats:
         if self.allowed is not None:
-            return self._total(shared_falls(shared, self.allowed))
-        return self._total(np.broadcast_to(shared.falls, (len(self), *shared.falls.shape)))
+            return self._total(shared_falls(shared, self.allowed), shared)
+        return self._total(np.broadcast_to(shared.falls, (len(self), *shared.falls.shape)), shared)
 
-    def _total(self, gains: Floats) -> Floats:
+    def _total(self, gains: Floats, shared: Shared | None = None) -> Floats:
         """The words that are free anyway, and the best of the others."""
-        return np.asarray(np.einsum("nrl,nl->nr", gains, self.free) + self.least(gains))
+        free = self.free[:, None] if shared is None else shared.seen(self.free)
+        return np.asarray((gains * free).sum(-1) + self.least(gains, shared))
 
     def gains(self, rows: Floats) -> Floats:
         """How far freeing each word (n, length) can move rows (n, length, dimension) down."""
@@ -390,7 +468,10 @@ class Freed(Budgeted):
 
     def minimiser(self, rows: Floats) -> Floats:
         """Words that the budget buys only in part stay as they are: the point is always an allowed one."""
-        whole = self.bought(self.gains(rows)) == 1.0
+        gains = self.gains(rows)
+        whole = self.bought(gains) == 1.0
+        if self.count is not None:
+            whole = _lowest(np.where(whole, gains, 0.0), self.count) == 1.0
         return Free(self.region, self.free | whole, self.allowed).minimiser(rows)
 
     def word(self, row: Floats, any_word: bool = False) -> int | None:
@@ -402,7 +483,8 @@ class Freed(Budgeted):
         return not self.buyable.any() and self._plain.few(row, relus)
 
     def sure(self, row: Floats, room: float) -> Ints:
-        return self.needed(self.gains(row[None])[0], room)
+        words = self.needed(self.gains(row[None])[0], room)
+        return words if self.count is None else words[: int(self.count[0])]
 
     def halves(self, position: int, row: Floats) -> tuple[Chosen, Freed, Freed]:
         """The word free, and paid for, against fixed; or the choices of one that is free already."""
@@ -412,7 +494,9 @@ class Freed(Budgeted):
             return chosen, first, second
         mark = np.arange(self.free.shape[1]) == position
         rest = replace(self, open=self.open & ~mark)
-        return None, replace(rest, free=self.free | mark, budget=self.budget - self.cost[position]), rest
+        count = None if self.count is None else self.count - 1
+        paid = replace(rest, free=self.free | mark, budget=self.budget - self.cost[position], count=count)
+        return None, paid, rest
 
     @property
     def decided(self) -> Free | None:
@@ -444,13 +528,27 @@ def falls(region: Region, rows: Floats, allowed: Bools | None = None) -> Floats:
             return np.asarray(found if rows.ndim == 4 else found[0])
 
 
+def word_falls(region: Region, word: int, rows: Floats) -> Floats:
+    """How far one word, if it is free, can move rows (r, dimension) down: (r,)."""
+    match region:
+        case Box() | Ball(p=np.inf):
+            middle, radius = (side[word] for side in region.spread)
+            return np.asarray(rows @ middle - np.abs(rows) @ radius)
+        case Ball(radius=radius, p=p):
+            return np.asarray(-radius * np.linalg.norm(rows, ord=2 if p == 2 else np.inf, axis=-1))
+        case Hull() | Choice():
+            return np.asarray((rows @ (region.points[word] - region.center[word]).T).min(-1))
+
+
 def shared_falls(shared: Shared, allowed: Bools) -> Floats:
     """The same for shared rows and choices that differ from set to set: (n, r, length)."""
-    values = _choices(shared.region, shared.rows[None], None)[0]
+    values = shared.choices
     found = np.empty((len(allowed), *values.shape[:2]))
     for some in pieces(len(allowed), values.size):
-        found[some] = np.where(allowed[some, None], values, np.inf).min(-1)
-    return found
+        marks = np.moveaxis(allowed[some].astype(np.float64), -1, 1)
+        mine = np.moveaxis(shared.seen(marks), 1, -1) > 0  # (n, 1 or r, s, m)
+        found[some] = np.where(mine, values, np.inf).min(-1)
+    return np.where(np.isfinite(found), found, 0.0)  # of a word that is not there nothing is allowed
 
 
 def _choices(region: Region, rows: Floats, allowed: Bools | None) -> Floats:
@@ -481,6 +579,11 @@ def _split_choices(region: Region, allowed: Bools | None, position: int, row: Fl
 def _allowed(parts: Sequence[Free] | Sequence[Freed]) -> Bools | None:
     narrowed = [part.allowed for part in parts if part.allowed is not None]
     return np.concatenate(narrowed) if narrowed else None
+
+
+def _counts(part: Freed) -> Floats:
+    assert part.count is not None
+    return part.count
 
 
 def _points(region: Region) -> Floats:

@@ -2,27 +2,32 @@
 
 Where nothing is left to split, the network is linear on the subproblem, and the ascent on multipliers would only get
 close. A linear program over the free words gives the multipliers (its dual) and the minimiser. What it says
-is never believed: multipliers go back into our own bound, points through the real network.
+is never believed: multipliers go back into our own bound, points through the real network. A maximum of which several
+candidates are left is a variable above all of them; its multipliers are the shares of the line below.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from suffice.model.network import Floats
-from suffice.prove.bounds import Batch, Dual, Form, Hidden, Signs, margin_bound, margin_rows
+from suffice.prove.bounds import Batch, Dual, Form, Hidden, Signs, margin_bound, margin_rows, plain
 from suffice.prove.inputs import Free
 from suffice.sets.regions import Ball, Box, Choice, Hull
 
 TANGENTS = 40  # rounds of tangent planes around a 2-norm ball
+LARGE = 30_000_000  # numbers in a matrix of rows over the input that still fits the memory
+
+Solved: TypeAlias = tuple[Dual, Floats | None, Floats | None]
 
 
-def leaf_program(
-    form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival: int
-) -> tuple[Floats, Floats | None, Floats | None] | None:
-    """Multipliers from the dual, and the minimiser (with its shares of corners for a hull)."""
+def leaf_program(form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival: int) -> Solved | None:
+    """The dual of the program, and the minimiser (with its shares of corners for a hull)."""
+    if form.problem.network.inputs * max(form.problem.network.inputs, form.units) > LARGE:
+        return None
     match inputs.region:
         case Ball(p=2):
             return _round_program(form, inputs, bounds, signs, rival)
@@ -35,41 +40,44 @@ def leaf_program(
     return _solve(form, bounds, signs, rival, columns)
 
 
-def _solve(
-    form: Form, bounds: Hidden, signs: Signs, rival: int, columns: _Columns
-) -> tuple[Floats, Floats | None, Floats | None] | None:
+def _solve(form: Form, bounds: Hidden, signs: Signs, rival: int, columns: _Columns) -> Solved | None:
     from scipy.optimize import linprog  # takes long to import and is rarely needed
 
-    objective, splits, owners = _linear_view(form, bounds, signs, rival)
     if not columns.matrix.shape[1]:
         return None  # nothing is free
-    cost, constraint = objective[0] @ columns.matrix, -(splits[0] @ columns.matrix)
-    limit = splits[1] + splits[0] @ columns.base
+    view = _View.of(form, bounds, signs, rival)
+    cost, constraint = view.over(columns, view.objective[None])[0], -view.over(columns, view.rows)
+    limit = view.constants + view.rows[:, : len(columns.base)] @ columns.base
     found = linprog(
         cost,
-        A_ub=np.vstack([constraint, columns.extra]),
+        A_ub=np.vstack([constraint, view.beside(columns.extra)]),
         b_ub=np.concatenate([limit, columns.extra_limit]),
-        A_eq=columns.equal,
+        A_eq=None if columns.equal is None else view.beside(columns.equal),
         b_eq=columns.equal_to,
-        bounds=columns.range,
+        bounds=[*columns.range, *[(None, None)] * view.maxima],
         method="highs",
     )
     if found.status == 2:
-        return _phase_one(columns, constraint, limit, owners, form), None, None
+        weights = _phase_one(columns, view, constraint, limit, form)
+        return view.dual(form, bounds, weights), None, None
     if found.status != 0:
         return None
-    beta = _spread_multipliers(np.maximum(-found.ineqlin.marginals[: len(owners)], 0.0), owners, form)
-    columns.found.append(found.x)
-    return beta, *columns.point(found.x)
+    moved = found.x[: columns.matrix.shape[1]]
+    columns.found.append(moved)
+    weights = np.maximum(-found.ineqlin.marginals[: len(limit)], 0.0)
+    return view.dual(form, bounds, weights), *columns.point(moved)
 
 
-def _phase_one(columns: _Columns, constraint: Floats, limit: Floats, owners: list[int], form: Form) -> Floats:
+def _phase_one(columns: _Columns, view: _View, constraint: Floats, limit: Floats, form: Form) -> Floats:
     """The splits contradict each other: multipliers of the least violation, scaled up, prove it."""
     from scipy.optimize import linprog
 
-    worst = np.hstack([constraint, -np.ones((len(constraint), 1))])
-    extra = np.hstack([columns.extra, np.zeros((len(columns.extra), 1))])
-    equal = None if columns.equal is None else np.hstack([columns.equal, np.zeros((len(columns.equal), 1))])
+    slack = np.where(np.arange(len(constraint)) < len(view.owners), -1.0, 0.0)[:, None]
+    worst = np.hstack([constraint, slack])
+    extra = np.hstack([view.beside(columns.extra), np.zeros((len(columns.extra), 1))])
+    equal = None
+    if columns.equal is not None:
+        equal = np.hstack([view.beside(columns.equal), np.zeros((len(columns.equal), 1))])
     cost = np.zeros(worst.shape[1])
     cost[-1] = 1.0
     found = linprog(
@@ -78,45 +86,97 @@ def _phase_one(columns: _Columns, constraint: Floats, limit: Floats, owners: lis
         b_ub=np.concatenate([limit, columns.extra_limit]),
         A_eq=equal,
         b_eq=columns.equal_to,
-        bounds=[*columns.range, (0, None)],
+        bounds=[*columns.range, *[(None, None)] * view.maxima, (0, None)],
         method="highs",
     )
-    weights = np.zeros(len(owners)) if found.status != 0 else np.maximum(-found.ineqlin.marginals[: len(owners)], 0)
-    scale = 0.0 if found.status != 0 else min(1e6 * float(form.margin_size.max()) / max(found.fun, 1e-12), 1e12)
-    return _spread_multipliers(weights * scale, owners, form)
+    if found.status != 0:
+        return np.zeros(len(limit))
+    scale = min(1e6 * float(form.margin_size.max()) / max(found.fun, 1e-12), 1e12)
+    return np.asarray(np.maximum(-found.ineqlin.marginals[: len(limit)], 0) * scale)
 
 
-def _spread_multipliers(weights: Floats, owners: list[int], form: Form) -> Floats:
-    beta = np.zeros((1, form.units))
-    for weight, unit in zip(weights, owners, strict=True):
-        beta[0, unit] = np.float32(weight)
-    return beta
+@dataclass(frozen=True, eq=False)
+class _View:
+    """The margin and constraints (rows·y + constants >= 0) over y, the flattened input and one number per open maximum.
+
+    The first rows are the split units (`owners`, sign · z >= 0), the others say that a maximum is not below one of its
+    candidates (`candidates`).
+    """
+
+    objective: Floats
+    rows: Floats
+    constants: Floats
+    owners: list[int]
+    candidates: list[int]
+    maxima: int
+
+    @staticmethod
+    def of(form: Form, bounds: Hidden, signs: Signs, rival: int) -> _View:
+        inputs = form.problem.network.inputs
+        open_ = _open_maxima(form, bounds)
+        place = {leader: inputs + i for i, leader in enumerate(open_)}
+        matrix, offset = np.eye(inputs, inputs + len(open_)), np.zeros(inputs)
+        rows, constants, owners = [], [], []
+        above, below, candidates = [], [], []
+        for step, part in zip(form.steps, form.slices, strict=True):
+            matrix, offset = np.asarray(step.weight @ matrix), step.weight @ offset + step.bias
+            sides = np.where(step.pooled, 0, signs[part])
+            for unit in np.flatnonzero(sides):
+                rows.append(sides[unit] * matrix[unit])
+                constants.append(sides[unit] * offset[unit])
+                owners.append(part.start + int(unit))
+            z = matrix, offset
+            slope = bounds.low[0, part]
+            matrix, offset = slope[:, None] * matrix, slope * offset
+            for group in step.maxima:  # the slopes of a settled one mark its winner
+                first, total = group[0], (matrix[group].sum(0), offset[group].sum())
+                matrix[group], offset[group] = 0.0, 0.0
+                matrix[first], offset[first] = total
+                if part.start + int(first) in place:
+                    one = np.arange(matrix.shape[1]) == place[part.start + int(first)]
+                    matrix[first], offset[first] = one, 0.0
+                    above += [one - z[0][unit] for unit in group]
+                    below += [-z[1][unit] for unit in group]
+                    candidates += [part.start + int(unit) for unit in group]
+        weight = form.margin.dense()[rival]
+        stacked = np.array([*rows, *above]).reshape(len(rows) + len(above), inputs + len(open_))
+        return _View(weight @ matrix, stacked, np.array([*constants, *below]), owners, candidates, len(open_))
+
+    def over(self, columns: _Columns, rows: Floats) -> Floats:
+        """Rows over y as rows over the program's variables: those of the input, then the maxima."""
+        inputs = columns.matrix.shape[0]
+        return np.hstack([rows[:, :inputs] @ columns.matrix, rows[:, inputs:]])
+
+    def beside(self, rows: Floats) -> Floats:
+        """Rows over the input's variables alone, with zeros for the maxima."""
+        return np.hstack([rows, np.zeros((len(rows), self.maxima))])
+
+    def dual(self, form: Form, bounds: Hidden, weights: Floats) -> Dual:
+        """What the multipliers of the constraints mean for our own bound."""
+        found = plain(bounds)
+        for weight, unit in zip(weights[: len(self.owners)], self.owners, strict=True):
+            found.beta[0, unit] = np.float32(weight)
+        share = np.zeros(form.units)
+        share[self.candidates] = weights[len(self.owners) :]
+        for step, part in zip(form.steps, form.slices, strict=True):
+            for group in step.maxima:
+                at = part.start + group
+                if share[at].sum() > 0:
+                    found.alpha[0, at[1:]] = (share[at] / share[at].sum())[1:].astype(np.float32)
+        return found
 
 
-def _linear_view(
-    form: Form, bounds: Hidden, signs: Signs, rival: int
-) -> tuple[tuple[Floats, float], tuple[Floats, Floats], list[int]]:
-    """The margin and the split units (sign · z >= 0) as linear functions of the flattened input."""
-    matrix, offset = np.eye(form.problem.network.inputs), np.zeros(form.problem.network.inputs)
-    rows, constants, owners = [], [], []
-    for step, part in zip(form.steps, form.slices, strict=True):
-        matrix, offset = np.asarray(step.weight @ matrix), step.weight @ offset + step.bias
-        sides = signs[part]
-        for unit in np.flatnonzero(sides):
-            rows.append(sides[unit] * matrix[unit])
-            constants.append(sides[unit] * offset[unit])
-            owners.append(part.start + int(unit))
-        slope = bounds.low[0, part]
-        matrix, offset = slope[:, None] * matrix, slope * offset
-    weight = form.margin.dense()[rival]
-    objective = weight @ matrix, float(weight @ offset + form.margin.bias[rival])
-    stacked = np.array(rows).reshape(len(rows), form.problem.network.inputs)
-    return objective, (stacked, np.array(constants)), owners
+def _open_maxima(form: Form, bounds: Hidden) -> list[int]:
+    """The first units of maxima of which several candidates are left."""
+    found: list[int] = []
+    for place, (step, part) in enumerate(zip(form.steps, form.slices, strict=True)):
+        if step.groups is not None:
+            several = ~bounds.candidates(form, place).settled[0]
+            found += (part.start + step.groups.leaders[several]).tolist()
+    return found
 
 
-def _round_program(
-    form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival: int
-) -> tuple[Floats, Floats | None, Floats | None] | None:
+def _round_program(form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival: int) -> Solved | None:
     """For 2-norm balls: linear programs over ever more tangent planes, until a proof or a point that flips."""
     assert isinstance(inputs.region, Ball)
     columns = _Columns.box(inputs, inputs.region)
@@ -126,8 +186,8 @@ def _round_program(
         solved = _solve(form, bounds, signs, rival, columns)
         if solved is None:
             return None
-        beta, point, _ = solved
-        if point is None or margin_bound(form, batch, Dual(bounds.low, beta)).bound[0] > 0:
+        dual, point, _ = solved
+        if point is None or margin_bound(form, batch, dual).bound[0] > 0:
             return solved
         if form.problem.margins(point[None]).min() <= 0:
             return solved

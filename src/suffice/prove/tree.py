@@ -10,9 +10,9 @@ from suffice.model.network import Floats
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A closed subproblem: the slopes and multipliers (units,) that prove it."""
+    """A closed subproblem: the slopes and multipliers (units,) that prove it, or no slopes where one input is left."""
 
-    alpha: Floats
+    alpha: Floats | None
     beta: Floats
 
 

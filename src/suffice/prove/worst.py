@@ -39,18 +39,35 @@ class Worst:
     asked: Asked
     layout: Layout
     order: list[int] = field(default_factory=list)  # rivals, the one that won last first
+    forms: dict[int, tuple[Floats, float]] = field(default_factory=dict)
+    wholes: dict[int, Case] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.order = [j for j in range(len(self.layout.bag.bias)) if j != self.asked.label]
 
     def case(self, rival: int, held: Bools) -> Case:
         """All allowed texts that keep the words of `held`, against one rival."""
-        bag, layout, label = self.layout.bag, self.layout, self.asked.label
+        layout = self.layout
         allowed = ~held[layout.slot]
         allowed[layout.first] = True
-        weight = (bag.rows[label] - bag.rows[rival])[layout.columns]
-        bias = float(bag.bias[label] - bag.bias[rival])
-        return Case(layout, weight, bias, layout.first, allowed, self.asked.at_most)
+        return Case(layout, *self._form(rival), layout.first, allowed, self.asked.at_most)
+
+    def _form(self, rival: int) -> tuple[Floats, float]:
+        """Weights and bias of the label against a rival."""
+        if rival not in self.forms:
+            bag, label, columns = self.layout.bag, self.asked.label, self.layout.columns
+            weight = bag.rows[label, columns] - bag.rows[rival, columns]
+            self.forms[rival] = weight, float(bag.bias[label] - bag.bias[rival])
+        return self.forms[rival]
+
+    def whole(self, rival: int) -> Case:
+        """All allowed texts, against one rival."""
+        if rival not in self.wholes:
+            self.wholes[rival] = self.case(rival, np.zeros(self.layout.size, dtype=bool))
+        return self.wholes[rival]
+
+    def tolerance(self, rival: int) -> float:
+        return self.whole(rival).tolerance
 
     def ask(self, held: Bools, budget: Budget, splits: int = 20_000) -> Enough | Failing | Open:
         proofs = {}
@@ -70,14 +87,15 @@ class Worst:
 
     def within(self, limit: int, rival: int | None, budget: Budget) -> Enough | Failing | Open:
         """Whether no change of so many words flips the label (to the rival)."""
-        rivals, nothing = self.order if rival is None else [rival], np.zeros(self.layout.size, dtype=bool)
-        for one in tuple(rivals):
-            found = decide(replace(self.case(one, nothing), at_most=limit), budget)
+        proofs = {}
+        for one in tuple(self.order) if rival is None else (rival,):
+            found = decide(replace(self.whole(one), at_most=limit), budget)
             if isinstance(found, Fails):
                 return Failing(one, found.chosen)
             if isinstance(found, Open):
                 return found
-        return Enough((), ())
+            proofs[one] = found
+        return Enough(tuple(proofs), tuple(proofs.values()))
 
     def flips_all(self, rival: int, chosen: Ints, words: Bools, back: int, budget: Budget) -> Found:
         """Whether the text still fails when any `back` of these words are put back (all other words stand)."""
@@ -85,19 +103,17 @@ class Worst:
         start = np.where(words, chosen, layout.first)
         allowed = np.zeros(len(layout.slot), dtype=bool)
         allowed[start] = allowed[layout.first] = True
-        case = self.case(rival, np.zeros(layout.size, dtype=bool))
-        return decide(replace(turned(case), reference=start, allowed=allowed, at_most=back), budget, EASY)
+        return decide(replace(turned(self.whole(rival)), reference=start, allowed=allowed, at_most=back), budget, EASY)
 
     def gains(self, rival: int, chosen: Ints) -> Gains | None:
-        return gains(self.case(rival, np.zeros(self.layout.size, dtype=bool)), chosen)
+        return gains(self.whole(rival), chosen)
 
     def form(self, rival: int, chosen: Ints) -> float:
-        case = self.case(rival, np.zeros(self.layout.size, dtype=bool))
-        return case.form(self.layout.counts(chosen))[0]
+        return self.whole(rival).form(self.layout.counts(chosen))[0]
 
     def pushes(self, rival: int, chosen: Ints) -> Floats:
         """About how much each choice would lower the form in the place of the present one; a guide, no bound."""
-        case, layout = self.case(rival, np.zeros(self.layout.size, dtype=bool)), self.layout
+        case, layout = self.whole(rival), self.layout
         counts = layout.counts(chosen)
         values = layout.values(counts)
         size = float(np.sqrt((values * values).sum())) or 1.0

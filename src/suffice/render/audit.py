@@ -17,7 +17,7 @@ BADGES = {
     "unknown": ("warn", "?", "undecided"),
     "error": ("warn", "!", "error"),
     "independent": ("good", "✓", "independent"),
-    "trivial": ("warn", "–", "nothing to prove"),
+    "trivial": ("plain", "–", "nothing to prove"),
 }
 STYLE = """
 .suffice .audit { display: grid; gap: 1.5rem; }
@@ -29,6 +29,14 @@ STYLE = """
 .suffice .filter input, .suffice .filter select { font: inherit; padding: .35rem .6rem; color: inherit;
   background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
 .suffice .scripted th[data-sort] { cursor: pointer; text-decoration: underline dotted; }
+.suffice.report .audit h1, .suffice.report .audit h2 { margin: 0; }
+@media (max-width: 40rem) {
+  .suffice .audit .wide { overflow: visible; }
+  .suffice .audit tr { display: flex; flex-wrap: wrap; gap: .15rem 1rem; }
+  .suffice .audit td[data-head=""] { flex: 1 1 100%; font-weight: 650; }
+  .suffice .audit td.text, .suffice .audit td:last-child:not(.number) { flex: 1 1 100%; }
+  .suffice .filter input, .suffice .filter select { flex: 1 1 8rem; min-width: 0; }
+}
 .suffice td.text { max-width: 34rem; overflow-wrap: anywhere; white-space: pre-wrap; }
 """
 SCRIPT = """
@@ -77,13 +85,20 @@ def _summary(audit: Audit, title: str, facts: Sequence[tuple[str, str]]) -> str:
     rate = audit.overall
     counts = {"dependent": rate.dependent, "unknown": rate.unknown, "independent": rate.independent}
     counts |= {"trivial": rate.trivial, "error": audit.errors}
-    pills = "".join(pill(*BADGES[kind][:2], f"{count} {BADGES[kind][2]}") for kind, count in counts.items())
+    pills = "".join(_count(kind, count) for kind, count in counts.items())
     lines = "".join(f"<p class='soft small'>{say(name)}: {say(value)}</p>" for name, value in facts)
     return (
         f'<section class="card"><p class="eyebrow">suffice audit</p><h1>{say(title)}</h1>'
         f"<p>Dependent: {say(rate)} texts that hold a protected word that may change.</p>"
         f'<p class="counts">{pills}</p><div>{lines}</div></section>'
     )
+
+
+def _count(kind: str, count: int) -> str:
+    """How many; what did not happen has no colour."""
+    tone, sign, words = BADGES[kind]
+    plural = "s" if kind == "error" and count != 1 else ""
+    return pill(tone if count else "plain", sign, f"{count} {words}{plural}")
 
 
 def _comparison(found: Comparison) -> str:
@@ -112,13 +127,19 @@ def _rates(title: str, rates: Sequence[Rate]) -> str:
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Cells are HTML already, or numbers."""
-    top = "".join(f"<th>{say(head)}</th>" for head in heads)
-    body = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
+    every = list(rows)
+    top = "".join(f"<th{_number(cell)}>{say(head)}</th>" for head, cell in zip(heads, every[0], strict=True))
+    body = "".join(f"<tr>{''.join(map(_cell, heads, row))}</tr>" for row in every)
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _cell(cell: object) -> str:
-    return f'<td class="number">{cell}</td>' if isinstance(cell, int) else f"<td>{cell}</td>"
+def _cell(head: str, cell: object) -> str:
+    """A cell that also says what it is, for narrow pages that have no head."""
+    return f'<td{_number(cell)} data-head="{say(head)}">{cell}</td>'
+
+
+def _number(cell: object) -> str:
+    return ' class="number"' if isinstance(cell, int) else ""
 
 
 def _cases(lines: Sequence[Line]) -> str:
@@ -140,7 +161,7 @@ def _case(line: Line, place: int) -> str:
     wrong = line.get("expected") not in (None, label)
     expected = f'<br><span class="soft small">expected {say(line["expected"])}</span>' if wrong else ""
     return (
-        f'<tr id="row-{int(line["row"])}" data-kind="{kind}"><td class="number">{int(line["row"])}</td>'
+        f'<tr id="row-{int(line["row"])}" data-kind="{kind}"><td class="number" data-head="row">{int(line["row"])}</td>'
         f'<td data-value="{place:09d}">{_badge(kind)}</td><td>{say(label)}{expected}</td>'
         f'<td class="text" dir="auto">{_marked(line)}</td><td>{_evidence(line)}</td></tr>'
     )

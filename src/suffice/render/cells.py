@@ -3,60 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from suffice.corpus.findings import Audit, verdict
 from suffice.model.text import Text
 from suffice.prove.verdict import Witness
-from suffice.render import phrases
+from suffice.render import phrases, verdicts
 from suffice.render.html import REPORT, pill, say
-from suffice.render.style import sheet
+from suffice.render.style import sheet, themed
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
-from suffice.verbs.wording import authority, listed
+from suffice.verbs.wording import listed
 
 WORST = 10  # texts shown of an audit
-BADGES = {
-    "independent": ("good", "✓", "proved independent"),
-    "dependent": ("bad", "✗", "proved dependent"),
-    "optimal": ("good", "✓", "proved: nothing cheaper flips it"),
-    "found": ("warn", "◐", "a flip; a cheaper one may exist"),
-    "none": ("good", "✓", "proved: no allowed change flips the label"),
-    "unknown": ("warn", "?", "undecided"),
-    "error": ("warn", "!", "error"),
-    "trivial": ("warn", "–", "nothing to prove"),
-}
+GROWS = {"eps": "radius", "at_most": "changes at once"}  # what a table calls what grows
 
 
 def bias(result: Bias) -> str:
     """The protected words marked, what they became in the witness, and the verdict."""
-    badge = BADGES["trivial"] if result.trivial else _unless_unchecked(result.status, result.meta, "enough")
-    return _cell(_text(result.text, result.positions, _new(result.witness)), _badge(badge), _line(result))
+    shown = text(result.text, result.positions, changes(result.witness))
+    return _cell(shown, _badge(verdicts.bias_badge(result)), _line(result))
 
 
 def contrast(result: Contrast) -> str:
     """The words that change, and what they become."""
-    badge = _unless_unchecked(result.status, result.meta, "flip")
-    return _cell(_text(result.text, result.positions, _new(result.flip)), _badge(badge), _line(result))
+    shown = text(result.text, result.positions, changes(result.flip))
+    return _cell(shown, _badge(verdicts.flip_badge(result)), _line(result))
 
 
 def _badge(badge: tuple[str, str, str]) -> str:
     return f"<p>{pill(*badge)}</p>"
 
 
-def _new(witness: Witness | None) -> dict[int, str]:
+def changes(witness: Witness | None) -> dict[int, str]:
     return {} if witness is None else dict(zip(witness.positions, witness.words, strict=True))
-
-
-def _unless_unchecked(status: str, meta: Mapping[str, Any], claim: str) -> tuple[str, str, str]:
-    """The badge of a status; not green, and without the word proved, where no checker accepted it."""
-    tone, sign, words = BADGES[status]
-    by = "proved" if status == "dependent" and meta.get("checked") else authority(meta, claim)
-    if "proved" not in words or by == "proved":
-        return tone, sign, words
-    return "warn" if tone == "good" else tone, "◐", f"{words.removeprefix('proved').lstrip(': ')}, {by}"
 
 
 def profile(result: Profile) -> str:
@@ -65,15 +46,15 @@ def profile(result: Profile) -> str:
         (f"{step:g}", f"{one.cost:g}", one.status, listed(one.words) or "none")
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
-    heads = (result.parameter, "cost", "status", "words")
-    return _cell(_text(result.text, result.explanations[-1].positions, {}), _table(heads, rows), _line(result))
+    heads = (GROWS.get(result.parameter, result.parameter), "cost", "status", "words")
+    return _cell(text(result.text, result.explanations[-1].positions, {}), table(heads, rows), _line(result))
 
 
 def attribution(result: Attribution) -> str:
     """The share of explanations with each word."""
     rows = [(item.word.text, f"{item.share:.0%}", f"{item.count}") for item in result.shares if item.count]
     marked = tuple(word.position for word in result.necessary)
-    return _cell(_text(result.text, marked, {}), _table(("word", "share", "explanations"), rows), _line(result))
+    return _cell(text(result.text, marked, {}), table(("word", "share", "explanations"), rows), _line(result))
 
 
 def audit(result: Audit) -> str:
@@ -82,22 +63,22 @@ def audit(result: Audit) -> str:
     worst = [(line.get("row", ""), verdict(line), line.get("text", "")) for line in result.lines[:WORST]]
     return _cell(
         _line(result),
-        _table(("", "dependent", "independent", "undecided"), rates),
-        _table(("row", "verdict", "text"), worst),
+        table(("", "dependent", "independent", "undecided"), rates),
+        table(("row", "verdict", "text"), worst),
     )
 
 
 def _cell(*parts: str) -> str:
-    return f'<style>{sheet(REPORT)}</style><section class="suffice cell">{"".join(parts)}</section>'
+    return f'<style>{sheet(themed(), REPORT)}</style><section class="suffice cell">{"".join(parts)}</section>'
 
 
 def _line(result: object) -> str:
     return f"<p>{say(result)}</p>"
 
 
-def _text(text: Text, positions: tuple[int, ...], new: Mapping[int, str]) -> str:
+def text(shown: Text, positions: tuple[int, ...], new: Mapping[int, str]) -> str:
     """The text with words marked, and with what they become after them."""
-    parts = (_piece(piece, new) for piece in phrases.pieces(text, positions))
+    parts = (_piece(piece, new) for piece in phrases.pieces(shown, positions))
     return f'<p class="reading" dir="auto">{"".join(parts)}</p>'
 
 
@@ -110,7 +91,12 @@ def _piece(piece: phrases.Piece, new: Mapping[int, str]) -> str:
     return f"<{tag}>{shown}</{tag}>" if tag else shown
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _told(head: str, cell: object) -> str:
+    """A cell that also says what it is, for narrow pages that have no head."""
+    return f'<td data-head="{say(head)}"><bdi>{say(cell)}</bdi></td>'
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     head = "".join(f"<th>{say(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{''.join(f'<td><bdi>{say(cell)}</bdi></td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_told, heads, row))}</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

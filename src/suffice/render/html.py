@@ -11,8 +11,8 @@ from html import escape
 from urllib.parse import quote
 
 from suffice.render import phrases
-from suffice.render.style import sheet
-from suffice.verbs.explanation import Detail, Explanation
+from suffice.render.style import sheet, themed
+from suffice.verbs.explanation import Alone, Detail, Explanation
 
 REPORT = """
 body.suffice { margin: 0; }
@@ -22,6 +22,7 @@ body.suffice { margin: 0; }
 .suffice.report h1 { font-size: clamp(1.6rem, 1.1rem + 2vw, 2.35rem); margin: .5rem 0 1rem; text-wrap: balance; }
 .suffice.report h2 { font-size: 1.15rem; margin-bottom: 1rem; }
 .suffice .lead { font-size: 1.1rem; margin-top: 1rem; }
+.suffice .became { margin-top: .75rem; }
 .suffice .inspect { position: relative; padding-bottom: 10rem; }
 .suffice .word { cursor: help; border-radius: .22em; }
 .suffice .word:hover, .suffice .word:focus { background: var(--wash); }
@@ -40,6 +41,21 @@ body.suffice { margin: 0; }
 .suffice dl.scope dt { font-weight: 600; }
 .suffice dl.scope dd { margin: 0; }
 .suffice ul.whys { margin: 0; padding-inline-start: 1.2rem; display: grid; gap: .35rem; overflow-wrap: anywhere; }
+.suffice ul.whys + p { margin-top: .75rem; }
+.suffice .alone { display: grid; gap: .2rem; }
+.suffice .alone div { display: grid; grid-template-columns: minmax(0, 8rem) 1fr 1fr; align-items: center; }
+.suffice .alone .name { font-family: var(--serif); overflow-wrap: anywhere; padding-inline-end: .5rem; }
+.suffice .alone .fall, .suffice .alone .rise { display: flex; align-items: center; gap: .4rem; min-width: 0;
+  min-height: 1.4rem; }
+.suffice .alone .fall { flex-direction: row-reverse; border-right: 1px solid var(--soft); }
+.suffice .alone i { height: .7rem; flex: 0 1 auto; border-radius: .15rem; background: var(--accent);
+  print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+.suffice .alone .rise i { background: none; box-shadow: inset 0 0 0 1px var(--accent); }
+.suffice .alone + p { margin-top: .75rem; }
+.suffice .alone b { font-weight: 400; font-size: .8125rem; color: var(--soft); flex: none;
+  font-variant-numeric: tabular-nums; }
+.suffice .alone .heads { color: var(--soft); font-size: .8125rem; }
+.suffice .alone .heads span { padding: 0 .4rem; } .suffice .alone .heads span:nth-child(2) { text-align: end; }
 .suffice .scroll { overflow-x: auto; }
 .suffice .steps { display: grid; gap: .75rem; grid-template-columns: minmax(0, 1fr); overflow-wrap: anywhere; }
 .suffice footer { font-size: .8125rem; color: var(--soft); overflow-wrap: anywhere; }
@@ -48,12 +64,15 @@ body.suffice { margin: 0; }
 .suffice.cell .reading { font-size: 1.25rem; }
 @media (max-width: 40rem) {
   .suffice.report { padding: 2rem 1rem 4rem; }
+  .suffice .alone div { grid-template-columns: minmax(0, 5.5rem) 1fr 1fr; }
   .suffice .card { padding: 1.25rem; }
   .suffice .reading { font-size: 1.2rem; }
   .suffice.report thead { display: none; }
   .suffice.report tr { display: block; padding: .75rem 0; border-bottom: 1px solid var(--line); }
   .suffice.report td { display: block; padding: .1rem 0; border: 0; }
   .suffice.report td:empty { display: none; }
+  .suffice.report td.number { text-align: left; }
+  .suffice.report td[data-head]:not([data-head=""])::before { content: attr(data-head) ": "; color: var(--soft); }
   .suffice dl.scope { grid-template-columns: 1fr; gap: .2rem; }
   .suffice dl.scope dd { margin-bottom: .9rem; }
   .suffice .inspect { padding-bottom: 15rem; }
@@ -91,15 +110,16 @@ def pill(tone: str, sign: str, words: str) -> str:
 
 def page(result: Explanation) -> str:
     """The whole report."""
-    parts = [_header(result), _text_card(result), _facts(result), _scope(result), _words(result), _again(result)]
-    return document(f"{phrases.headline(result)}: {result.label}", "".join(parts) + _footer(result))
+    parts = [_header(result), _text_card(result), _facts(result), _scope(result), _alone(result), _words(result)]
+    body = "".join([*parts, _again(result), _footer(result)])
+    return document(f"{phrases.headline(result)}: {result.label}", body)
 
 
 def fragment(result: Explanation) -> str:
     """The marked text and what was proved, for a notebook cell."""
     small = f"{phrases.allowed(result.meta.get('perturbation', {}))} {phrases.evidence(result)}"
     return (
-        f'<style>{sheet(REPORT)}</style><section class="suffice cell">'
+        f'<style>{sheet(themed(), REPORT)}</style><section class="suffice cell">'
         f'<p><strong>{say(result.label)}</strong> <span class="soft">{say(phrases.headline(result))}</span></p>'
         f"{_inspector(result)}<p>{pill(*phrases.badge(result))}</p><p>{say(phrases.meaning(result))}</p>{_whys(result)}"
         f'<p class="soft small">{say(small)}</p>{_notes(result)}</section>'
@@ -170,6 +190,33 @@ def _words(result: Explanation) -> str:
     head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is in the set</th></tr>"
     table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
     return f'<section class="card"><h2>Word by word</h2>{table}</section>'
+
+
+def _alone(result: Explanation) -> str:
+    """What each word can do alone, as bars: to the left where the label's lead falls, to the right where it rises."""
+    known = [(detail, one) for detail in result.details if (one := detail.alone) is not None]
+    widest = max((max(one.fall, one.rise or 0.0) for _, one in known), default=0.0)
+    if widest <= 0:
+        return ""
+    rows = "".join(_strength(result, detail, one, widest) for detail, one in known)
+    exact = all(one.exact for _, one in known)
+    rise = "or rise by" if exact else ""
+    heads = f'<div class="heads"><span></span><span>can fall by</span><span>{rise}</span></div>'
+    return (
+        '<section class="card"><h2>What each word can do alone</h2>'
+        f'<div class="alone">{heads}{rows}</div><p class="soft small">{say(phrases.strengths(known[0][1], exact))}</p>'
+        "</section>"
+    )
+
+
+def _strength(result: Explanation, detail: Detail, one: Alone, widest: float) -> str:
+    name = phrases.named(result.text, detail.position).strip("'") or "padding"
+    bars = "".join(
+        f'<span class="{kind}"><i style="width:{100 * size / widest:.1f}%"></i>'
+        f"<b>{phrases.outward(size) if size > 0 else ''}</b></span>"
+        for kind, size in (("fall", one.fall), ("rise", one.rise or 0.0))
+    )
+    return f'<div title="{say(phrases.strength(one))}"><bdi class="name">{say(name)}</bdi>{bars}</div>'
 
 
 def _details(result: Explanation) -> dict[int, Detail]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from suffice.model.text import Text
+from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
-from suffice.verbs.contrast import Contrast
-from suffice.verbs.explanation import Change, Detail, Explanation, ladder, least_by
+from suffice.verbs.explanation import Alone, Change, Detail, Explanation, counted, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, turned_into
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -55,7 +55,7 @@ def visible(source: str) -> str:
 
 def headline(result: Explanation) -> str:
     """The answer in a few words."""
-    count, total = len(result.positions), len(result.text.words)
+    count = len(result.positions)
     if "nothing" in result.meta:
         return "Nothing to prove"
     match result.status:
@@ -64,15 +64,20 @@ def headline(result: Explanation) -> str:
         case "unknown":
             return "Undecided: nothing shorter than the whole text was shown"
         case "tested":
-            return f"{count} of {total} words held in every text drawn{_as_asked(result)}"
+            return f"{counted(result)} held in every text drawn{_as_asked(result)}"
         case _ if count == 0:
             return "No word is needed"
-        case _ if count >= total and result.status == "optimal" and not asked(result):
-            return f"All {total} words are needed"
-        case _ if count >= total:
-            return f"All {total} words are enough{_as_asked(result)}"
+        case _ if _whole(result) and result.status == "optimal" and not asked(result):
+            return f"All {count} words are needed"
+        case _ if _whole(result):
+            return f"All {count} words are enough{_as_asked(result)}"
         case _:
-            return f"{count} of {total} words {'is' if count == 1 else 'are'} enough{_as_asked(result)}"
+            return f"{counted(result)} {'is' if count == 1 else 'are'} enough{_as_asked(result)}"
+
+
+def _whole(result: Explanation) -> bool:
+    """Whether the set is the whole text; where padding counts as words, there is more than the text."""
+    return len(result.positions) >= len(result.text.words) and result.meta.get("padding") != "feature"
 
 
 def asked(result: Explanation) -> str:
@@ -130,35 +135,11 @@ def meaning(result: Explanation) -> str:
             return ladder(result)
         case _ if not result.positions:
             return f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label}."
-        case _ if len(result.positions) >= len(result.text.words):
+        case _ if _whole(result):
             return f"Only while every word stays as it is, the label is sure to stay {label}."
         case _:
             others = change_of(result.meta, "the others")
             return f"While the marked words stay, no {others} can change the label {label}."
-
-
-def turned(result: Contrast) -> str:
-    """What a flip means; the words themselves are shown in the text."""
-    label = quoted(result.label)
-    if result.flip is None:
-        return (
-            f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label} ({result.authority})."
-            if result.status == "none"
-            else "No flip was found, and none was ruled out. More time may settle it."
-        )
-    count = len(result.positions)
-    which = "this word" if count == 1 else f"these {count} words"
-    what = f"Changing {which} turns {label} into {quoted(result.flip.label)}"
-    least = f"no cheaper change does ({result.authority})"
-    rest = least if result.status == "optimal" else f"at least {result.lower_bound:g} must be spent"
-    return f"{what}; {rest}.{illustrated(result.flip)}"
-
-
-def illustrated(flip: Witness) -> str:
-    """Whether the words shown are the change itself or only near it."""
-    if flip.real:
-        return ""
-    return " The words shown are the nearest real ones to where the changed words moved, as an illustration."
 
 
 def price(result: Explanation) -> str:
@@ -241,8 +222,11 @@ def may_become(detail: Detail, perturbation: Mapping[str, Any]) -> str:
     more = f" and {detail.more} more" if detail.more else ""
     if not names:
         return "may be removed"
-    verb = "move among" if perturbation.get("kind") in ("knn-box", "knn-hull") else "become"
-    return f"may {'be removed, or ' if '' in detail.options else ''}{verb}: {names}{more}"
+    return f"may {'be removed, or ' if '' in detail.options else ''}{_changing(perturbation)}: {names}{more}"
+
+
+def _changing(perturbation: Mapping[str, Any]) -> str:
+    return "move among" if perturbation.get("kind") in ("knn-box", "knn-hull") else "become"
 
 
 def counterexample(result: Explanation, position: int, flip: Change) -> str:
@@ -277,6 +261,35 @@ def witness(text: Text, found: Witness) -> str:
     return said if found.text is None else f"{said}{how}: {quoted(found.text)}"
 
 
+def strength(found: Alone | None) -> str:
+    """What a word, changed alone, can do to the margin; figures are rounded away from zero, so that each is a bound."""
+    if found is None:
+        return ""
+    down = "never lowers" if found.fall <= 0 else f"lowers by at most {outward(found.fall)}"
+    margin = f"the margin ({found.margin:.3g})"
+    if found.rise is None:
+        return f"Changed alone, it {down.replace('lowers', f'lowers {margin}', 1)}: a bound, not the exact fall."
+    up = "never raises it" if found.rise <= 0 else f"raises it by at most {outward(found.rise)}"
+    ran = "its one change was run" if found.options == 1 else f"each of its {found.options} changes was run"
+    return f"Changed alone, it {down.replace('lowers', f'lowers {margin}', 1)} and {up}: {ran}."
+
+
+def strengths(found: Alone, exact: bool) -> str:
+    """What the bars of all words mean."""
+    lead = f"The label's lead over its strongest rival is {found.margin:.3g}."
+    if exact:
+        return f"{lead} Exact: every change of the one word was run."
+    return f"{lead} Bounds: with the one word free it falls by no more; how far it rises was not looked for."
+
+
+def outward(size: float) -> str:
+    """A size to three digits, never below the size itself."""
+    if size <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(size)) - 2)
+    return f"{math.ceil(size / unit) * unit:.3g}"
+
+
 def reason(result: Explanation, detail: Detail) -> str:
     """Why a word is in the set; nothing for free words and for those that were asked for."""
     if detail.flip is not None and detail.position not in result.meta.get("include", ()):
@@ -301,8 +314,34 @@ def about(result: Explanation, detail: Detail) -> dict[str, Any]:
         "standing": standing(result, detail),
         "needed": detail.needed,
         "options": may_become(detail, result.meta.get("perturbation", {})),
+        "changing": f"It may {_changing(result.meta.get('perturbation', {}))}",
+        "choices": [visible(option) for option in detail.options],
+        "more": detail.more,
         "reason": reason(result, detail),
+        "flip": None if detail.flip is None else _tried(result.text, detail.flip),
+        "strength": strength(detail.alone),
+        "alone": None if detail.alone is None else _bars(detail.alone),
     }
+
+
+def _bars(found: Alone) -> dict[str, Any]:
+    return {"fall": found.fall, "rise": found.rise, "margin": found.margin, "exact": found.exact}
+
+
+def _tried(text: Text, flip: Change) -> dict[str, Any]:
+    """A change that the classifier was run on: as a text where there is one, else by what becomes of each word."""
+    words = dict(zip(flip.positions, flip.words, strict=True))
+    return {
+        "label": visible(flip.label),
+        "margin": flip.margin,
+        "real": flip.real,
+        "text": None if flip.text is None else visible(flip.text),
+        "pieces": [{"text": piece.text, "became": _became(words, piece)} for piece in pieces(text, ())],
+    }
+
+
+def _became(words: Mapping[int, str], piece: Piece) -> str | None:
+    return None if piece.position is None or piece.position not in words else visible(words[piece.position])
 
 
 # --- the scope ---
@@ -315,13 +354,16 @@ def allowed(perturbation: Mapping[str, Any]) -> str:
 
 def scope(result: Explanation) -> list[tuple[str, str]]:
     """The guarantee and its limits, as pairs of a heading and a sentence."""
-    perturbation = result.meta.get("perturbation", {})
-    padding = (
-        "Padding may change too." if result.meta.get("padding") == "feature" else "Padding after the text stays fixed."
-    )
+    return scope_of(result.meta, evidence(result))
+
+
+def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
+    """The same for any verb, by what was asked and what was checked."""
+    perturbation = meta.get("perturbation", {})
+    padding = "Padding may change too." if meta.get("padding") == "feature" else "Padding after the text stays fixed."
     at_once = "" if perturbation.get("at_most") is not None else " All free words may change at once."
-    if "asked" in result.meta:
-        return _scope_of_black_box(result, f"{allowed(perturbation)}{at_once}")
+    if "asked" in meta:
+        return _scope_of_black_box(meta["asked"], f"{allowed(perturbation)}{at_once}", checked)
     return [
         ("What may change", f"{allowed(perturbation)}{at_once} {padding}"),
         (
@@ -334,13 +376,12 @@ def scope(result: Explanation) -> list[tuple[str, str]]:
             "None: the label must beat every other class, a tie counts against it, and rounding errors are "
             "accounted for.",
         ),
-        ("What was checked", evidence(result)),
+        ("What was checked", checked),
     ]
 
 
-def _scope_of_black_box(result: Explanation, may_change: str) -> list[tuple[str, str]]:
+def _scope_of_black_box(how: Mapping[str, Any], may_change: str, checked: str) -> list[tuple[str, str]]:
     """The same for a classifier that can only be run."""
-    how = result.meta["asked"]
     moves = f"margins within {how['tolerance']:.2g} were asked again and decide nothing" if how["tolerance"] else "none"
     notes = " ".join(visible(note) for note in how["notes"])
     return [
@@ -351,7 +392,7 @@ def _scope_of_black_box(result: Explanation, may_change: str) -> list[tuple[str,
             f"said is about the program {quoted(how['name'])} as it was run. {notes}".strip(),
         ),
         ("Tolerance", f"A tie counts against the label. The program's numbers were seen to move: {moves}."),
-        ("What was checked", f"{evidence(result)} `suffice check` runs the texts again."),
+        ("What was checked", f"{checked} `suffice check` runs the texts again."),
     ]
 
 
@@ -365,11 +406,17 @@ def evidence(result: Explanation) -> str:
         return "There is no certificate, because nothing is claimed."
     if result.certificate is None:
         return "There is no certificate for this answer: it rests on the word of the solver or method that was chosen."
-    size = len(result.certificate.data) / 1000
-    checked = "accepted by the independent checker" if result.meta.get("checked") else "not checked yet"
     only = result.status == "optimal" and result.meta.get("checked") and least_by(result) != "proved"
     rest = " It covers that the words suffice; that nothing is cheaper rests on the method alone." if only else ""
-    return f"Certificate: {len(result.certificate.lines)} lines, {size:.1f} KB, {checked}.{rest}"
+    return f"{certified(result.certificate, result.meta)}{rest}"
+
+
+def certified(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
+    """The size of a certificate, and what the checker said of it."""
+    if certificate is None:
+        return "There is no certificate, and nothing is called proved."
+    checked = "accepted by the independent checker" if meta.get("checked") else "not checked yet"
+    return f"Certificate: {len(certificate.lines)} lines, {len(certificate.data) / 1000:.1f} KB, {checked}."
 
 
 def notes(text: Text) -> list[str]:

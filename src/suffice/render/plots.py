@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from suffice.errors import InputError, MissingExtra
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from suffice.verbs.profile import Profile
 
 Figure: TypeAlias = Any
+Level: TypeAlias = tuple[float, float, float]  # a size, what it costs at least, what it costs
 Record: TypeAlias = tuple[float, float, float, tuple[int, ...]]  # what on_progress gets
 
 
@@ -29,20 +31,42 @@ def profile(
     lower_bounds: Sequence[float] | None = None,
     parameter: str = "k",
 ) -> Figure:
-    """The cost of the cheapest explanation against k or ε: of a Profile, or of plain lists of steps and costs."""
+    """The cost of the cheapest explanation against k or ε: of a Profile, or of plain lists of steps and costs.
+
+    Between two sizes nothing was asked: what is drawn there is all that the cost can be, because sets that lie inside
+    others never cost more. Where no size lies between, or both ends agree, that is a plain step.
+    """
     steps, upper, lower, name = _grown(grown, costs, lower_bounds, parameter)
+    levels = list(zip(steps, upper if lower is None else lower, upper, strict=True))
     figure, axes = _figure(6.4, 3.6)
-    if lower is not None and any(a < b for a, b in zip(lower, upper, strict=True)):
-        axes.fill_between(steps, lower, upper, color=LIGHT["wash"], label="not yet decided")
-        axes.plot(steps, lower, color=LIGHT["accent"], linestyle="--", linewidth=1.5, label="proved lower bound")
-    axes.plot(steps, upper, color=LIGHT["accent"], linewidth=2, marker="o", markersize=5, label="cheapest proved set")
+    for left, right in pairwise(levels):
+        _draw_between(axes, left, right, whole=name != "eps")
+    gaps = {"color": LIGHT["accent"], "linewidth": 1.5, "linestyle": "--"}
+    for step, low, high in levels:
+        if low < high:
+            axes.plot([step, step], [low, high], label="lower bound to cost", **gaps)
+    dots = {"color": LIGHT["accent"], "linestyle": "none", "marker": "o", "markersize": 5}
+    axes.plot(steps, upper, label="cheapest proved set", **dots)
     for step, cost in zip(steps, upper, strict=True):
         if math.isfinite(cost):
             axes.annotate(
                 f"{cost:g}", (step, cost), (0, 8), textcoords="offset points", ha="center", color=LIGHT["ink"]
             )
-    axes.set_xlabel({"k": "nearest words k", "eps": "radius ε"}.get(name, name))
+    axes.set_xlabel({"k": "nearest words k", "eps": "radius ε", "at_most": "words that change at once"}.get(name, name))
+    if name != "eps":
+        axes.xaxis.get_major_locator().set_params(integer=True)
     return _finish(figure, axes, "Words needed, as what a free word may become grows", "cost")
+
+
+def _draw_between(axes: Any, left: Level, right: Level, whole: bool) -> None:
+    """A level where both ends agree, a step where no size lies between, else a field that holds all that can be."""
+    (start, low, before), (end, _, high) = left, right
+    if low == high:
+        axes.plot([start, end], [low, high], color=LIGHT["accent"], linewidth=2)
+    elif whole and end - start == 1:
+        axes.plot([start, end, end], [before, before, high], color=LIGHT["accent"], linewidth=2)
+    elif math.isfinite(high):
+        axes.fill_between([start, end], low, high, color=LIGHT["wash"], linewidth=0, label="not asked, or not decided")
 
 
 def _grown(
@@ -136,6 +160,7 @@ def _finish(figure: Figure, axes: Any, title: str, scale: str, legend: bool = Tr
         axes.margins(y=0.15)
         axes.set_ylim(bottom=0)
         axes.yaxis.get_major_locator().set_params(integer=True)
-    if legend and len(axes.get_lines()) > 1:
-        axes.legend(frameon=False, labelcolor=LIGHT["soft"], fontsize=9)
+    named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each name once
+    if legend and len(named) > 1:
+        axes.legend(named.values(), named.keys(), frameon=False, labelcolor=LIGHT["soft"], fontsize=9)
     return figure

@@ -90,8 +90,10 @@ BASE = """
 .suffice .badge.good { color: var(--good); background: var(--good-wash); }
 .suffice .badge.warn { color: var(--warn); background: var(--warn-wash); }
 .suffice .badge.bad { color: var(--bad); background: var(--bad-wash); }
+.suffice .badge.plain { color: var(--soft); background: none; border-color: var(--line); font-weight: 500; }
 .suffice .badge.test { color: var(--test); background: var(--test-wash); }
-.suffice table { border-collapse: collapse; width: 100%; font-size: .9375rem; }
+.suffice table { border-collapse: collapse; width: 100%; font-size: .9375rem; color: inherit; }
+.suffice td .badge { white-space: nowrap; }
 .suffice th { text-align: left; font-size: .75rem; letter-spacing: .06em; text-transform: uppercase;
   color: var(--soft); }
 .suffice th, .suffice td { padding: .55rem .9rem .55rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
@@ -111,6 +113,22 @@ BASE = """
 def tokens(palette: Palette) -> str:
     """The palette as custom properties."""
     return "".join(f"--{name}:{value};" for name, value in palette.items())
+
+
+# How notebooks say that they are light or dark: JupyterLab and what it exports, VS Code, Colab.
+THEMES = {
+    "light": '[data-jp-theme-light="true"],.vscode-light,html[theme="light"]',
+    "dark": '[data-jp-theme-light="false"],.vscode-dark,.vscode-high-contrast:not(.vscode-light),html[theme="dark"]',
+}
+
+
+def themed() -> str:
+    """A notebook's own theme goes before the system's."""
+    rules = "".join(
+        f":is({THEMES[name]}) .suffice{{color-scheme:{name};{tokens(palette)}}}\n"
+        for name, palette in (("light", LIGHT), ("dark", DARK))
+    )
+    return f"@media screen{{{rules}}}\n"
 
 
 def sheet(*more: str) -> str:

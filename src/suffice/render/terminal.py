@@ -9,87 +9,50 @@ from typing import Any
 
 from rich.console import Console
 from rich.live import Live
-from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text as Line
 
 from suffice.model.classifier import Prediction
-from suffice.model.text import Text
-from suffice.render import phrases
+from suffice.render import layout, phrases
+from suffice.render.layout import say
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.explanation import Explanation
 
 OnProgress = Callable[[float, float, float, tuple[int, ...]], None]
-STYLES = {"needed": "bold white on blue", "free": "", "cut": "dim strike", "between": ""}
-TONES = {"good": "bold green", "warn": "bold yellow", "bad": "bold red", "test": "bold magenta"}
+FLIPS = {"optimal": ("good", "✓"), "found": ("warn", "◐"), "none": ("good", "✓"), "unknown": ("warn", "?")}
 BAR = 28  # cells of the live bar
-
-
-def marked(text: Text, positions: tuple[int, ...], colour: bool) -> Line:
-    """The original text with the given words marked: by colour, or by brackets where there is none."""
-    line = Line()
-    for piece in phrases.pieces(text, positions):
-        bracketed = piece.role == "needed" and not colour
-        style = STYLES[piece.role] + (" underline" if piece.unknown else "")
-        line.append(f"[{piece.text}]" if bracketed else piece.text, style=style.strip() if colour else "")
-    return line
-
-
-def in_colour(console: Console) -> bool:
-    return console.color_system is not None and not console.no_color
 
 
 def show_explanation(console: Console, result: Explanation, prediction: Prediction, model: str = "MODEL") -> None:
     """The label, the marked text, what was proved in plain words, why each word is there, and what stands behind it."""
     tone, sign, word = phrases.badge(result)
-    _show_text(console, result.label, f"{max(prediction.probabilities):.1%} sure", result.text, result.positions)
-    _print(console, Line.assemble((f"{sign} {phrases.headline(result)}", TONES[tone]), f": {word}."))
-    _print(console, Line(phrases.meaning(result)))
+    layout.show_text(console, result.label, f"{max(prediction.probabilities):.1%} sure", result.text, result.positions)
+    layout.show_verdict(console, tone, sign, phrases.headline(result), f": {word}.")
+    say(console, phrases.meaning(result))
     if result.witness is not None:
-        _print(console, Line(f"Witness: {phrases.witness(result.text, result.witness)}."))
+        say(console, f"Witness: {phrases.witness(result.text, result.witness)}.")
     for line in (*phrases.whys(result), phrases.equals(result)):
         if line:
-            _print(console, Line(line))
+            say(console, line)
     _show_next(console, *phrases.next_question(result, model))
-    _print(console, Line(phrases.allowed(result.meta["perturbation"]), style="dim"))
-    facts = f"{phrases.price(result).capitalize()}. {phrases.evidence(result)} {result.stats['seconds']:.2f} s."
-    _print(console, Line(facts, style="dim"))
-    _show_notes(console, result.text, phrases.about_substitutes(result.meta))
+    facts = f"{phrases.price(result).capitalize()}. {phrases.evidence(result)}"
+    layout.show_foot(console, result, facts, phrases.about_substitutes(result.meta))
 
 
 def _show_next(console: Console, seen: str, command: str) -> None:
     if seen:
-        _print(console, Line(seen))
-        _print(console, Line(f"  {command}", style="bold"))
+        say(console, seen)
+        say(console, command, "bold", margin=layout.DEEPER)
 
 
 def show_contrast(console: Console, result: Contrast) -> None:
     """The words that have to change, and the flip."""
-    _show_text(console, result.label, "", result.text, result.positions)
-    _print(console, Line(phrases.visible(str(result))))
-    _print(console, Line(phrases.allowed(result.meta["perturbation"]), style="dim"))
-    _print(console, Line(f"{result.stats['seconds']:.2f} s.", style="dim"))
-    _show_notes(console, result.text)
-
-
-def _show_text(console: Console, label: str, aside: str, text: Text, positions: tuple[int, ...]) -> None:
-    """The label, and the marked text with air around it; long texts wrap."""
-    console.print()
-    _print(console, Line.assemble((phrases.visible(label), "bold"), (f"  {aside}", "dim")))
-    console.print()
-    console.print(Padding(marked(text, positions, in_colour(console)), (0, 4), expand=False))
-    console.print()
-
-
-def _print(console: Console, line: Line) -> None:
-    console.print(Padding(line, (0, 2), expand=False))
-
-
-def _show_notes(console: Console, text: Text, more: Sequence[str] = ()) -> None:
-    for note in (*phrases.notes(text), *more):
-        _print(console, Line(note, style="yellow"))
-    console.print()
+    tone, sign = FLIPS[result.status]
+    sure = result.status not in ("optimal", "none") or result.authority == "proved"
+    layout.show_text(console, result.label, "", result.text, result.positions)
+    layout.show_verdict(console, tone if sure else "warn", sign if sure else "◐", str(result))
+    layout.show_foot(console, result, layout.evidence(result.certificate, result.meta))
 
 
 # --- while it runs ---
@@ -143,25 +106,25 @@ def live(console: Console) -> Iterator[OnProgress | None]:
 
 
 def show_models(console: Console, models: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """The bundled models as a table."""
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "labels", "words", "vocabulary", "weights", "relus", "test accuracy"):
-        table.add_column(column, justify="left" if column in ("name", "labels") else "right")
+    """The bundled models: a line of numbers for each, its labels below."""
     for name, facts in models:
         accuracy = facts["meta"].get("accuracy", {}).get("test")
-        shown = "" if accuracy is None else f"{accuracy:.3f}"
-        numbers = [str(facts[key]) for key in ("length", "vocabulary", "weights", "relus")]
-        table.add_row(name, ", ".join(facts["labels"]), *numbers, shown)
-    console.print(table)
+        good = "" if accuracy is None else f", right on {accuracy:.1%} of its test texts"
+        sizes = f"reads {facts['length']} words, knows {facts['vocabulary']:,}; {facts['weights']:,} weights"
+        say(console, Line.assemble((name, "bold"), f"  {', '.join(facts['labels'])}"))
+        say(console, f"{sizes}{good}", "dim", margin=layout.DEEPER)
 
 
 def show_words(console: Console, word: str, found: Mapping[str, Sequence[str]]) -> None:
     """What a word may become, a line for each set that has something to say."""
     table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim")
+    table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for name, others in found.items():
         if others:
             table.add_row(name, phrases.visible(", ".join(others)))
-    console.print(Line.assemble((phrases.visible(word), "bold"), " may become"))
-    console.print(table if table.row_count else Line("nothing: no set names a word for it"))
+    say(console, Line.assemble((phrases.visible(word), "bold"), " may become"))
+    if table.row_count:
+        layout.show_table(console, table)
+    else:
+        say(console, "nothing: no set names a word for it")

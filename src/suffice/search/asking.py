@@ -401,6 +401,7 @@ class Turning:
     flip: Flip | None
     lower: int
     reason: str = ""
+    proof: tuple[int, Any] | None = None  # computed: no change of up to so many words flips the label
 
 
 def cheapest_turn(asking: Asking, rival: int | None = None) -> Turning:

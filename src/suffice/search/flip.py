@@ -31,6 +31,7 @@ class Flip:
     lower: int
     stats: dict[str, Any]
     proof: Proved | None = None  # that nothing cheaper than `lower` flips the label: one tree per rival aimed at
+    lines: tuple[dict[str, Any], ...] = ()  # the same of a black box, as lines of a certificate
 
 
 def cheapest_flip(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -137,7 +137,7 @@ class Opened(Asking):
         return self.worst.form(found.rival, self._without(found.chosen, back)) <= -self._slack(found.rival)
 
     def _slack(self, rival: int) -> float:
-        return 2.0 * self.worst.case(rival, np.zeros(len(self.costs), dtype=bool)).tolerance
+        return 2.0 * self.worst.tolerance(rival)
 
     def _without(self, chosen: Ints, back: Ints | list[int]) -> Ints:
         found = chosen.copy()
@@ -299,7 +299,7 @@ class Opened(Asking):
 
     def _look(self, held: int) -> Flip | None:
         flip = self.decide(held)
-        if flip is not None and len(self.flips).bit_count() == 1:  # now and then: some explanation in the meantime
+        if flip is not None and len(self.flips) % 4 == 0:  # some explanation in the meantime, and more rules
             self._greedy(held)
         return flip
 
@@ -314,6 +314,7 @@ class Opened(Asking):
                 return
             if isinstance(found, Open):
                 return
+            self._learn(held, found)
             held = self._with(held, found, step)
 
     def _with(self, held: int, found: Failing, step: int) -> int:
@@ -344,7 +345,8 @@ def fewest_changes(search: Opened, rival: int | None = None) -> Turning:
             if isinstance(found, Open):
                 return _turning(best, unit, found.reason)
             if isinstance(found, Enough):
-                return Turning("none", None, 10**18) if best is None else _turning(best, unit, "")
+                ended = Turning("none", None, 10**18) if best is None else _turning(best, unit, "")
+                return replace(ended, proof=(limit, found))
             flip = next(filter(None, (search.run(text, rival) for text in (search.smaller(found), found.chosen))), None)
             if flip is None:
                 return _turning(best, unit, "a text is too close to call")

@@ -10,6 +10,7 @@ import numpy as np
 from suffice.model.network import Floats
 from suffice.prove.bag import Holds, Line
 from suffice.prove.layout import Layout
+from suffice.prove.verdict import Budget
 from suffice.prove.worst import Enough
 from suffice.search.opened import Opened, Rule
 
@@ -18,13 +19,17 @@ Written = dict[str, Any]
 
 def computed_line(search: Opened, held: int) -> Written:
     """The proof that a set of words is enough."""
-    proof = _own(search, held)
+    return proof_line(search, search.free(held), search.asked.at_most, _own(search, held))
+
+
+def proof_line(search: Opened, free: list[int], at_most: int | None, proof: Enough) -> Written:
+    """The proof that no change of so many free words flips the label."""
     labels, layout = search.asked.blackbox.labels, search.worst.layout
     wide = _wide(search, proof.rivals[0])
     proofs = {
         labels[rival]: list(_nodes(layout, tree, wide)) for rival, tree in zip(proof.rivals, proof.proofs, strict=True)
     }
-    return {"computed": {"free": search.free(held), "at_most": search.asked.at_most, "proofs": proofs}}
+    return {"computed": {"free": free, "at_most": at_most, "proofs": proofs}}
 
 
 def _own(search: Opened, held: int) -> Enough:
@@ -33,14 +38,14 @@ def _own(search: Opened, held: int) -> Enough:
     for one, proof in search.proved:
         if one & movable == held & movable:
             return proof
-    found = search.worst.ask(search.mask(held), search.asked.meter.budget)
+    found = search.worst.ask(search.mask(held), Budget())
     assert isinstance(found, Enough)
     return found
 
 
 def _wide(search: Opened, rival: int) -> Floats:
     """Features that may count by two or more."""
-    whole = search.worst.case(rival, np.zeros(len(search.costs), dtype=bool)).everything
+    whole = search.worst.whole(rival).everything
     return np.asarray(whole.most - whole.least > 1)
 
 

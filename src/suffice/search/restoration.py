@@ -170,7 +170,7 @@ class _Adds:
             rows = first.weight.reshape(len(first.bias), *problem.center.shape)
             self.rows = np.einsum("hld,nld->nlh", rows, moves, optimize=True).reshape(-1, len(first.bias))
         else:
-            self.rows = scipy.sparse.vstack([_by_word(move) @ first.weight.T for move in moves], format="csr")
+            self.rows = _sparse_adds(first.by_word(self.length), moves, len(first.bias))
 
     def of(self, texts: Ints, words: Ints) -> Floats:
         """The rows of one word for each text."""
@@ -191,10 +191,13 @@ def _dense(rows: Any) -> Floats:
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
-def _by_word(moves: Floats) -> scipy.sparse.csr_array:
-    """Moves (length, dimension) as a matrix (length, length · dimension), each word's in its own columns."""
-    rows = np.repeat(np.arange(len(moves)), moves.shape[1])
-    return scipy.sparse.csr_array((moves.ravel(), (rows, np.arange(moves.size))), (len(moves), moves.size))
+def _sparse_adds(blocks: Sequence[tuple[Ints, Floats]], moves: Floats, units: int) -> scipy.sparse.csr_array:
+    """What moving each word of each text adds to each unit, as sparse rows (n · length, units)."""
+    added = [block @ moves[:, word].T for word, (_, block) in enumerate(blocks)]
+    data = [added[word][:, text] for text in range(len(moves)) for word in range(len(blocks))]
+    columns = [rows for _ in moves for rows, _ in blocks]
+    ends = np.cumsum([0, *(len(rows) for rows in columns)])
+    return scipy.sparse.csr_array((np.concatenate(data), np.concatenate(columns), ends), (len(columns), units))
 
 
 def _margin(problem: Problem, z: Floats, rivals: Ints) -> Floats:

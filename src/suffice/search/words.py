@@ -32,7 +32,7 @@ STARTS = 6  # fresh attacks per node
 KEEP = 3  # attacks handed down to the children
 HARD = 24  # attacks on a likely explanation before it is looked at completely
 TRIES = 6  # attacks tried on a node before it is split
-PROBE = 5_000  # subproblems for a complete look at a candidate
+PROBE = 400  # subproblems for a complete look at a candidate
 
 
 @dataclass(eq=False)
@@ -215,6 +215,7 @@ class Search:
             return
         if node is self.root and node.starts and self.collect is None:
             self._raise(node)
+            self._refine()
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
@@ -369,6 +370,46 @@ class Search:
             if last == 0:
                 return
             held = sets[last]
+
+    def _refine(self) -> None:
+        """Free more words of the best set, as many as bounds with optimised slopes allow."""
+        while self.best is not None and self.lower < self.upper and not self.budget.spent:
+            held = self.best[0]
+            words = np.flatnonzero(held & ~self.include)
+            alone = self._free_each(held, words)
+            if not len(alone):
+                return
+            self._free_prefix(held, alone)
+
+    def _free_each(self, held: Bools, words: Ints) -> Ints:
+        """Those of the words that can be freed on top, each alone; the most harmless first."""
+        sets = np.repeat(held[None], len(words), axis=0)
+        sets[np.arange(len(words)), words] = False
+        answers = self._ask_optimised(sets)
+        proved = np.array([isinstance(answer, Proved) for answer in answers], dtype=bool)
+        return self._harmless_first()[np.isin(self._harmless_first(), words[proved])]
+
+    def _free_prefix(self, held: Bools, words: Ints) -> None:
+        """Free as many of the words as go together, by bisection."""
+        low, high = 1, len(words)  # one of them goes
+        while low < high:
+            many = (low + high + 1) // 2
+            trial = held.copy()
+            trial[words[:many]] = False
+            if isinstance(self._ask_optimised(trial[None])[0], Proved):
+                low = many
+            else:
+                high = many - 1
+
+    def _ask_optimised(self, held: Bools) -> Sequence[Verdict]:
+        """Attacks and bounds with optimised slopes; what they decide is kept."""
+        fresh = [i for i, row in enumerate(held) if self.known.says(row) is None]
+        self.stats["queries"] += len(fresh)
+        found = self.oracle.ask_cheaply(self.problem.features & ~held[fresh], optimised=True, budget=self.budget)
+        for i, answer in zip(fresh, found, strict=True):
+            self._learn(held[i], answer)
+        answers = [self.known.says(row) for row in held]
+        return [Unknown("bounds do not decide it") if answer is None else answer for answer in answers]
 
     def _harmless_first(self) -> Ints:
         """The words that may be freed, by how little they could lower the margin per unit of cost saved."""

@@ -153,7 +153,7 @@ def tree_lines(tree: Tree) -> Iterator[Line]:
         match node:
             case Leaf(alpha, beta):
                 multipliers = {str(u): float(beta[u]) for u in np.flatnonzero(beta)}
-                yield {"leaf": {"alpha": array(alpha, "f4"), "beta": multipliers}}
+                yield {"leaf": {"alpha": None if alpha is None else array(alpha, "f4"), "beta": multipliers}}
             case Split(unit, (first, second)):
                 yield {"split": unit}
                 waiting += [second, first]

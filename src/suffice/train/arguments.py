@@ -19,6 +19,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         help="training rows (text,label; .csv or .csv.gz); a file given twice counts twice",
     )
     add("--out", required=True, metavar="FOLDER", help="where the classifier is saved")
+    add("--force", action="store_true", help="write over a folder that is there")
     add(
         "--kind",
         choices=("fc", "cnn"),

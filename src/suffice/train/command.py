@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
 
+from suffice.errors import InputError
 from suffice.train.card import model_card
 from suffice.train.data import Data, prepare, read_rows
 from suffice.train.fit import BAG_EPOCHS, Trained, needs_torch, train
@@ -17,6 +19,7 @@ from suffice.train.recipe import Recipe
 def run_train(args: argparse.Namespace) -> int:
     """`suffice train`: read, train under a progress bar, save, print the accuracies."""
     recipe = Recipe(**{name: getattr(args, name) for name in Recipe.__slots__})
+    _check_free(Path(args.out), args.force)
     needs_torch()  # a missing extra is said before the files are read
     data = prepare(
         [row for path in args.data for row in read_rows(path)],
@@ -29,10 +32,20 @@ def run_train(args: argparse.Namespace) -> int:
     trained = _with_bar(data, recipe)
     trained.classifier.save(args.out)
     card = Path(args.out) / "README.md"
-    if not card.exists():
+    kept = card.exists()
+    if not kept:
         card.write_text(model_card(trained, recipe, args), encoding="utf-8", newline="\n")
     print("  ".join(f"{name} {value:.4f}" for name, value in trained.accuracies.items()))
+    print(f"Saved in {args.out}{', whose README.md was there before and is as it was' if kept else ''}. Try")
+    print(f"  suffice explain TEXT --model {shlex.quote(args.out)}")
     return 0
+
+
+def _check_free(folder: Path, force: bool) -> None:
+    """Never over what is there, before any work is done."""
+    if force or not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    raise InputError(f"{str(folder)!r} is there already: name another folder, or write over it with --force.")
 
 
 def _with_bar(data: Data, recipe: Recipe) -> Trained:

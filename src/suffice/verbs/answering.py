@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,21 +92,36 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     return writing.assemble(question.header(claim), proof, writing.cheapest(labels, problem, tree))
 
 
-def every_set(
-    question: Question, found: Sequence[tuple[Bools, Proved]], root: Node, self_check: bool = True
-) -> tuple[Certificate | None, dict[str, Any]]:
-    """The certificate that these sets are all the cheapest ones, and what the checker said of it."""
+@dataclass(frozen=True, eq=False)
+class Every:
+    """The certificate that some sets are all the cheapest ones, and what the checker said of it."""
+
+    certificate: Certificate | None = None
+    checked: Checked | None = None
+    rejected: str = ""
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        said = {"rejected": self.rejected} if self.rejected else {}
+        return said | ({"checked": False} if self.checked is None else {"checked": True, "proved": self.checked.kind})
+
+    @property
+    def proved(self) -> tuple[str, ...]:
+        return () if self.checked is None else self.checked.proved
+
+
+def every_set(question: Question, found: Sequence[tuple[Bools, Proved]], root: Node, self_check: bool = True) -> Every:
     if not found or any(proof.evidence is None for _, proof in found):
-        return None, {"checked": False}
+        return Every()
     claim = writing.all_claim([held for held, _ in found], question.costs, question.included, question.excluded)
     lines = writing.all_sets(question.classifier.labels, question.problem, found, root)
     certificate = writing.assemble(question.header(claim), lines)
     if not self_check:
-        return certificate, {"checked": False}
+        return Every(certificate)
     try:
-        return certificate, {"checked": True, "proved": check(certificate, question.classifier).kind}
+        return Every(certificate, check(certificate, question.classifier))
     except (Rejected, NotACertificate) as error:
-        return None, {"checked": False, "rejected": str(error)}
+        return Every(rejected=str(error))
 
 
 def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
@@ -120,25 +135,18 @@ def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
         return replace(result, status="unknown", lower_bound=0.0, certificate=None, meta=meta, count=None)
     open_ = checked.kind == "cheapest" and result.status == "optimal" and not checked.optimal
     meta = {**result.meta, "checked": True, "proved": "sufficient" if open_ else checked.kind}
-    return replace(result, meta=meta, proved=facts(checked))
+    return replace(result, meta=meta, proved=checked.proved)
 
 
-def facts(checked: Checked) -> tuple[str, ...]:
-    """What the checker accepted, in words."""
-    return checked.proved
-
-
-def accepted(question: Question, answer: Verdict) -> Verdict:
-    """An oracle's verdict, where the independent checker accepts it; else Unknown."""
-    shown = public(question, answer)
-    certificate = getattr(shown, "certificate", None)
+def accepted(question: Question, answer: Verdict) -> tuple[Certificate, Checked] | None:
+    """The certificate of an oracle's verdict and what the independent checker accepted; None where it did not."""
+    certificate = getattr(public(question, answer), "certificate", None)
     if certificate is None:
-        return shown if isinstance(shown, Unknown) else Unknown("there is no certificate", shown.by)
+        return None
     try:
-        check(certificate, question.classifier)
-    except (Rejected, NotACertificate) as error:
-        return Unknown(f"the checker rejected the certificate: {error}", shown.by)
-    return shown
+        return certificate, check(certificate, question.classifier)
+    except (Rejected, NotACertificate):
+        return None
 
 
 def public(question: Question, answer: Verdict) -> Verdict:

@@ -11,16 +11,20 @@ from typing import Any
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.bag import none_below
 from suffice.proof.certificate import Certificate
+from suffice.proof.check import Checked
 from suffice.proof.replay import KIND, Wanted, replay
 from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
-from suffice.prove.layout import NotApart, laid_out
+from suffice.prove.layout import Layout, NotApart, laid_out
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.prove.worst import Worst
 from suffice.search import flip as flips
+from suffice.search import grown
 from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
+from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
-from suffice.search.opened_writing import computed_line, rule_line
+from suffice.search.opened_writing import computed_line, proof_line, rule_line
+from suffice.verbs.alone import alone_asked
 from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
@@ -42,16 +46,21 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
         "perturbation": question.perturbation.to_dict(),
         "on_progress": _reporter(question, on_progress),
     }
-    worst = _worst(asked)
-    return Asking(asked, **wanted) if worst is None else Opened(asked, **wanted, worst=worst)
+    layout = _layout(asked)
+    if layout is None:
+        return Asking(asked, **wanted)
+    if layout.bag.trees is None:
+        return Opened(asked, **wanted, worst=Worst(asked, layout))
+    found = Grown(asked, **wanted, layout=layout)
+    return found if found.fits else Asking(asked, **wanted)
 
 
-def _worst(asked: Asked) -> Worst | None:
+def _layout(asked: Asked) -> Layout | None:
     """Where the model is laid open and the words of this text stay apart, its worst case can be computed."""
     if asked.blackbox.bag is None:
         return None
     try:
-        return Worst(asked, laid_out(asked.blackbox.bag, asked.text, asked.options))
+        return laid_out(asked.blackbox.bag, asked.text, asked.options)
     except NotApart:
         return None
 
@@ -70,14 +79,35 @@ def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[i
 
 
 def explanation(question: Question, search: Asking, reason: str, started: float, self_check: bool) -> Explanation:
+    """The answer to a search that has ended, checked; a rule that the checker rejects is dropped, not the answer."""
+    while True:
+        found = _explanation(question, search, _confirmed(search, reason), started)
+        if not self_check:
+            return found
+        checked, line = _replayed(found, question)
+        if not _dropped(search, line):
+            return checked
+
+
+def _dropped(search: Asking, line: int) -> bool:
+    """Whether a line that was rejected was a rule, which is left out then."""
+    if not isinstance(search, Opened):
+        return False
+    place = line - 3 - len(search.flips)  # after the header, the proof and the flips; lines count from 1
+    if not 0 <= place < len(search.rules):
+        return False
+    del search.rules[place]
+    return True
+
+
+def _explanation(question: Question, search: Asking, reason: str, started: float) -> Explanation:
     """The answer to a search that has ended, finished where there is no reason why not."""
-    reason = _confirmed(search, reason)
     status, held = _status(search, reason)
     if status == "infeasible":
-        return _infeasible(question, search, started, self_check)
+        return _infeasible(question, search, started)
     cost = price(held, search.costs)
     sure = status == "optimal"
-    found = Explanation(
+    return Explanation(
         status=status,
         positions=tuple(bits(held)),
         words=tuple(question.text.words[i] for i in bits(held)),
@@ -91,7 +121,6 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
         tested=_tested(search, held) if status == "tested" else None,
         look=lambda: details(question, search.flips, held),
     )
-    return replayed(found, question) if self_check else found
 
 
 def _confirmed(search: Asking, reason: str) -> str:
@@ -138,10 +167,10 @@ def _ladder(search: Asking, held: int) -> Line:
     return {"candidate": {"positions": bits(candidate), "up_to": size}}
 
 
-def _infeasible(question: Question, search: Asking, started: float, self_check: bool) -> Explanation:
+def _infeasible(question: Question, search: Asking, started: float) -> Explanation:
     flip = next(one for one in search.flips if one.mask & ~search.exclude == 0)
     head = header(question, {"kind": "infeasible", "exclude": bits(search.exclude)})
-    found = Explanation(
+    return Explanation(
         status="infeasible",
         positions=(),
         words=(),
@@ -154,7 +183,6 @@ def _infeasible(question: Question, search: Asking, started: float, self_check: 
         stats=_stats(search, started),
         meta=_meta(question, "") | _way(search),
     )
-    return replayed(found, question) if self_check else found
 
 
 def explained(question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0) -> Explanation:
@@ -196,7 +224,7 @@ def every(
 def verdict(question: Question, held: int, claims: tuple[Line, Line], search: Asking | None = None) -> Verdict:
     """Are these words enough? `claims` are what a certificate says if they are, and if not."""
     hunt = asking(question) if search is None else search
-    how = "computing" if isinstance(hunt, Opened) else "asking"
+    how = "computing" if isinstance(hunt, Opened | Grown) else "asking"
     try:
         base = hunt.asked.margins([()])
         flip = hunt.asked.flip(()) if base[0] <= 0 else hunt.decide(held)
@@ -210,7 +238,7 @@ def verdict(question: Question, held: int, claims: tuple[Line, Line], search: As
     if math.isnan(base[0]) or not hunt.known(held):
         return Unknown(hunt.closeness(), by=how)
     shown = Certificate((header(question, claims[0]), asked_line(hunt, held)))
-    return _agreed(question, shown) if isinstance(hunt, Opened) else Proved(by=how, certificate=shown)
+    return _agreed(question, shown) if isinstance(hunt, Opened | Grown) else Proved(by=how, certificate=shown)
 
 
 def _agreed(question: Question, certificate: Certificate) -> Verdict:
@@ -245,11 +273,14 @@ def cheapest_flip(
     found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
     witness = None if found.flip is None else search.asked.witness(found.flip)
     stats = _stats(search, time.monotonic()) | {"reason": found.reason}
-    return flips.Flip(found.status, witness, found.lower, stats | (_way(search) if even else {}))
+    if not isinstance(search, Opened) or not even:
+        return flips.Flip(found.status, witness, found.lower, stats)
+    lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
+    return flips.Flip(found.status, witness, found.lower, stats | _way(search), lines=lines)
 
 
 def flip_certificate(question: Question, found: flips.Flip, towards: str | None) -> Certificate | None:
-    """The flip, and below which cost every change was run; nothing where nothing is claimed."""
+    """The flip, and below which cost every change was run or computed; nothing where nothing is claimed."""
     units, seen = [int(unit) for unit in question.costs.units], found.witness
     if (seen is not None and not seen.positions) or (seen is None and not found.lower and found.status != "none"):
         return None
@@ -264,15 +295,15 @@ def flip_certificate(question: Question, found: flips.Flip, towards: str | None)
         "lower": None if found.status == "none" else found.lower,
     }
     if seen is None:
-        return Certificate((header(question, claim),))
+        return Certificate((header(question, claim), *found.lines))
     change = tuple(zip(seen.positions, seen.words, strict=True))
     line = flip_line(question, Flip(change, mask_of(changed), seen.rival, seen.margin))
-    return Certificate((header(question, claim), line))
+    return Certificate((header(question, claim), line, *found.lines))
 
 
-def accepted(certificate: Certificate, question: Question) -> str:
-    """The kind of claim that the checker accepts, from the answers given before."""
-    return replay(certificate, question.asked.blackbox, Wanted(anew=False)).kind
+def accepted(certificate: Certificate, question: Question) -> Checked:
+    """What the checker accepts, from the answers given before."""
+    return replay(certificate, question.asked.blackbox, Wanted(anew=False))
 
 
 def flippers(question: Question) -> list[int]:
@@ -297,7 +328,9 @@ def leads(question: Question, positions: Sequence[int], rival: int) -> list[floa
 
 def details(question: Question, found: Sequence[Flip], held: int) -> tuple[Detail, ...]:
     """What each word may become, and for words of the explanation a flip that only they stand against."""
-    return tuple(_detail(question, found, held, word.position) for word in question.text.words)
+    strengths = alone_asked(question.asked)
+    known = (_detail(question, found, held, word.position) for word in question.text.words)
+    return tuple(replace(one, alone=strengths.get(one.position)) for one in known)
 
 
 def _detail(question: Question, found: Sequence[Flip], held: int, position: int) -> Detail:
@@ -342,6 +375,8 @@ def flip_line(question: Question, flip: Flip) -> Line:
 def asked_line(search: Asking, held: int) -> Line:
     if isinstance(search, Opened):
         return computed_line(search, held)
+    if isinstance(search, Grown):
+        return grown.written(search, held)
     free, asked = search.free(held), search.asked
     margin = asked.tightest if math.isfinite(asked.tightest) else None
     return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free), "margin": margin}}
@@ -375,16 +410,17 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     return Certificate((header(question, claim | drawn), line, *found))
 
 
-def replayed(result: Explanation, question: Question) -> Explanation:
-    """The result, lowered if the checker does not come to the same from the same answers."""
+def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int]:
+    """The result, lowered if the checker does not come to the same from the same answers, and the line it rejects."""
     if result.certificate is None:
-        return replace(result, meta={**result.meta, "checked": False})
+        return replace(result, meta={**result.meta, "checked": False}), 0
     try:
         checked = replay(result.certificate, question.asked.blackbox, Wanted(anew=False))
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
-        return replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
-    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)
+        lowered = replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
+        return lowered, getattr(error, "line", 0)
+    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved), 0
 
 
 # --- how it was asked ---
@@ -399,13 +435,17 @@ def _way(search: Asking) -> Line:
     """Where the worst case was computed, that it was; where a model that is laid open had to be asked, why."""
     if isinstance(search, Opened):
         return {"computed": "the worst case was computed from the weights, and every flip was run"}
+    if isinstance(search, Grown):
+        return {"computed": "the worst case was computed from the trees, and every flip was run"}
     if search.asked.blackbox.bag is None:
         return {}
     try:
         laid_out(search.asked.blackbox.bag, search.asked.text, search.asked.options)
     except NotApart as reason:
         return {"not_computed": f"This text was asked, not computed: {reason}."}
-    return {}
+    return {
+        "not_computed": "This text was asked, not computed: the tables of its trees would be larger, or it is short."
+    }
 
 
 def _meta(question: Question, reason: str) -> dict[str, Any]:

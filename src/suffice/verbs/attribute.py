@@ -64,6 +64,7 @@ class Attribution:
     certificate: Certificate | None = None  # that these are all the optimal ones
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
     @property
     def some(self) -> tuple[Word, ...]:
@@ -91,6 +92,15 @@ class Attribution:
         ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
         return ", ".join(f"'{item.word.text}' ({item.share:.0%})" for item in ranked) or "no word"
 
+    def to_shap(self) -> dict[str, Any]:
+        """Fields for `shap.Explanation(**fields)`: the share of the explanations that hold each word.
+
+        For SHAP's plots and tables only: shares are no contributions to a score, so there are no base values.
+        """
+        from suffice.render.frames import shap_of
+
+        return shap_of(self)
+
     def _repr_html_(self) -> str:
         from suffice.render.cells import attribution
 
@@ -110,6 +120,7 @@ class Attribution:
             "words": [{**asdict(item.word), "count": item.count, "share": item.share} for item in self.shares],
             "necessary": [word.position for word in self.necessary],
             "explanations": [list(result.positions) for result in self.explanations],
+            "proved": list(self.proved),
             "certificate": summary(self.certificate),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
@@ -175,7 +186,7 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         necessary = _necessary(question, found, complete=not more)
         sets = [(one.held, one.proof) for one in outcomes if one.held is not None and one.proof is not None]
         whole = of == "optimal" and not more
-        certificate, said = every_set(question, sets if whole else (), hunt.search.root, self_check)
+        every = every_set(question, sets if whole else (), hunt.search.root, self_check)
     stats = {"seconds": time.monotonic() - started, **hunt.search.stats}
     return Attribution(
         of=of,
@@ -186,9 +197,10 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         label=question.label,
         text=question.text,
         reason=more or hunt.reason,
-        certificate=certificate,
+        certificate=every.certificate,
         stats=stats,
-        meta={**question.meta(), **said},
+        meta={**question.meta(), **every.meta},
+        proved=every.proved,
     )
 
 

@@ -53,6 +53,7 @@ class Bias:
     trivial: bool = False
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
     def __str__(self) -> str:
         names, kept = listed(self.words), f"the label {self.label!r}"
@@ -71,6 +72,15 @@ class Bias:
                 return f"Dependent: changing only {guilty} turns {self.label!r} into {self.witness.label!r}."
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
+
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.reports import bias
+
+        return bias(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import bias
@@ -92,6 +102,7 @@ class Bias:
             "reason": self.reason,
             "witness": None if self.witness is None else self.witness.to_dict(),
             "changed_text": None if self.witness is None else self.witness.text,
+            "proved": list(self.proved),
             "certificate": summary(self.certificate),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
@@ -236,4 +247,4 @@ def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:
         return replace(
             answer, status="unknown", reason=f"the checker rejected the certificate: {error}", meta=meta, **lost
         )
-    return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind})
+    return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)

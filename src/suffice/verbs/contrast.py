@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import check
+from suffice.proof.check import Checked, check
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Witness
 from suffice.search import writing
@@ -103,6 +103,7 @@ class Contrast:
     certificate: Certificate | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
     @property
     def flipped_text(self) -> str | None:
@@ -128,7 +129,14 @@ class Contrast:
         best = f"and no cheaper set does ({self.authority})"
         rest = best if self.status == "optimal" else f"and at least {self.lower_bound:g} must be spent"
         changed = listed(self.words) or "padding"
-        return f"Changing {changed} turns {self.label!r} into {self.flip.label!r}, {rest}{self._shown()}"
+        return f"Changing {changed} {self.aim()}, {rest}{self._shown()}"
+
+    def aim(self, quoted: Callable[[str], str] = repr) -> str:
+        """What the flip does: where one label was asked for and a third wins, that the one asked for catches up."""
+        assert self.flip is not None
+        before, after = quoted(self.label), quoted(self.flip.label)
+        asked = quoted(self.meta.get("towards", self.flip.label))
+        return f"turns {before} into {after}" if asked == after else f"lets {asked} reach {before} ({after} wins then)"
 
     def _none(self) -> str:
         aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
@@ -149,6 +157,15 @@ class Contrast:
         real = self.flip is not None and self.flip.real
         return ", ".join(f"'{_own(self.text, i)}' {turned_into(word, real)}" for i, word in pairs)
 
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.reports import contrast
+
+        return contrast(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
     def _repr_html_(self) -> str:
         from suffice.render.cells import contrast
 
@@ -166,6 +183,7 @@ class Contrast:
             "text": self.text.source,
             "flipped_text": self.flipped_text,
             "flip": None if self.flip is None else self.flip.to_dict(),
+            "proved": list(self.proved),
             "certificate": None if self.certificate is None else self.certificate.summary(),
             "stats": dict(self.stats),
             "meta": dict(self.meta),
@@ -180,9 +198,9 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
     price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), ""
     try:
-        checked = certificate is not None and _accepted(question, certificate) == "flip"
+        checked = None if certificate is None else _accepted(question, certificate)
     except (Rejected, NotACertificate) as error:
-        certificate, checked, rejected = None, False, str(error)
+        certificate, checked, rejected = None, None, str(error)
         flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
     witness = question.witness(flip.witness)
     positions = () if witness is None else witness.positions
@@ -201,19 +219,19 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
         stats={**{k: v for k, v in flip.stats.items() if "computed" not in k}, "seconds": seconds},
         meta={
             **question.meta(),
-            "checked": checked,
+            "checked": checked is not None,
             **{name: flip.stats[name] for name in ("computed", "not_computed") if name in flip.stats},
-            **({"proved": "flip"} if checked else {}),
+            **({"proved": checked.kind} if checked is not None else {}),
             **({"rejected": rejected} if rejected else {}),
         },
+        proved=() if checked is None else checked.proved,
     )
 
 
-def _accepted(question: Question, certificate: Certificate) -> str:
-    """The kind of claim that the checker accepts."""
+def _accepted(question: Question, certificate: Certificate) -> Checked:
     if question.blackbox is not None:
         return asked.accepted(certificate, question)
-    return check(certificate, question.classifier).kind
+    return check(certificate, question.classifier)
 
 
 def _certificate(question: Question, flip: Flip, towards: str | None) -> Certificate | None:

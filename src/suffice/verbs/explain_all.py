@@ -59,12 +59,13 @@ def explain_all(
 
 
 class Explanations(Iterator[Explanation]):
-    """Every optimal explanation, as it is found. In the end `complete` says whether these were all, and `certificate`
-    holds the evidence for it, accepted by the checker (of black boxes: each answer has its own)."""
+    """Every optimal explanation, as it is found. In the end `complete` says whether these were all, `certificate`
+    holds the evidence for it and `proved` what the checker accepted (of black boxes: each answer has its own)."""
 
     def __init__(self, question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> None:
         self.complete = False
         self.certificate: Certificate | None = None
+        self.proved: tuple[str, ...] = ()
         self._question, self._self_check = question, self_check
         self._answers = self._asked(on_progress) if question.blackbox is not None else self._searched(on_progress)
 
@@ -99,7 +100,8 @@ class Explanations(Iterator[Explanation]):
             yield finished(question, replace(outcome, held=one[0], proof=one[1]), started, self._self_check)
         if search.frontier.done:
             with single_threaded():
-                self.certificate, _ = every_set(question, found, search.root, self._self_check)
+                every = every_set(question, found, search.root, self._self_check)
+            self.certificate, self.proved = every.certificate, every.proved
             self.complete = self.certificate is not None  # not said where the checker rejected it
 
 

@@ -41,12 +41,39 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """How far one word, changed alone, moves the margin: the label's score minus that of its strongest rival.
+
+    `lowest` is what the margin can fall to: exact where each of `options` changes was run, else (0) a sound bound
+    below which it does not fall. `highest` is None where only the bound is known.
+    """
+
+    margin: float
+    lowest: float
+    highest: float | None
+    options: int
+
+    @property
+    def fall(self) -> float:
+        return self.margin - self.lowest
+
+    @property
+    def rise(self) -> float | None:
+        return None if self.highest is None else self.highest - self.margin
+
+    @property
+    def exact(self) -> bool:
+        return self.options > 0
+
+
+@dataclass(frozen=True, slots=True)
 class Detail:
     """One word: what it may become (the nearest options, and how many more), and why it is in the set.
 
     `flip` is there for words of the explanation: with this word free as well, that change flips the label. None
     where no attack found one (it was not looked for further) or where the word is free. `needed` says that every
-    explanation holds the word: changing it (and what was excluded) alone flips the label.
+    explanation holds the word: changing it (and what was excluded) alone flips the label. `alone` says how far the
+    word, changed alone, moves the margin; None where it may not change or that was not looked at.
     """
 
     position: int
@@ -54,6 +81,7 @@ class Detail:
     more: int = 0
     flip: Change | None = None
     needed: bool = False
+    alone: Alone | None = None
 
 
 @dataclass(frozen=True)
@@ -239,6 +267,25 @@ class Explanation:
             tested=None if data.get("tested") is None else Tested(**data["tested"]),
         )
 
+    def to_frame(self) -> Any:
+        """A pandas table with a row for each word of the text: position, word, start, end, in_set, unknown.
+
+        Label, status, cost, lower bound and what is proved are in its `attrs`. (extra: pandas)
+        """
+        from suffice.render.frames import frame
+
+        return frame(self)
+
+    def to_shap(self) -> dict[str, Any]:
+        """Fields for `shap.Explanation(**fields)`: 1 for a word of the set, 0 for a free one.
+
+        For SHAP's plots and tables only: the values say which words decide, they are no contributions to a score and
+        do not add up to one, so there are no base values.
+        """
+        from suffice.render.frames import shap_of
+
+        return shap_of(self)
+
     def to_html(self) -> str:
         """A self-contained page."""
         from suffice.render.html import page
@@ -259,7 +306,7 @@ def sentence(result: Explanation) -> str:
     if "nothing" in result.meta:
         return f"Nothing to prove: {result.meta['nothing']}, so the label {result.label!r} stays."
     kept, meta = f"the label {result.label!r}", result.meta
-    suffice = f"{len(result.positions)} of {len(result.text.words)} words suffice for {kept}"
+    suffice = f"{counted(result)} suffice for {kept}"
     enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
     match result.status:
         case "optimal" if not result.positions:
@@ -279,6 +326,13 @@ def sentence(result: Explanation) -> str:
         case "unknown":
             reason = meta.get("reason", "within the limit")
             return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
+
+
+def counted(result: Explanation) -> str:
+    """How many words the set holds, and how much padding where that counts as words."""
+    words, padding = len(result.words), len(result.positions) - len(result.words)
+    more = f" and {padding} {'position' if padding == 1 else 'positions'} of padding" if padding else ""
+    return f"{words} of {len(result.text.words)} words{more}"
 
 
 def _said(meta: Mapping[str, Any], by: str) -> str:
@@ -302,8 +356,8 @@ def ladder(result: Explanation) -> str:
     share = math.floor(tested.share * 1000) / 10
     how = f"tested on {tested.count} drawn at random, confidence {tested.confidence:g}"
     return (
-        f"No set that costs less than {result.lower_bound:g} suffices (proved). {len(result.positions)} of "
-        f"{len(result.text.words)} words, cost {result.cost:g}, hold the label {result.label!r} against {upper}"
+        f"No set that costs less than {result.lower_bound:g} suffices (proved). {counted(result)}, cost "
+        f"{result.cost:g}, hold the label {result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )
 

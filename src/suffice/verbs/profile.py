@@ -21,8 +21,9 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.text import Text, Word
+from suffice.proof.certificate import Certificate
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Proved, Refuted, Verdict, Witness
+from suffice.prove.verdict import Budget, Refuted, Witness
 from suffice.search.cost import Cost
 from suffice.search.node import ByRestoration, Node
 from suffice.search.words import Search
@@ -31,7 +32,7 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME
 from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, accepted, finished
-from suffice.verbs.explanation import Explanation, least_by
+from suffice.verbs.explanation import Explanation, counted, least_by
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
 from suffice.verbs.wording import authority, fitting, listed
@@ -64,9 +65,9 @@ class Growth:
 class Profile:
     """How the explanation grows with the size of the perturbation sets.
 
-    One explanation per step. No word at all is needed up to `free_until` (the checker accepted it), and some word is
-    from `needed_from` on (a counterexample was run); None where the search for that radius found none. Both are about
-    the empty set, whatever words were asked for.
+    One explanation per step. No word at all is needed up to `free_until`, and some word is from `needed_from` on; None
+    where the search for that radius found none. Both are about the empty set, whatever words were asked for, and
+    `radii` has a certificate of each that the checker accepted ("free_until", "needed_from").
     """
 
     parameter: str  # "k", "eps" or "at_most"; "size" for other families
@@ -76,6 +77,8 @@ class Profile:
     free_until: float | None
     needed_from: float | None
     stats: Mapping[str, Any] = field(default_factory=dict)
+    radii: Mapping[str, Certificate] = field(default_factory=dict)
+    proved: tuple[str, ...] = ()  # what the checker accepted of both, in words
 
     @property
     def costs(self) -> tuple[float, ...]:
@@ -97,17 +100,22 @@ class Profile:
         return f"{self._start()} {self._end()}"
 
     def _start(self) -> str:
-        name = self.parameter
         free, needed = self.free_until, self.needed_from
         if needed is None:
-            return f"No word is needed up to {name} = {free:g} (proved)." if free is not None else "Undecided."
+            return f"No word is needed up to {self.named(free)} (proved)." if free is not None else "Undecided."
         if free is None:
-            return f"Some word is needed at {name} = {needed:g} already."
-        return f"No word is needed up to {name} = {free:g} (proved); from {name} = {needed:g} on some word is."
+            return f"Some word is needed at {self.named(needed)} already."
+        return f"No word is needed up to {self.named(free)} (proved); from {self.named(needed)} on some word is."
+
+    def named(self, size: float) -> str:
+        """A size as people say it."""
+        if self.parameter == LIMIT:
+            return "1 change at once" if size == 1 else f"{size:g} changes at once"
+        return f"{self.parameter} = {size:g}"
 
     def _end(self) -> str:
         last = self.explanations[-1]
-        where, asked = f"At {self.parameter} = {self.steps[-1]:g}", fitting(self.text, last.meta)
+        where, asked = f"At {self.named(self.steps[-1])}", fitting(self.text, last.meta)
         if last.status == "unknown":
             return f"{where} nothing better than the whole text was shown."
         if last.status == "infeasible":
@@ -116,8 +124,17 @@ class Profile:
             return f"{where}, no word is needed ({authority(last.meta, 'enough')})."
         best = f"no cheaper set{asked} does; {least_by(last)}"
         open_ = f"{authority(last.meta, 'enough')}; none{asked} below {last.lower_bound:g} does"
-        count = f"{len(last.positions)} of {len(self.text.words)} words suffice"
+        count = f"{counted(last)} suffice"
         return f"{where}, {count} ({best if last.status == 'optimal' else open_}): {listed(last.words)}."
+
+    def to_html(self) -> str:
+        """A self-contained page."""
+        from suffice.render.reports import profile
+
+        return profile(self)
+
+    def save_html(self, path: str | Path) -> None:
+        Path(path).write_text(self.to_html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import profile
@@ -142,6 +159,8 @@ class Profile:
             "steps": list(self.steps),
             "free_until": self.free_until,
             "needed_from": self.needed_from,
+            "proved": list(self.proved),
+            "certificates": {name: one.summary() for name, one in self.radii.items()},
             "words": [
                 {**asdict(item.word), "enters": item.enters, "steps": list(item.steps), "needed": item.needed}
                 for item in self.growth
@@ -211,12 +230,35 @@ def profile(
         _check_nested(questions, sizes)
         climb = _Climb(questions, on_progress, self_check)
         found = climb.run(budget)
-        free, needed = _known_radius(sizes, found, climb.questions[0])
+        radius = _known_radius(sizes, found, climb.questions[0])
         if parameter != "size":
-            free, needed = _radius(_within(question, parameter), free, needed, sizes[-1], budget)
+            radius = _radius(_within(question, parameter), radius, sizes[-1], budget)
         growth = _growth(climb.questions, sizes, found, budget)
     stats = {"seconds": time.monotonic() - started, "reused_attacks": climb.reused}
-    return Profile(parameter, sizes, found, growth, free, needed, stats)
+    return _profile(parameter, sizes, found, growth, radius, stats)
+
+
+def _profile(
+    parameter: str,
+    sizes: tuple[float, ...],
+    found: tuple[Explanation, ...],
+    growth: tuple[Growth, ...],
+    radius: _Radius,
+    stats: Mapping[str, Any],
+) -> Profile:
+    ends = {"free_until": radius.free, "needed_from": radius.needed}
+    known = {name: end for name, end in ends.items() if end is not None}
+    return Profile(
+        parameter=parameter,
+        steps=sizes,
+        explanations=found,
+        growth=growth,
+        free_until=None if radius.free is None else radius.free.size,
+        needed_from=None if radius.needed is None else radius.needed.size,
+        stats=stats,
+        radii={name: end.certificate for name, end in known.items() if end.certificate is not None},
+        proved=tuple(f"at {parameter} = {end.size:g}: {fact}" for end in known.values() for fact in end.proved),
+    )
 
 
 def _within(question: Callable[[float], Question], parameter: str) -> Callable[[float], Question]:
@@ -291,12 +333,12 @@ def _asked(
     for step, question in enumerate(questions):
         share = max(budget.left, 1e-3) / (len(questions) - step)
         found.append(asked.explained(question, on_progress, self_check, share / question.seconds))
-    free, needed = _known_radius(sizes, found, questions[0])
+    radius = _known_radius(sizes, found, questions[0])
     limits = [question.perturbation.at_most for question in questions]
     growth = _growth_asked(questions, sizes, found)
     name = "at_most" if list(sizes) == limits else "size"
     stats = {"seconds": time.monotonic() - started, "reused_attacks": 0}
-    return Profile(name, sizes, tuple(found), growth, free, needed, stats)
+    return _profile(name, sizes, tuple(found), growth, radius, stats)
 
 
 def _growth_asked(
@@ -382,50 +424,77 @@ def _ends_first(count: int) -> list[int]:
 # --- the radius from which on something is needed ---
 
 
-def _known_radius(
-    sizes: Sequence[float], found: Sequence[Explanation], question: Question
-) -> tuple[float | None, float | None]:
+@dataclass(frozen=True, eq=False)
+class _End:
+    """A size at which no word is needed, or some word is, and the evidence for that."""
+
+    size: float
+    certificate: Certificate | None = None
+    proved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Radius:
+    """The largest size at which no word is known to be needed, and the smallest at which some word is."""
+
+    free: _End | None = None
+    needed: _End | None = None
+
+
+def _known_radius(sizes: Sequence[float], found: Sequence[Explanation], question: Question) -> _Radius:
     """What the steps say already: the largest at which no word is held, the smallest at which some word must be.
 
     Where words were asked for, a step that adds nothing to them says nothing about the empty set.
     """
-    base = question.costs.price(question.costs.of(question.included))
-    free = [size for size, result in zip(sizes, found, strict=True) if _nothing_held(result)]
-    needed = [size for size, result in zip(sizes, found, strict=True) if result.lower_bound > base]
-    return (max(free) if free else None), (min(needed) if needed else None)
+    base, steps = question.costs.price(question.costs.of(question.included)), list(zip(sizes, found, strict=True))
+    free = [_end(size, one) for size, one in steps if _nothing_held(one)]
+    needed = [_end(size, one) for size, one in steps if one.lower_bound > base]
+    return _Radius(free[-1] if free else None, needed[0] if needed else None)
+
+
+def _end(size: float, result: Explanation) -> _End:
+    return _End(size, result.certificate if result.meta.get("checked") else None, result.proved)
 
 
 def _nothing_held(result: Explanation) -> bool:
     return result.status == "optimal" and not result.positions and authority(result.meta, "enough") == "proved"
 
 
-def _radius(
-    question: Callable[[float], Question], free: float | None, needed: float | None, last: float, budget: Budget
-) -> tuple[float | None, float | None]:
+def _radius(question: Callable[[float], Question], known: _Radius, last: float, budget: Budget) -> _Radius:
     """Close in on the radius: double while nothing is needed, then halve the gap; stop at the first doubt."""
-    if free is None and needed is None and isinstance(_robust_at(question, last, budget), Proved):
-        free = last  # the steps held words that were asked for, and so said nothing of the empty set
-    low, high = (0 if free is None else free), needed
+    if known.free is None and known.needed is None:
+        known = _Radius(free=_at(question, last, budget).free)  # steps that hold words asked for said nothing
     for _ in range(DOUBLINGS):
-        if high is not None or budget.spent:
+        if known.needed is not None or budget.spent:
             break
-        size = low * 2 or 1
-        verdict = _robust_at(question, size, budget)
-        if isinstance(verdict, Proved):
-            free = low = size
-        elif isinstance(verdict, Refuted):
-            high = size
-        else:
-            return free, None
-    while high is not None and (middle := _between(low, high)) is not None and not budget.spent:
-        verdict = _robust_at(question, middle, budget)
-        if isinstance(verdict, Proved):
-            free = low = middle
-        elif isinstance(verdict, Refuted):
-            high = middle
-        else:
+        found = _at(question, 1 if known.free is None else known.free.size * 2 or 1, budget)
+        if found.free is None and found.needed is None:
+            return known
+        known = _Radius(found.free or known.free, found.needed)
+    while (middle := _middle(known)) is not None and not budget.spent:
+        found = _at(question, middle, budget)
+        if found.free is None and found.needed is None:
             break
-    return free, high
+        known = _Radius(found.free or known.free, found.needed or known.needed)
+    return _shown(question, known, budget)
+
+
+def _shown(question: Callable[[float], Question], known: _Radius, budget: Budget) -> _Radius:
+    """Where a step says that some word is needed, a change that shows it, if one is found."""
+    if known.needed is None or _claims(known.needed, "refuted"):
+        return known
+    found = _at(question, known.needed.size, budget)
+    return known if found.needed is None else replace(known, needed=found.needed)
+
+
+def _claims(end: _End, kind: str) -> bool:
+    return end.certificate is not None and end.certificate.claim["kind"] == kind
+
+
+def _middle(known: _Radius) -> float | None:
+    if known.needed is None:
+        return None
+    return _between(0 if known.free is None else known.free.size, known.needed.size)
 
 
 def _between(low: float, high: float) -> float | None:
@@ -435,14 +504,19 @@ def _between(low: float, high: float) -> float | None:
     return (low + high) / 2 if high - low > high / 2**HALVINGS else None
 
 
-def _robust_at(question: Callable[[float], Question], size: float, budget: Budget) -> Verdict | None:
-    """Does the empty set suffice? Proved only where the independent checker accepts it."""
+def _at(question: Callable[[float], Question], size: float, budget: Budget) -> _Radius:
+    """Does the empty set suffice? Only what the independent checker accepts counts."""
     try:
-        problem = question(size).problem
+        asked = replace(question(size), include=(), exclude=())
+        problem = asked.problem
     except InputError:  # more neighbours than the vocabulary has
-        return None
+        return _Radius()
     answer = BoundsOracle(problem).ask(problem.features[None], Budget(max(budget.left, 1e-3) / 4))[0]
-    return accepted(replace(question(size), include=()), answer)
+    found = accepted(asked, answer)
+    if found is None:
+        return _Radius()
+    end = _End(size, found[0], found[1].proved)
+    return _Radius(free=end) if found[1].kind == "sufficient" else _Radius(needed=end)
 
 
 # --- the words ---

@@ -8,6 +8,7 @@ A word whose change alone flips the label is in every explanation: only such wor
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
 from suffice.prove.verdict import Problem, Witness
 from suffice.sets.regions import Choice, Region
+from suffice.verbs.alone import alone as strengths_of
 from suffice.verbs.explanation import Change, Detail
 from suffice.verbs.question import Question
 
@@ -30,8 +32,13 @@ def details(question: Question, held: Bools) -> tuple[Detail, ...]:
     problem, words = question.problem, held & question.features & ~question.included
     alone = flips(problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
     found = counterexamples(problem, held & problem.features, skip=alone) | alone
+    strengths = strengths_of(problem)
     return tuple(
-        _detail(question, int(i), found.get(int(i)), needed=int(i) in alone) for i in np.flatnonzero(problem.features)
+        replace(
+            _detail(question, int(i), found.get(int(i)), needed=int(i) in alone),
+            alone=strengths.get(int(i)),
+        )
+        for i in np.flatnonzero(problem.features)
     )
 
 

@@ -20,17 +20,20 @@ from starlette.staticfiles import StaticFiles
 from suffice.errors import InputError
 from suffice.importers.named import load_any
 from suffice.model import classifier as models
-from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import DEFAULT
+from suffice.render import growth
 from suffice.render.style import sheet
 from suffice.sets import table
+from suffice.sets.substitutes import groups
 from suffice.version import __version__
-from suffice.web import fields, guard, jobs, openapi
+from suffice.web import cards, corpora, fields, guard, jobs, openapi
 from suffice.web.asking import Asking, Desk
 from suffice.web.clerks import Clerks
+from suffice.web.corpora import Corpora, Running
 from suffice.web.guard import Guard, Patient, Refusal
 
 STATIC = Path(__file__).parent / "static"
+PAGES = {"/": "index.html", "/compare": "compare.html", "/corpus": "corpus.html"}
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -71,75 +74,134 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         clerks = Clerks(workers, limits.waiting)
-        state.desk = Desk(clerks, limits)
+        state.desk, state.corpora = Desk(clerks, limits), Corpora(limits)
         clerks.start()
         yield
         await clerks.close()
+        state.corpora.close()
 
     return Starlette(
         routes=state.routes(),
         lifespan=lifespan,
-        middleware=[Middleware(Guard, hosts=hosts)],
+        middleware=[Middleware(Guard, hosts=hosts, pages=PAGES)],
         exception_handlers={Refusal: _refused, 404: _missing, 405: _missing},
     )
 
 
 def folders(chosen: Sequence[str]) -> dict[str, str]:
     """Names to folders: a client can name these and nothing else."""
-    found = {Path(name).resolve().name if Path(name).is_dir() else name: name for name in chosen}
+    found = {_short(name): name for name in chosen}
     if len(found) < len(chosen):
         raise InputError("Two of the models have the same name.")
     return found or {name: name for name in sorted(models.bundled(), key=lambda name: (name != DEFAULT, name))}
+
+
+def _short(name: str) -> str:
+    """What clients call a model: a folder, also hf:FOLDER, by its last part."""
+    folder = Path(name.removeprefix("hf:"))
+    return folder.resolve().name if folder.is_dir() else name
 
 
 class Routes:
     """What the routes share."""
 
     desk: Desk
+    corpora: Corpora
 
     def __init__(
         self, offered: Mapping[str, str], questions: Mapping[str, Mapping[str, fields.Field]], limits: fields.Limits
     ) -> None:
         self.offered, self.questions, self.limits = offered, questions, limits
-        self.models = [{"name": name, **_facts(load_any(folder))} for name, folder in offered.items()]
+        self.corpus_fields = fields.corpus(list(offered), limits)
+        self.models, self.cards = [], {}
+        for name, folder in offered.items():
+            model = load_any(folder)
+            self.models.append(cards.about(name, folder, model))
+            self.cards[name] = cards.card(folder, model)
 
     def routes(self) -> list[Route | Mount]:
         return [
-            Route("/", self.page),
+            *(Route(path, self.page) for path in PAGES),
             Route("/style.css", self.style),
             Route("/api", self.about),
             Route("/api/openapi.json", self.openapi),
+            Route("/api/models/{name}/card", self.card),
             Route("/api/jobs/{key}/stop", self.stop, methods=["POST"]),
             Route("/api/answers/{key}/{file}", self.download),
+            Route("/api/corpora", self.put, methods=["POST"]),
+            Route("/api/corpora/{key}", self.corpus),
+            Route("/api/corpora/{key}/run", self.run, methods=["POST"]),
+            Route("/api/corpora/{key}/{file}", self.corpus_file),
             *(Route(f"/api/{verb}", self.ask, methods=["POST"], name=verb) for verb in self.questions),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
 
     async def page(self, request: Request) -> Response:
-        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+        return FileResponse(STATIC / PAGES[request.url.path], headers={"cache-control": "no-cache"})
+
+    async def card(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self.cards:
+            raise Refusal(404, "missing", "There is no such model here.")
+        return Response(self.cards[name], media_type="text/markdown; charset=utf-8")
 
     async def style(self, request: Request) -> Response:
-        return Response(sheet(), media_type="text/css", headers={"cache-control": "no-cache"})
+        return Response(sheet(growth.STYLE), media_type="text/css", headers={"cache-control": "no-cache"})
 
     async def about(self, request: Request) -> Response:
-        limits = {"characters": self.limits.characters, "seconds": self.limits.seconds, "body": self.limits.body}
-        sets = {"sets": table.menu(), "default": fields.DEFAULT_SET}
+        told = ("characters", "seconds", "body", "upload", "rows")
+        limits = {name: getattr(self.limits, name) for name in told}
+        sets = {"sets": table.menu(), "default": fields.DEFAULT_SET, "groups": list(groups())}
         offered = {"models": self.models, "verbs": list(self.questions), **sets}
         return JSONResponse({"version": __version__, **offered, "limits": limits})
 
     async def openapi(self, request: Request) -> Response:
-        return JSONResponse(openapi.document(self.questions))
+        return JSONResponse(openapi.document(self.questions, self.corpus_fields))
 
     async def ask(self, request: Request) -> Asking:
         verb = request.url.path.rpartition("/")[2]
+        question = await self._question(request, self.questions[verb], self.limits.body)
+        live = "text/event-stream" in request.headers.get("accept", "")
+        return Asking(self.desk, verb, {**question, "folder": self.offered[question["model"]]}, live)
+
+    async def _question(self, request: Request, known: Mapping[str, fields.Field], limit: int) -> dict[str, Any]:
         try:
-            data = fields.parse(await guard.body(request, self.limits.body))
-            question = fields.validated(data, self.questions[verb])
+            return fields.validated(fields.parse(await guard.body(request, limit)), known)
         except fields.Invalid as error:
             status = 400 if error.field == "body" else 422
             raise Refusal(status, "invalid", str(error), error.field) from error
-        live = "text/event-stream" in request.headers.get("accept", "")
-        return Asking(self.desk, verb, {**question, "folder": self.offered[question["model"]]}, live)
+
+    # --- many texts ---
+
+    async def put(self, request: Request) -> Response:
+        given = await self._question(request, self.corpus_fields, self.limits.upload)
+        if given["task"] == "bias" and not given["protected"] and not given["groups"]:
+            raise Refusal(422, "invalid", "protected: name at least one protected word, or a group.", "protected")
+        found = await self.corpora.put({**given, "folder": self.offered[given["model"]]})
+        return JSONResponse(found.to_dict())
+
+    async def corpus(self, request: Request) -> Response:
+        found = self.corpora.get(request.path_params["key"])
+        return JSONResponse({**found.to_dict(), "lines": list(found.done.values())})
+
+    async def run(self, request: Request) -> Running:
+        await guard.body(request, self.limits.body)
+        return Running(self.desk, self.corpora.get(request.path_params["key"]))
+
+    async def corpus_file(self, request: Request) -> Response:
+        found, name = self.corpora.get(request.path_params["key"]), request.path_params["file"]
+        if not found.done:
+            raise Refusal(404, "gone", "No row is done yet.")
+        match name, found.question["task"]:
+            case "report.html", "bias":
+                return _file(name, (await corpora.files(self.desk, found))["html"], "text/html")
+            case "table.csv", "bias":
+                return _file(name, (await corpora.files(self.desk, found))["csv"], "text/csv")
+            case "table.csv", _:
+                return _file(name, corpora.table(found), "text/csv")
+            case "lines.jsonl", _:
+                return FileResponse(found.path, filename=f"suffice-{name}", media_type="application/x-ndjson")
+        raise Refusal(404, "gone", f"This file of texts has no {name[:40]}.")
 
     async def stop(self, request: Request) -> Response:
         self.desk.stop(request.path_params["key"])
@@ -157,16 +219,12 @@ class Routes:
         data, kind = forms.get(name, (None, ""))
         if data is None:
             raise Refusal(404, "gone", f"This answer has no file {name[:40]}.")
-        headers = {"content-disposition": f'attachment; filename="suffice-{name}"', "cache-control": "no-store"}
-        return Response(data, media_type=kind, headers=headers)
+        return _file(name, data, kind)
 
 
-def _facts(model: models.Classifier | BlackBox) -> dict[str, Any]:
-    """What is known of a model; of a black box only what it calls its labels."""
-    facts: dict[str, Any] = {"labels": list(model.labels), "digest": model.digest}
-    if isinstance(model, BlackBox):
-        return facts
-    return {**facts, "length": model.length, "vocabulary": len(model.vocabulary)}
+def _file(name: str, data: bytes | str, kind: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="suffice-{name}"', "cache-control": "no-store"}
+    return Response(data, media_type=kind, headers=headers)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

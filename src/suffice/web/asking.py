@@ -16,12 +16,13 @@ import anyio.lowlevel
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from suffice.web import sse
 from suffice.web.clerks import Busy, Clerks, Job
 from suffice.web.fields import Limits
 from suffice.web.guard import Refusal
 
 STATUS = {"refused": 422, "failed": 500}
-SHOWN = ("result", "shown", "sentence", "meaning")  # what the page gets of an answer
+SHOWN = ("result", "shown", "sentence")  # what the page gets of an answer
 
 
 @dataclass(eq=False)
@@ -145,15 +146,14 @@ class Asking:
 
     async def _stream(self, send: Send) -> None:
         """Server-sent events: job, text, progress..., answer and what follows it; or refused or failed."""
-        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send(_part(b": in line\n\n"))
+        await send(dict(sse.START))
+        await send(sse.part(b": in line\n\n"))
         async with self.desk.job(self.verb, self.question) as (key, job):
-            await send(_event("job", {"id": key}))
+            await send(sse.event("job", {"id": key}))
             async for kind, data in self._messages(job):
-                await send(_event(kind, data))
+                await send(sse.event(kind, data))
                 await anyio.lowlevel.checkpoint()  # more may be waiting: hear first whether the client has gone
-        await send(_part(b"", more=False))
+        await send(sse.END)
 
     async def _messages(self, job: Job) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """What a client is told; answers and reports are put on the shelf."""
@@ -176,11 +176,3 @@ class Asking:
         key, self.kept = self.desk.shelf.put(data)
         files = ["json", *(["certificate"] if data["certificate"] is not None else [])]
         return {"id": key, "files": files, **{name: data[name] for name in SHOWN if name in data}}
-
-
-def _part(data: bytes, more: bool = True) -> dict[str, Any]:
-    return {"type": "http.response.body", "body": data, "more_body": more}
-
-
-def _event(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    return _part(f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode())

@@ -157,13 +157,13 @@ class Clerks:
             self.jobs -= 1
 
     @contextlib.asynccontextmanager
-    async def job(self, verb: str, question: dict[str, Any]) -> AsyncIterator[Job]:
-        """A job that a clerk has begun; the clerk is taken back whatever happens."""
-        self.line += 1
+    async def job(self, verb: str, question: dict[str, Any], patient: bool = False) -> AsyncIterator[Job]:
+        """A job that a clerk has begun; the clerk is taken back whatever happens. A patient one hurries nobody."""
+        self.line += not patient
         try:
-            job = Job(await self._beginner(verb, question))
+            job = Job(await self._beginner(verb, question, patient))
         finally:
-            self.line -= 1
+            self.line -= not patient
         self.running.add(job)
         try:
             yield job
@@ -171,10 +171,10 @@ class Clerks:
             self.running.discard(job)
             self.later(self._take_back(job))
 
-    async def _beginner(self, verb: str, question: dict[str, Any]) -> Clerk:
+    async def _beginner(self, verb: str, question: dict[str, Any], patient: bool) -> Clerk:
         """A clerk who has begun; those who died while they were idle are replaced, and cost nobody a question."""
         while True:
-            if self.idle.empty():
+            if self.idle.empty() and not patient:
                 self.hurry()
             clerk = await self.idle.get()
             try:

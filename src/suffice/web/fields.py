@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from suffice.errors import InputError
 from suffice.sets import table
 from suffice.sets.perturbations import BundledSubstitutes
+from suffice.sets.substitutes import groups
 from suffice.verbs.question import METHODS
 
 Schema: TypeAlias = dict[str, Any]
@@ -17,6 +18,8 @@ Check: TypeAlias = Callable[[Any], str | None]
 
 LARGEST = 1e300  # of a number: sums of some thousands of them are numbers too
 DEAREST = 1e9  # of a cost
+LONGEST_NAME = 200  # characters of a file's name
+MOST = 1000  # protected words
 DEFAULT_SET = BundledSubstitutes().to_dict()
 
 
@@ -30,6 +33,9 @@ class Limits:
     waiting: int = 16  # jobs in line beyond those that run
     kept: int = 64  # answers kept for download
     kept_bytes: int = 64_000_000
+    upload: int = 5_000_000  # bytes of a file of texts, with the question
+    rows: int = 5_000  # of such a file
+    corpora: int = 4  # files kept at once
 
 
 class Invalid(InputError):
@@ -58,6 +64,10 @@ def text_field(limits: Limits) -> Field:
 
     schema = {"type": "string", "minLength": 1, "maxLength": limits.characters, "description": "The text to explain."}
     return Field(schema, check, required=True)
+
+
+def word_field(limits: Limits) -> Field:
+    return replace(text_field(limits), schema={**text_field(limits).schema, "description": "A word of a text."})
 
 
 def choice(names: Sequence[str], description: str) -> Field:
@@ -197,15 +207,50 @@ def questions(models: Sequence[str], limits: Limits) -> dict[str, dict[str, Fiel
     }
     method = {"method": choice(METHODS, "How to search.")}
     protected = words_field("Words or positions that the label should not depend on.", required=True)
-    growing = [kind.name for kind in table.KINDS if kind.grows is not None]
-    family = choice(growing, "Which family of sets grows.")
-    grown = {name: field for name, field in shared.items() if name != "perturbation"}
     return {
         "explain": {**shared, **more, **method},
         "contrast": {**shared, "cost": more["cost"], "seed": more["seed"]},
         "bias": {**shared, "protected": protected},
-        "profile": {**grown, **more, "family": family, "steps": steps_field()},
+        "profile": {**shared, **more, "steps": steps_field()},
+        "neighbours": {"word": word_field(limits), "model": shared["model"], "perturbation": shared["perturbation"]},
     }
+
+
+TASKS = ("explain", "bias")
+
+
+def corpus(models: Sequence[str], limits: Limits) -> dict[str, Field]:
+    """The fields of a file of texts and what is asked of each of them."""
+    shared = questions(models, limits)["explain"]
+    return {
+        "texts": string_field("The file itself.", limits.upload, required=True),
+        "format": choice(("csv", "jsonl"), "A CSV file with the columns text[,label][,id], or JSONL with those keys."),
+        "name": string_field("The file's name, for the report.", LONGEST_NAME),
+        "task": choice(TASKS, "Which words are enough, or whether the label depends on protected words."),
+        "protected": strings_field("Protected words.", None),
+        "groups": strings_field("Bundled groups of protected words.", groups()),
+        **{name: shared[name] for name in ("model", "perturbation", "padding", "seconds")},
+    }
+
+
+def string_field(description: str, longest: int, required: bool = False) -> Field:
+    def check(value: Any) -> str | None:
+        good = isinstance(value, str) and len(value) <= longest
+        return None if good else f"give a string of at most {longest:,} characters."
+
+    schema = {"type": "string", "maxLength": longest, "description": description}
+    return Field(schema if required else {**schema, "default": ""}, check, required)
+
+
+def strings_field(description: str, names: Sequence[str] | None) -> Field:
+    def check(value: Any) -> str | None:
+        good = isinstance(value, list) and len(value) <= MOST and all(isinstance(one, str) for one in value)
+        if not good or (names is not None and not {*value} <= {*names}):
+            return f"give a list of at most {MOST} words." if names is None else f"choose some of {', '.join(names)}."
+        return None
+
+    items = {"type": "string"} if names is None else {"type": "string", "enum": list(names)}
+    return Field({"type": "array", "items": items, "maxItems": MOST, "default": [], "description": description}, check)
 
 
 def parse(body: bytes) -> Any:

@@ -43,8 +43,8 @@ class Refusal(Exception):
 class Guard:
     """Checks Host and Origin, and puts the security headers on every answer."""
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
-        self.app, self.hosts = app, {host.lower() for host in hosts}
+    def __init__(self, app: ASGIApp, hosts: Collection[str], pages: Collection[str]) -> None:
+        self.app, self.hosts, self.pages = app, {host.lower() for host in hosts}, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,7 +69,7 @@ class Guard:
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
             return Refusal(403, "origin", "Another site may not ask this server.")
         foreign = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
-        if foreign and scope["path"] != "/":
+        if foreign and scope["path"] not in self.pages:
             return Refusal(403, "origin", "Another site may not ask this server.")
         return None
 

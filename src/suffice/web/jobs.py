@@ -9,25 +9,33 @@ why it is there, the equally cheap sets, the report) follows, and is left at tha
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, TypeAlias
 
 import suffice as sf
+from suffice.corpus import audit as audits
+from suffice.corpus.batch import Explaining
+from suffice.corpus.findings import slim, summarise
+from suffice.corpus.journal import read_journal
+from suffice.corpus.rows import Row
 from suffice.errors import SufficeError
 from suffice.importers.named import load_any
 from suffice.model.blackbox import BlackBox
-from suffice.render import phrases
+from suffice.render import growth, phrases, verdicts
+from suffice.render.audit import page as audit_page
 from suffice.sets import table
 from suffice.sets.perturbations import Perturbation
+from suffice.sets.substitutes import group
 from suffice.verbs.answering import self_checked
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
@@ -37,6 +45,7 @@ from suffice.verbs.running import OnProgress
 
 Payload: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[str, Payload], None]
+TOLD = 500  # words that one word may become, told at once
 PAUSE = 0.05  # seconds between two reports with the same bounds
 
 
@@ -85,7 +94,7 @@ def work(verb: str, question: Payload, send: Send) -> None:
     send("begun", {})
     try:
         with STOP.listening():
-            found = VERBS[verb](question, send)
+            found = WORK[verb](question, send)
     except KeyboardInterrupt:
         send("refused", {"message": "Stopped before the answer was proved and checked, so nothing is claimed."})
     except SufficeError as error:
@@ -165,22 +174,42 @@ def bias(asked: Payload, send: Send) -> sf.Bias:
 def profile(asked: Payload, send: Send) -> sf.Profile:
     question = _question(asked, send)
     given = {name: asked[name] for name in ("cost", "include", "exclude", "padding", "seconds", "seed")}
-    family, steps = grown(asked["family"]), asked["steps"]
-    return sf.profile(question.classifier, question.text, family, steps, on_progress=reporter(send), **given)
+    family = grown(asked["perturbation"])
+    return sf.profile(question.classifier, question.text, family, asked["steps"], on_progress=reporter(send), **given)
 
 
-def grown(family: str) -> Callable[[float], Perturbation]:
-    """The sets of a family by their size."""
-    kind = table.BY_NAME[family]
-    assert kind.grows is not None
-    whole = kind.schema[kind.grows]["type"] == "integer"
+def grown(given: Payload) -> Callable[[float], Perturbation]:
+    """Sets of one kind by their size: of those that have none, by how many words change at once."""
+    kind = table.BY_NAME[given["kind"]]
+    name = kind.grows or "at_most"
+    whole = name == "at_most" or kind.schema[name]["type"] == "integer"
 
     def made(size: float) -> Perturbation:
         if whole and size != int(size):
-            raise sf.InputError(f"{kind.grows} must be a whole number, not {size:g}.")
-        return table.from_dict({"kind": family, kind.grows: int(size) if whole else size})
+            raise sf.InputError(f"{name} must be a whole number, not {size:g}.")
+        return table.from_dict({**given, name: int(size) if whole else size})
 
     return made
+
+
+@dataclass(frozen=True)
+class Told:
+    """Plain data as an answer."""
+
+    data: Payload
+
+    def to_dict(self) -> Payload:
+        return self.data
+
+    def __str__(self) -> str:
+        return ""
+
+
+def neighbours(asked: Payload, _: Send) -> Told:
+    """What a word may become; `more` counts what is not told."""
+    allowed = table.from_dict(asked["perturbation"])
+    found = sf.neighbours(classifier(asked["folder"]), asked["word"], perturbation=allowed)
+    return Told({"words": [phrases.visible(word) for word in found[:TOLD]], "more": max(0, len(found) - TOLD)})
 
 
 VERBS: dict[str, Callable[[Payload, Send], Any]] = {
@@ -188,7 +217,41 @@ VERBS: dict[str, Callable[[Payload, Send], Any]] = {
     "contrast": contrast,
     "bias": bias,
     "profile": profile,
+    "neighbours": neighbours,
 }
+
+
+# --- rows of a file, and the report of an audit ---
+
+
+def row(asked: Payload, _: Send) -> Told:
+    """One row of a file; whatever is wrong with it is in its line."""
+    return Told(_row_verb(json.dumps(asked["asked"], sort_keys=True))(Row(**asked["row"])).line)
+
+
+def report(asked: Payload, _: Send) -> Told:
+    """The report of an audit and its table, from the lines that are done."""
+    verb = _row_verb(json.dumps(asked["asked"], sort_keys=True))
+    assert isinstance(verb, audits.Auditing)
+    found = summarise(slim(line) for line in read_journal(asked["path"]))
+    title = f"Audit of {asked['name'] or 'a file'}"
+    return Told({"html": audit_page(found, title, audits.facts(verb)), "csv": audits.to_csv(found)})
+
+
+@lru_cache(maxsize=4)
+def _row_verb(asked: str) -> Explaining | audits.Auditing:
+    """What is asked of every row; kept, because a file has many rows."""
+    given = json.loads(asked)
+    model, allowed = classifier(given["folder"]), table.from_dict(given["perturbation"])
+    options = {"padding": given["padding"], "seconds": given["seconds"]}
+    if given["task"] == "explain":
+        return Explaining(model, allowed, options)
+    protected = {name: list(group(name)) for name in given["groups"]}
+    words = {"words": given["protected"]} if given["protected"] else {}
+    return audits.auditing(model, {**protected, **words} if protected else given["protected"], allowed, options)
+
+
+WORK = {**VERBS, "row": row, "report": report}
 
 
 # --- answers, and what follows them ---
@@ -208,24 +271,45 @@ def _shown(found: Any) -> Payload:
     """The answer in the words that reports use."""
     match found:
         case sf.Explanation():
-            tone, sign, word = phrases.badge(found)
-            shown = {
-                "headline": phrases.headline(found),
-                "badge": {"tone": tone, "sign": sign, "text": word},
-                "meaning": phrases.meaning(found),
-                "scope": [list(pair) for pair in phrases.scope(found)],
-            }
-            return {"shown": shown}
+            said = _said(phrases.headline(found), phrases.badge(found), phrases.meaning(found))
+            return {"shown": {**said, "scope": phrases.scope(found)}}
         case sf.Contrast():
-            return {"meaning": phrases.turned(found)}
+            said = _said(verdicts.flip_headline(found), verdicts.flip_badge(found), verdicts.turned(found))
+            return {"shown": {**said, "scope": _scope(found)}}
+        case sf.Bias():
+            said = _said(verdicts.bias_headline(found), verdicts.bias_badge(found), str(found))
+            return {"shown": {**said, "scope": _scope(found)}}
+        case sf.Profile():
+            said = _said(verdicts.growth_headline(found), verdicts.growth_badge(found), str(found))
+            last = found.explanations[-1]
+            drawn = {"chart": growth.chart(found), "caption": growth.caption(found), "legend": growth.legend(found)}
+            return {"shown": {**said, **drawn, "scope": phrases.scope(last)}}
         case _:
             return {}
 
 
+def _said(headline: str, badge: tuple[str, str, str], meaning: str) -> Payload:
+    tone, sign, words = badge
+    return {
+        "headline": headline,
+        "badge": {"tone": tone, "sign": sign, "text": words},
+        "meaning": phrases.visible(meaning),
+    }
+
+
+def _scope(found: sf.Contrast | sf.Bias) -> list[tuple[str, str]]:
+    return phrases.scope_of(found.meta, phrases.certified(found.certificate, found.meta))
+
+
 def _follow(found: Any, send: Send) -> None:
-    """Details of an explanation and its report; stopped, the report does without them."""
-    if not isinstance(found, sf.Explanation):
-        return
+    """The report; of an explanation the details too, but stopped, its report does without them."""
+    if isinstance(found, sf.Contrast | sf.Bias | sf.Profile):
+        send("report", {"html": found.to_html()})
+    elif isinstance(found, sf.Explanation):
+        _follow_explanation(found, send)
+
+
+def _follow_explanation(found: sf.Explanation, send: Send) -> None:
     whole = False
     with suppress(KeyboardInterrupt), STOP.listening():
         if not STOP.asked:

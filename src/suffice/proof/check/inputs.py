@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -116,6 +117,25 @@ class Varied:
         opened[word], fixed[word] = False, self._own
         return Ranging(state.allowed, opened, rest, count), replace(state, allowed=fixed, opened=opened)
 
+    @cached_property
+    def _same(self) -> Ints:
+        """For every point of every word (length, m) the first one that is equal to it."""
+        assert self.sets.points is not None
+        return np.stack([(mine[:, None] == mine).all(-1).argmax(-1) for mine in self.sets.points])
+
+    def only(self, state: State) -> Floats | None:
+        """The input of a state that has a single one: every word has one point left, or cannot be paid for."""
+        points = self.sets.points
+        assert isinstance(state, Ranging)
+        if points is None or self.sets.kind not in CHOICES:
+            return None
+        stays, words = np.zeros_like(state.opened), np.arange(len(points))
+        if self.costs is not None:
+            stays = state.opened & ((self.costs > state.left) | (state.count == 0))
+        chosen = np.where(stays, 0, state.allowed.argmax(-1))
+        others = state.allowed & (self._same != self._same[words, chosen][:, None])
+        return None if (others.any(-1) & ~stays).any() else np.asarray(points[words, chosen])
+
     def least(self, rows: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""
         ranging = [state for state in states if isinstance(state, Ranging)]
@@ -195,6 +215,13 @@ class Restored:
         opened, back = state.opened.copy(), state.back.copy()
         opened[word], back[word] = False, True
         return Restoring(state.start, back, opened, rest), replace(state, opened=opened)
+
+    def only(self, state: State) -> Floats | None:
+        """The input of a state in which nothing that can still be paid for comes back."""
+        assert isinstance(state, Restoring)
+        at = np.where(state.back[:, None], self.center, state.start)
+        payable = state.opened & (self.costs <= state.left)
+        return None if (payable & (at != self.center).any(-1)).any() else at
 
     def least(self, rows: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""

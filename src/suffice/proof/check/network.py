@@ -16,22 +16,29 @@ from 2^60 products.
 nothing is ever halved or doubled first. A bound that is not finite, or whose S is beyond HUGE, counts as no bound
 (-inf).
 
-*Relaxation.* For z in [l, v], l < 0 < v: relu(z) >= a z if 0 <= a <= 1, and relu(z) <= s z + t if that is so at l and
-at v, relu being convex; t is rounded up until it is. A split of sign g says g z >= 0, so taking off beta g z, beta >=
-0, only lowers the form. Bounds of a step's units use lines of earlier steps and the splits above the leaf only. Lines
-around smooth curves are those of curves.py; `size` grows with |f| and |f'| there.
+*Relaxation.* relu(z) >= a z for any z if 0 <= a <= 1: so a leaf may choose a whatever the bounds are. For z in [l, v],
+l < 0 < v: relu(z) <= s z + t if that is so at l and at v, relu being convex; t is rounded up until it is. A split of
+sign g says g z >= 0, so taking off beta g z, beta >= 0, only lowers the form. Bounds of a step's units use lines of
+earlier steps and the splits above the leaf only. Lines around smooth curves are those of curves.py; `size` grows with
+|f| and |f'| there.
+
+*Maxima.* A coefficient A of a maximum goes to all its k candidates, times slopes in [0, 1] (maxima.py), and counts at
+each of them in S: |A| times all their sizes, which the constant above is within twice of. With weights that are off by
+1.1 k u and that constant, all is below (8.4 n + 11 L + 52) u S, and G = 9 (n + 2 L + 32) u where there are maxima.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.proof.check import maxima
 from suffice.proof.check.curves import CURVES, lines
 from suffice.proof.check.inputs import InputSet, State
 from suffice.proof.check.reading import HUGE, Limit, need
@@ -40,6 +47,9 @@ from suffice.proof.check.sets import Sets
 Signs: TypeAlias = NDArray[np.int8]
 
 ROUND, TINY = 2.0**-53, 2.0**-800
+# What readers that round differently must decide alike: a relu's line below is flat unless its upper bound is that much
+# further from zero than the lower; bounds within that share of a sum's size of zero, or of each other, touch.
+LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
 CHUNK = 400_000  # numbers worked on at a time
 
 
@@ -63,18 +73,16 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift; `loose` are relus that can switch."""
+    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift."""
 
     below: Floats
     above: Floats
     shift: Floats
     floor: Floats
-    loose: Bools
 
     @staticmethod
     def blank(leaves: int, units: int) -> Lines:
-        below, above, shift, floor = np.zeros((4, leaves, units))
-        return Lines(below, above, shift, floor, np.zeros((leaves, units), dtype=bool))
+        return Lines(*np.zeros((4, leaves, units)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +107,8 @@ class Net:
     def __init__(self, steps: Sequence[Step], label: int, sets: Sets, limit: Limit) -> None:
         self.steps, self.limit = steps, limit
         terms = max(sum(step.weight.shape) for step in steps)
-        self.gamma = 6 * (terms + 2 * len(steps) + 32) * ROUND
+        self.pools = [maxima.Pools(step.maxima, len(step.bias)) if step.maxima else None for step in steps]
+        self.gamma = (9 if any(self.pools) else 6) * (terms + 2 * len(steps) + 32) * ROUND
         self.signed = [_signed(step) for step in steps]
         self.relu = [_relu(step) for step in steps]
         self.curved = [_curved(step) for step in steps]
@@ -115,6 +124,12 @@ class Net:
         self.units = sum(sizes)
         bent = [relu | curved for relu, curved in zip(self.relu, self.curved, strict=True)]
         self.bent = np.concatenate(bent)[: self.units]  # the last step gives the scores as they are
+        self.straight = np.concatenate(self.relu)[: self.units]
+        pooled = [
+            np.zeros(len(s.bias), dtype=bool) if p is None else p.pooled for s, p in zip(steps, self.pools, strict=True)
+        ]
+        self.pooled = np.concatenate(pooled)[: self.units]
+        need(not (self.bent & self.pooled).any(), "a unit of a maximum has another activation")
         self.width = max(terms, 1 if sets.points is None else sets.points[..., 0].size)
 
     def intervals(self, low: Floats, high: Floats) -> list[Known]:
@@ -133,8 +148,34 @@ class Net:
                 low[units], high[units] = curve.range(*ends)
                 values = np.maximum(np.abs(low[units]), np.abs(high[units]))
                 size[units] += size[units] * curve.steepest(ends[1]) + 1 + values
+            pools = self.pools[k]
+            if pools is not None:
+                low, high = (
+                    np.where(pools.pooled, pools.give(ends), own) for ends, own in ((least, low), (most, high))
+                )
             found.append(Known(size, least, most))
         return found
+
+    @cached_property
+    def off(self) -> Floats:
+        """How far scores that `run` gives can be from the real ones: what comes in goes through |W|, and G·size adds.
+
+        A relu and a maximum take nothing further apart. Sums have terms within `size`, give or take what came in.
+        """
+        wrong = np.zeros(self.steps[0].weight.shape[1])
+        for (plus, minus), known, pools in zip(self.signed, self.known, self.pools, strict=True):
+            wrong = (plus @ wrong - minus @ wrong + self.gamma * known.size) * (1 + 4 * self.gamma)
+            wrong = wrong if pools is None else pools.give(wrong)
+        return np.asarray(wrong)
+
+    def run(self, inputs: Floats) -> Floats:
+        """The scores (n, outputs) of inputs (n, ...) in doubles; not for smooth curves."""
+        values = inputs.reshape(len(inputs), -1)
+        for step, relu, pools in zip(self.steps, self.relu, self.pools, strict=True):
+            sums = np.asarray((step.weight @ values.T).T) + step.bias
+            sums = sums if pools is None else pools.give(sums)
+            values = np.where(relu, np.maximum(sums, 0.0), sums)
+        return values
 
     def below(
         self, place: int, form: Form, inputs: InputSet, states: Sequence[State], around: Lines, push: Floats | None
@@ -143,7 +184,8 @@ class Net:
         rows, total, size = form.rows, form.constant, form.size
         for k in reversed(range(place)):
             self.limit.look()
-            part, step = (slice(None), None, self.parts[k]), self.steps[k]
+            part, step, pools = (slice(None), None, self.parts[k]), self.steps[k], self.pools[k]
+            rows = rows if pools is None else rows[..., pools.owner]  # to all candidates of a maximum
             down = np.minimum(rows, 0.0)  # these take the line above, the others the line below
             total = total + (down * around.shift[part]).sum(-1) + ((rows - down) * around.floor[part]).sum(-1)
             weight, rows = np.abs(rows), (rows - down) * around.below[part] + down * around.above[part]
@@ -158,7 +200,7 @@ class Net:
         """Bounds (n, units) of a step's sums: intervals, and where they leave it open, backward bounds of z and -z."""
         step, known = self.steps[k], self.known[k]
         lower, upper = (np.repeat(side[None], len(states), 0) for side in (known.least, known.most))
-        loose = np.flatnonzero(self.curved[k] | self.relu[k] & (known.least < 0) & (known.most > 0))
+        loose = np.flatnonzero(self._loose(k))
         many = max(1, CHUNK // (len(states) * self.width))
         for first in range(0, len(loose), many):
             some = loose[first : first + many]
@@ -169,21 +211,76 @@ class Net:
             upper[:, some] = np.minimum(upper[:, some], -self.below(k, down, inputs, states, around, None))
         return lower, upper
 
+    def alive(self, signs: Signs, unit: int) -> list[int]:
+        """The units that may still reach the maximum that a unit is a candidate of."""
+        k = next(k for k, part in enumerate(self.parts) if part.start <= unit < part.stop)
+        pools, part = self.pools[k], self.parts[k]
+        assert pools is not None
+        return [part.start + int(one) for one in maxima.alive(pools, signs[part], unit - part.start)]
+
+    def _loose(self, k: int) -> Bools:
+        """The units of which better bounds may tell something: relus that can switch, candidates that can win."""
+        known, pools = self.known[k], self.pools[k]
+        loose = self.curved[k] | self.relu[k] & (known.least < 0) & (known.most > 0)
+        if pools is not None:
+            wins = pools.of(known.most, -np.inf) >= pools.of(known.least, -np.inf).max(-1, keepdims=True)
+            loose[pools.units[wins & pools.real]] = True
+        return np.asarray(loose)
+
     def holds(self, inputs: InputSet, sign: float, leaves: Sequence[Leaf]) -> Bools:
         """Which leaves hold: their splits contradict the bounds, or sign·margin is above zero."""
         states = [leaf.state for leaf in leaves]
         signs, alpha, push = (np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("signs", "alpha", "push"))
         holds, around = np.zeros(len(leaves), dtype=bool), Lines.blank(len(leaves), self.units)
+        candidates: list[maxima.Around | None] = []
         for k, part in enumerate(self.parts):
             lower, upper = self._step_bounds(k, inputs, states, around)
-            lower = np.where(signs[:, part] > 0, np.maximum(lower, 0.0), lower)
-            upper = np.where(signs[:, part] < 0, np.minimum(upper, 0.0), upper)
+            cut = np.where(self.pooled[part], 0, signs[:, part])
+            lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
+            upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
             holds = holds | (self.bent[part] & (lower > upper)).any(-1)
-            self._lines(k, lower, upper, around)
-        below = np.where(around.loose & ~np.isnan(alpha), np.clip(alpha, 0.0, 1.0), around.below)
+            self._lines(k, lower, upper, cut, around)
+            candidates.append(self._maxima(k, lower, upper, signs[:, part], around))
+            pooled = candidates[k]
+            holds = holds if pooled is None else holds | pooled.empty
+        chosen = self._chosen(around, candidates, alpha)
         margin = self.margin(sign, [leaf.rival for leaf in leaves])
-        found = self.below(len(self.parts), margin, inputs, states, replace(around, below=below), push)
+        found = self.below(len(self.parts), margin, inputs, states, chosen, np.where(self.pooled, 0.0, push))
         return holds | (found[:, 0] > 0)
+
+    def _maxima(self, k: int, lower: Floats, upper: Floats, signs: Signs, around: Lines) -> maxima.Around | None:
+        """Write the lines of a step's maxima that nobody chose."""
+        pools = self.pools[k]
+        if pools is None:
+            return None
+        found = maxima.around(pools, lower, upper, signs, NEAR * self.known[k].size)
+        self._write(k, maxima.lines(found, None), around)
+        return found
+
+    def _chosen(self, around: Lines, candidates: Sequence[maxima.Around | None], alpha: Floats) -> Lines:
+        """The lines that leaves chose for the margin."""
+        given = np.asarray(~np.isnan(alpha).any(-1))
+        below = np.where(self.straight & given[:, None], np.clip(alpha, 0.0, 1.0), around.below)
+        if not self.pooled.any() or not given.any():
+            return replace(around, below=below)
+        chosen = Lines(below, around.above.copy(), around.shift.copy(), around.floor)
+        for k, found in enumerate(candidates):
+            pools = self.pools[k]
+            if pools is not None and found is not None:
+                numbers = pools.of(np.where(given[:, None], alpha, 0.0)[:, self.parts[k]], 0.0)
+                default, own = maxima.lines(found, None), maxima.lines(found, numbers)
+                where = [given.reshape(-1, *[1] * (side.ndim - 1)) for side in own]
+                picked = [np.where(w, mine, other) for w, mine, other in zip(where, own, default, strict=True)]
+                self._write(k, (picked[0], picked[1], picked[2]), chosen)
+        return chosen
+
+    def _write(self, k: int, lines_: tuple[Floats, Floats, Floats], around: Lines) -> None:
+        pools = self.pools[k]
+        assert pools is not None
+        at = self.parts[k].start + pools.units[pools.real]
+        around.below[:, at], around.above[:, at] = lines_[0][:, pools.real], lines_[1][:, pools.real]
+        around.shift[:, at] = 0.0
+        around.shift[:, self.parts[k].start + pools.units[:, 0]] = lines_[2]
 
     def margin(self, sign: float, rivals: list[int]) -> Form:
         """The label's score less a rival's, or the opposite, as a form over what the last step receives."""
@@ -200,18 +297,23 @@ class Net:
         which = [at[id(state)] for state in states]
         return lower[which], upper[which]
 
-    def _lines(self, k: int, lower: Floats, upper: Floats, around: Lines) -> None:
+    def _lines(self, k: int, lower: Floats, upper: Floats, cut: Signs, around: Lines) -> None:
         """Write the lines of a step's units: exact where a relu cannot switch and where nothing bends."""
         part, relu = self.parts[k], self.relu[k]
-        loose = relu & (lower < 0) & (upper > 0)
+        near, still = NEAR * self.known[k].size, relu & (cut == 0)
+        flat = still & (upper <= near)
+        steep = still & ~flat & (lower >= -near)
+        loose = still & ~flat & ~steep
         low, high = np.where(loose, lower, -1.0), np.where(loose, upper, 1.0)
         chord = high / (high - low)
         # relu(z) <= chord·z + shift must hold at both ends; rounded up, so that it does
         shift = np.maximum(-chord * low, high * (1 - chord)) * (1 + 2.0**-50) + TINY
-        passed = (~relu | (lower >= 0)) * 1.0
-        around.below[:, part] = np.where(loose, high > -low, passed)
+        passed = (~relu | (cut > 0) | steep) * 1.0
+        around.below[:, part] = np.where(loose, high > -low * LEAN, passed)
         around.above[:, part] = np.where(loose, chord, passed)
-        around.shift[:, part], around.loose[:, part] = np.where(loose, shift, 0.0), loose
+        # where a bound touches zero, relu(z) <= upper, or relu(z) <= z - lower, as far as these are not zero
+        touched = np.maximum(np.where(flat, upper, np.where(steep, -lower, 0.0)), 0.0)
+        around.shift[:, part] = np.where(loose, shift, touched)
         for name, units in self.steps[k].curves:
             at = part.start + units
             found = lines(CURVES[name], lower[:, units], upper[:, units])

@@ -95,6 +95,11 @@ def exact_scores(steps: Sequence[Step], values: Sequence[float | Fraction], limi
                 limit.look()
             sums[row] += factor * at[column]
         at = [0 if relu and total < 0 else total for total, relu in zip(sums, step.relu.tolist(), strict=True)]
+        for group in step.maxima:
+            largest = max(sums[unit] for unit in group)
+            for unit in group:
+                at[unit] = 0
+            at[group[0]] = largest
         below *= under
     return at
 

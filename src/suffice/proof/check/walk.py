@@ -1,8 +1,9 @@
 """Walk: the evidence of each claim, line by line, and the trees it is made of.
 
 *Cover.* Trees are read in preorder, and a node that cuts is followed by both of its sides: what the cut leaves out on
-one is on the other. Cuts are exhaustive: z <= 0 or z >= 0; a choice is listed or it is not; a word is paid for or
-stays as it is, is restored or not, is held or out. So if every leaf holds, the claim at the root does.
+one is on the other. Cuts are exhaustive: z <= 0 or z >= 0; of the units that may reach a maximum, another or this one;
+a choice is listed or it is not; a word is paid for or stays as it is, is restored or not, is held or out. So if every
+leaf holds, the claim at the root does.
 
 *Words.* A node of the word tree stands for the sets that hold its held words and none of its out words. An attack on
 out words alone rules all of them out. A restoration-proof attack rules out those that cost less than `below`: such a
@@ -32,6 +33,7 @@ from suffice.proof.check.reading import WHOLE, Evidence, fields, need, table, wh
 from suffice.proof.check.sets import Sets
 
 MANY_LEAVES = 1024  # worked on together
+RUN = 128  # inputs run together
 MAX_WAITING = 2**26  # bytes of leaves that wait to be worked on together
 MAX_OPEN = 2**28  # bytes of sides that wait to be walked: deeper trees are not read
 
@@ -179,9 +181,15 @@ class Walk:
         self.walk(Node(np.zeros(self.net.units, dtype=np.int8), state), visit)
 
     def split(self, line: Any, node: Node) -> tuple[Node, Node]:
-        """A unit's sum is at most zero, or at least zero."""
+        """A unit's sum is at most zero, or at least zero; a maximum is reached by another unit, or by this one."""
         unit = whole(fields(line, "split", "a split")[0], 0, self.net.units, "the unit")
-        need(self.net.bent[unit] and not node.signs[unit], "only a relu or curve that is not split yet can be split")
+        if self.net.pooled[unit]:
+            may_win = self.net.alive(node.signs, unit)
+            need(unit in may_win and len(may_win) > 1, "only one of several units that may still win can be split on")
+        else:
+            need(
+                self.net.bent[unit] and not node.signs[unit], "only a relu or curve that is not split yet can be split"
+            )
         below, above = node.signs.copy(), node.signs.copy()
         below[unit], above[unit] = -1, 1
         return replace(node, signs=below), replace(node, signs=above)
@@ -261,7 +269,7 @@ class Walk:
 
     def settle(self) -> None:
         """Work on the leaves that wait; the first one that does not hold is the line that fails."""
-        waiting, self.leaves = self.leaves, []
+        waiting, self.leaves = self._not_run(self.leaves), []
         widest = max(len(step.bias) for step in self.net.steps[-2:])
         many = max(1, CHUNK // (self.net.width * widest))
         for start in range(0, len(waiting), many):
@@ -270,3 +278,20 @@ class Walk:
             for leaf, held in zip(some, self.net.holds(*self.about, some), strict=True):
                 if not held:
                     raise Rejected(leaf.line, "the bound of this leaf is not above zero")
+
+    def _not_run(self, leaves: list[Leaf]) -> list[Leaf]:
+        """The leaves without those that have a single input, at which sign·margin is above zero beyond rounding."""
+        if any(step.curves for step in self.net.steps):
+            return leaves
+        return [leaf for i in range(0, len(leaves), RUN) for leaf in self._run(leaves[i : i + RUN])]
+
+    def _run(self, leaves: list[Leaf]) -> list[Leaf]:
+        inputs, sign = self.about
+        at = {place: point for place, leaf in enumerate(leaves) if (point := inputs.only(leaf.state)) is not None}
+        if not at:
+            return leaves
+        scores, rivals = self.net.run(np.stack(list(at.values()))), [leaves[place].rival for place in at]
+        margins = sign * (scores[:, self.label] - scores[np.arange(len(at)), rivals])
+        sure = margins > (self.net.off[self.label] + self.net.off[rivals]) * (1 + self.net.gamma)
+        held = {place for place, above in zip(at, sure, strict=True) if above}
+        return [leaf for place, leaf in enumerate(leaves) if place not in held]

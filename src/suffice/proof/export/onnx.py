@@ -5,7 +5,7 @@ Inputs X are the numbers of all words, one after the other. Outputs Y are the sc
 instead, for each attacked word, how far it is back: 1 is its own vector, 0 the attack's; the last Y is then their cost.
 
 No weight is changed or worked out: the vectors of an attacked text are X·own + (1 - X)·attack, so that nothing is
-rounded before another tool reads it.
+rounded before another tool reads it. A maximum is a + relu(b - a), pair by pair, as tools know relus best.
 """
 
 from __future__ import annotations
@@ -83,15 +83,38 @@ def graph_of(steps: Sequence[Step], attacked: Attacked | None) -> Graph:
 
 
 def _step(graph: Graph, step: Step, values: str, order: Any, outputs: list[str]) -> tuple[str, Any]:
-    """One step; units with a relu come first after it, so that none has to be picked apart. Their order is given."""
+    """One step; units with a relu come first after it, so that none has to be picked apart, and maxima last.
+
+    The order of the units is given; those of a maximum that only give 0 are left out.
+    """
     parts, dense = [], _dense(step)[:, order]
-    with_relu, without = np.flatnonzero(step.relu), np.flatnonzero(~step.relu)
+    with_relu, without = np.flatnonzero(step.relu), np.flatnonzero(~step.relu & ~step.pooled)
     if len(with_relu):
         outputs.append(graph.affine(values, dense[with_relu], step.bias[with_relu]))
         parts.append(graph.relu(outputs[-1]))
     if len(without):
         parts.append(graph.affine(values, dense[without], step.bias[without]))
-    return graph.join(parts), np.concatenate([with_relu, without])
+    leaders = np.array([group[0] for group in step.maxima], dtype=np.int64)
+    if len(leaders):
+        units = np.concatenate(step.maxima)
+        parts.append(_maxima(graph, graph.affine(values, dense[units], step.bias[units]), list(map(len, step.maxima))))
+    return graph.join(parts), np.concatenate([with_relu, without, leaders])
+
+
+def _maxima(graph: Graph, values: str, sizes: list[int]) -> str:
+    """The largest of each group of values, whose sizes are given: in each round half of them are left."""
+    while max(sizes) > 1:
+        starts = np.cumsum([0, *sizes])
+        firsts = np.concatenate([np.arange(start, start + size, 2) for start, size in zip(starts, sizes, strict=False)])
+        rivals = np.array([i + 1 for i in firsts if i + 1 not in starts], dtype=np.int64)
+        kept = np.eye(int(starts[-1]))
+        gains = graph.relu(graph.affine(values, kept[rivals] - kept[rivals - 1], np.zeros(len(rivals))))
+        added = (firsts[:, None] == rivals - 1).astype(np.float64)
+        values = graph.affine(
+            graph.join([values, gains]), np.concatenate([kept[firsts], added], 1), np.zeros(len(firsts))
+        )
+        sizes = [(size + 1) // 2 for size in sizes]
+    return values
 
 
 def _restored(graph: Graph, attacked: Attacked) -> str:

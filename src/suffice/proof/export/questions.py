@@ -70,6 +70,7 @@ class Asking(Walk):
     def __init__(self, classifier: Classifier, header: Header, sets: Sets, evidence: Evidence, tell: Tell) -> None:
         super().__init__(classifier, header, sets, evidence)
         self.names, self.tell = list(classifier.labels), tell
+        self._pooled = np.concatenate([np.zeros(0, dtype=bool), *(s.pooled for s in classifier.network.steps[:-1])])
         self.attacked: tuple[Floats, Attacked] | None = None  # the last start, and what was made of it
 
     def wait(self, leaf: Leaf) -> None:
@@ -78,6 +79,8 @@ class Asking(Walk):
         name = f"line-{leaf.line:06d}"
         lower, higher = (self.label, leaf.rival) if sign > 0 else (leaf.rival, self.label)
         try:
+            if leaf.signs[self._pooled].any():
+                raise Unwritten("it is about who wins a maximum, which has no plain form in VNN-LIB")
             over, region = self._region(inputs, leaf)
             about = f"{over}, is {self._said(lower, higher)}? {_sides(leaf.signs)}"
             self.tell(Question(name, about, "unsat", lower, higher, signs=leaf.signs, **region))

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Ints
 from suffice.prove.attack import Attacker
-from suffice.prove.bounds import Batch, Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain
+from suffice.prove.bounds import Batch, Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain, settled
 from suffice.prove.branch import decide, sets_of_free
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free, Freed
@@ -78,7 +78,7 @@ class BoundsOracle:
         found = margin_bound(self.form, batch, dual)
         if optimised:
             found, dual = optimise(self.form, batch, dual, found, CHEAP_STEPS, budget)
-        proved = (found.bound > 0).reshape(-1, count).all(-1)
+        proved, dual = (found.bound > 0).reshape(-1, count).all(-1), settled(self.form, spread, dual)
         for place in np.flatnonzero(proved):
             mine = range(int(place) * count, int(place + 1) * count)
             answers[index[place]] = Proved(tuple(Leaf(dual.alpha[i], dual.beta[i]) for i in mine))

@@ -18,6 +18,7 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ class MarabouOracle:
     def __init__(self, problem: Problem) -> None:
         if importlib.util.find_spec("maraboupy") is None:
             raise MissingExtra("marabou", "maraboupy")
-        self.problem = problem
-        self.form = Form.of(problem)
+        self.problem = replace(problem, network=problem.network.relus_only())
+        self.form = Form.of(self.problem)
         self.worker: _Worker | None = None
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:

@@ -37,8 +37,8 @@ class MilpOracle:
     name = NAME
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.form = Form.of(problem)
+        self.problem = replace(problem, network=problem.network.relus_only())
+        self.form = Form.of(self.problem)
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """One question after the other, as far as the budget goes."""

@@ -9,11 +9,13 @@ export function element(tag, text = "", attributes = {}) {
   return made;
 }
 
-export function badge({ tone, sign, text }) {
+export function pill(tone, sign, text) {
   const made = element("span", "", { class: `badge ${tone}` });
   made.append(element("span", sign, { "aria-hidden": "true" }), ` ${text}`);
-  $("badge").replaceChildren(made);
+  return made;
 }
+
+export const badge = ({ tone, sign, text }) => $("badge").replaceChildren(pill(tone, sign, text));
 
 // --- the words: built once per text, then only repainted, so that focus stays where it is ---
 
@@ -38,7 +40,7 @@ export const forgetWords = () => { built = ""; $("words").replaceChildren(); };
 export const wordButtons = () => [...$("words").querySelectorAll("button")];
 export const wordAt = (position) => $("words").querySelector(`[data-position="${Number(position)}"]`);
 
-export function paint({ needed = [], sure = [], some = [], changes = new Map(), marks = {}, current = null, running = false }) {
+export function paint({ needed = [], sure = [], some = [], none = [], changes = new Map(), marks = {}, current = null, running = false }) {
   $("words").classList.toggle("running", running);
   for (const inserted of $("words").querySelectorAll("ins")) inserted.remove();
   for (const word of wordButtons()) {
@@ -47,6 +49,7 @@ export function paint({ needed = [], sure = [], some = [], changes = new Map(), 
       needed: needed.includes(position),
       sure: sure.includes(position),
       some: some.includes(position),
+      none: none.includes(position),
       changed: changes.has(position),
       in: !!marks.include?.includes(position),
       out: !!marks.exclude?.includes(position),
@@ -61,22 +64,40 @@ export function paint({ needed = [], sure = [], some = [], changes = new Map(), 
 }
 
 function said(is) {
-  const names = { needed: "in the set", sure: "in every equally cheap set", some: "in some equally cheap sets", changed: "changed", in: "kept in", out: "left out", guarded: "protected" };
+  const names = { needed: "in the set", sure: "in every equally cheap set", some: "in some equally cheap sets", none: "in no equally cheap set", changed: "changed", in: "kept in", out: "left out", guarded: "protected" };
   return Object.keys(names).filter((name) => is[name]).map((name) => names[name]);
+}
+
+// --- equally cheap sets: words in all, in some and in none of them ---
+
+export function equal({ count, complete, in_all, in_some, sentence }, total) {
+  const lines = [element("p", sentence)];
+  if (count > 1) {
+    const rest = total - in_all.length - in_some.length;
+    const of = complete ? `of the ${count} sets` : "of the sets found";
+    const legend = element("ul", "", { class: "legend" });
+    legend.append(entry("all", `in all ${of}`, in_all.length), entry("some", `in some ${of}`, in_some.length));
+    if (complete) legend.append(entry("none", `in none ${of}`, rest));
+    lines.push(legend, element("p", "Found by the search; the certificate is about the marked set alone.", { class: "soft small" }));
+  }
+  $("equal").replaceChildren(...lines);
+  $("equal").hidden = false;
+}
+
+function entry(kind, text, count) {
+  const made = element("li", "", { class: kind });
+  made.append(element("span", String(count), { class: "swatch" }), ` ${count === 1 ? "word" : "words"} ${text}`);
+  return made;
 }
 
 // --- one word ---
 
-export function inspector(word, about, choices) {
-  const lines = [];
-  if (!word) {
-    lines.push(element("p", "Choose a word to see what is known about it, to keep it in, leave it out, or protect it.", { class: "soft" }));
-    lines.push(element("p", "With the keyboard: Tab to the words, arrows to move, then I, X or P.", { class: "soft small" }));
-  } else {
-    const head = element("p");
-    head.append(element("strong", word), ` is ${about?.standing ?? "a word of the text"}`);
-    lines.push(head);
-    for (const line of [about?.options, about?.reason]) if (line) lines.push(element("p", line[0].toUpperCase() + line.slice(1)));
+export function inspector(word, about, choices, onMore) {
+  const lines = word ? story(word, about, onMore) : [
+    element("p", "Choose a word: why it is in the set, what it may become, what it can do alone.", { class: "soft" }),
+    element("p", "With the keyboard: Tab to the words, arrows to move, then I, X or P.", { class: "soft small" }),
+  ];
+  if (word) {
     const row = element("div", "", { class: "choices" });
     for (const { name, key, pressed, act } of choices) {
       const button = element("button", name, { type: "button", "aria-pressed": String(pressed), "data-key": key });
@@ -87,6 +108,88 @@ export function inspector(word, about, choices) {
     lines.push(row);
   }
   $("inspector").replaceChildren(...lines);
+}
+
+function story(word, about, onMore) {
+  const head = element("p");
+  head.append(element("strong", word), ` is ${about?.standing ?? "a word of the text"}`);
+  const lines = [head];
+  if (about?.flip) lines.push(element("p", "Why this word", { class: "eyebrow" }), ...counterexample(about));
+  else if (about?.reason) lines.push(element("p", about.reason));
+  if (about?.choices?.length) lines.push(element("p", about.changing, { class: "eyebrow" }), options(about, onMore));
+  else if (about?.options) lines.push(element("p", capital(about.options)));
+  if (about?.strength) lines.push(element("p", about.strength));
+  return lines;
+}
+
+const capital = (line) => line[0].toUpperCase() + line.slice(1);
+
+// A change that the classifier was run on: as a text where it was run on that very text.
+function counterexample({ flip, reason }) {
+  if (!flip.text) return [element("p", reason)];
+  const shown = element("p", "", { class: "tried", dir: "auto" });
+  for (const { text, became } of flip.pieces) {
+    if (became === null) shown.append(text);
+    else shown.append(element("del", text), ...(became ? [" ", element("ins", became)] : []));
+  }
+  const how = flip.real ? "The classifier was run on this text" : "The nearest words, as an illustration; the classifier was run on this text too";
+  return [shown, element("p", `→ ${flip.label}. ${how}.`)];
+}
+
+function options({ choices, more }, onMore) {
+  const made = element("ul", "", { class: "chips" });
+  made.append(...choices.map((one) => element("li", one || "nothing (removed)", one ? {} : { class: "gone" })));
+  if (!more) return made;
+  const item = element("li");
+  const button = element("button", `${more} more`, { type: "button", "data-key": "more" });
+  button.addEventListener("click", onMore);
+  item.append(button);
+  made.append(item);
+  return made;
+}
+
+// --- what each word can do alone: bars to the left where it lowers the margin, to the right where it raises it ---
+
+export function alone(words, limit = 10) {
+  const most = (one) => Math.max(one.alone.fall, one.alone.rise ?? 0);
+  const able = words.filter((one) => one.alone && most(one) > 0);
+  const strongest = new Set([...able].sort((a, b) => most(b) - most(a)).slice(0, limit));
+  const known = able.filter((one) => strongest.has(one));
+  $("alone").hidden = !known.length;
+  if (!known.length) return;
+  const widest = Math.max(...known.map(most));
+  const exact = known.every((one) => one.alone.exact);
+  const rows = known.map(({ position, strength, alone: one }) => {
+    const row = element("div", "", { title: strength });
+    row.append(element("span", wordAt(position)?.textContent ?? "", { class: "name", dir: "auto" }), bar("fall", one.fall, widest), bar("rise", one.rise ?? 0, widest));
+    row.append(element("span", strength, { class: "hidden" }));
+    return row;
+  });
+  const heads = element("div", "", { class: "heads", "aria-hidden": "true" });
+  heads.append(element("span"), element("span", "the label’s lead can fall by"), element("span", exact ? "or rise by" : ""));
+  const how = exact ? "Exact: every change of the one word was run." : "A bound: the lead falls by no more than this. How far it rises was not looked for.";
+  $("alone").replaceChildren(element("p", "What each word can do alone", { class: "eyebrow" }), heads, ...rows, element("p", `The lead now is ${format(known[0].alone.margin)}. ${how}`, { class: "soft small" }), ...rest(able.length - known.length, () => alone(words, Infinity)));
+}
+
+function rest(count, onAll) {
+  if (!count) return [];
+  const button = element("button", `The ${count} other words`, { type: "button", class: "quiet" });
+  button.addEventListener("click", onAll);
+  return [button];
+}
+
+function bar(kind, size, most) {
+  const made = element("span", "", { class: `track ${kind}` });
+  const filled = element("i");
+  filled.style.width = `${(100 * size) / most}%`;
+  made.append(filled, element("b", size > 0 ? outward(size) : ""));
+  return made;
+}
+
+// Three digits, never less than the size itself.
+function outward(size) {
+  const unit = 10 ** (Math.floor(Math.log10(size)) - 2);
+  return String(Number((Math.ceil(size / unit) * unit).toPrecision(3)));
 }
 
 // --- the bounds ---
@@ -128,44 +231,11 @@ function shape(tag, points, name) {
   return made;
 }
 
-// --- growth ---
+// --- growth: the drawing is the server's own, made of numbers alone ---
 
-export function growth(result) {
-  const costs = result.explanations.map((one) => one.cost ?? 0);
-  const top = Math.max(...costs, 1);
-  const bars = element("div", "", { class: "bars", role: "img", "aria-label": `Cost at each size: ${result.steps.map((step, i) => `${step}: ${format(costs[i])}`).join(", ")}` });
-  const steps = element("div", "", { class: "steps-row" });
-  result.steps.forEach((step, i) => {
-    const bar = element("i");
-    bar.style.height = `${(costs[i] / top) * 8}rem`;
-    const column = element("div");
-    column.append(element("b", format(costs[i]) + (result.explanations[i].status === "optimal" ? "" : "?")), bar);
-    bars.append(column);
-    steps.append(element("span", `${result.parameter} = ${format(step)}`));
-  });
-  const made = element("div", "", { class: "growth" });
-  made.append(element("p", "Words needed, as what a free word may become grows", { class: "eyebrow" }), bars, steps);
-  $("extra").replaceChildren(made);
-}
-
-// --- what a set asks for, from its schema ---
-
-export function field(name, title, schema, value) {
-  const label = element("label", `${title} `);
-  const input = schema.enum ? options(schema.enum) : element(schema.type === "object" ? "textarea" : "input");
-  input.dataset.name = name;
-  input.id = `set-${name}`;
-  if (schema.type === "object") Object.assign(input, { rows: 3, spellcheck: false, placeholder: "good: bad, fine, great" });
-  if (schema.type === "integer" || schema.type === "number") Object.assign(input, { type: "number", min: schema.minimum ?? "", step: schema.type === "integer" ? 1 : "any" });
-  input.value = value ?? schema.default ?? (schema.type === "integer" || schema.type === "number" ? 1 : "");
-  label.append(input);
-  return label;
-}
-
-function options(values) {
-  const made = element("select");
-  made.append(...values.map((value) => element("option", value, { value })));
-  return made;
+export function growth({ chart, caption, legend }) {
+  const drawing = new DOMParser().parseFromString(chart, "image/svg+xml").documentElement;
+  $("extra").replaceChildren(element("p", caption, { class: "eyebrow" }), document.importNode(drawing, true), element("p", legend, { class: "soft small" }));
 }
 
 // --- what the model says of each class ---

@@ -1,21 +1,20 @@
 // The page: what is asked, what is under way, what is shown. The question lives in the address, after the #.
 
+import { coded, decoded } from "./address.js";
 import * as draw from "./draw.js";
 import { $ } from "./draw.js";
-import { about, ask, Refused, stop } from "./stream.js";
+import * as form from "./form.js";
+import { about, ask, askOnce, Refused, stop } from "./stream.js";
 
 const EXAMPLES = [
   "A gripping, beautifully acted film that never quite loses its nerve",
   "The jokes are stale, the plot is thin and the ending is a mess",
   "Not as clever as it thinks it is, but warm, honest and very funny",
 ];
-const START = { "knn-box": { k: 60 }, "knn-hull": { k: 120 }, "epsilon-ball": { eps: 0.5 } }; // where there is nothing better
-const NAMES = { k: "Nearest words", eps: "Distance ε", p: "Norm", token: "Mask", swaps: "Listed words, one line each" };
 const MARKS = ["include", "exclude", "protect"];
 const FORM = ["text", "model", "kind", "seconds", "at-most"];
 
 const question = { verb: "explain", set: {}, include: [], exclude: [], protect: [] };
-let sets = []; // what the server offers, from the table of sets
 let run = null; // the search under way: its abort, job, records, clock
 let shown = { needed: [], changes: new Map(), words: null }; // words: null until they have come
 let current = null; // the chosen word
@@ -24,45 +23,17 @@ let current = null; // the chosen word
 
 function readForm() {
   for (const id of FORM) question[id] = $(id).value;
-  question.set = Object.fromEntries(setFields().map((field) => [field.dataset.name, field.value]));
+  question.set = form.setValues();
 }
 
 function writeForm() {
   for (const id of FORM) if (typeof question[id] === "string") $(id).value = question[id];
-  drawSet(question.set);
+  form.drawSet(question.set);
+  form.modelChosen();
   fit();
 }
 
-const setFields = () => [...document.querySelectorAll("[data-name]")];
-const chosen = () => sets.find((one) => one.kind === $("kind").value) ?? sets[0];
-
-function drawSet(values = {}) {
-  const { kind, fields } = chosen();
-  const made = Object.entries(fields).map(([name, schema]) => draw.field(name, NAMES[name] ?? name, schema, values[name] ?? START[kind]?.[name]));
-  $("fields").replaceChildren(...made.filter((one) => !one.querySelector("textarea")));
-  $("long-fields").replaceChildren(...made.filter((one) => one.querySelector("textarea")));
-}
-
-function perturbation() {
-  const { kind, fields } = sets.find((one) => one.kind === question.kind);
-  const given = Object.entries(fields).map(([name, schema]) => [name, value(question.set[name], schema)]).filter(([, one]) => one !== null);
-  const limit = question["at-most"] ? { at_most: Number(question["at-most"]) } : {};
-  return { kind, ...Object.fromEntries(given), ...limit };
-}
-
-function value(text, schema) {
-  if (schema.enum) return schema.enum.find((one) => String(one) === text);
-  if (schema.type === "object") return swaps(text);
-  if (schema.type === "integer" || schema.type === "number") return text === "" ? null : Number(text);
-  return text.trim() || null;
-}
-
-function swaps(lines) {
-  const pairs = lines.split("\n").filter((line) => line.trim()).map((line) => line.split(":"));
-  const wrong = pairs.find((pair) => pair.length !== 2 || !pair[0].trim() || !pair[1].trim());
-  if (wrong) throw new Refused(`“${wrong.join(":")}” is not a line of listed words: write a word, a colon, and words with commas between.`);
-  return Object.fromEntries(pairs.map(([word, others]) => [word.trim(), others.split(",").map((other) => other.trim()).filter(Boolean)]));
-}
+const perturbation = () => form.perturbation(question.kind, question.set, question["at-most"]);
 
 function body(verb) {
   const shared = { text: question.text, model: question.model, seconds: Number(question.seconds) };
@@ -70,36 +41,21 @@ function body(verb) {
   switch (verb) {
     case "explain": return { ...shared, perturbation: perturbation(), include, exclude };
     case "bias": return { ...shared, perturbation: perturbation(), protected: protect };
-    case "profile": return { ...shared, include, exclude, ...family() };
+    case "profile": return { ...shared, perturbation: perturbation(), include, exclude, steps: form.sizes(question.kind, question.set) };
     default: return { ...shared, perturbation: perturbation() };
   }
 }
 
-function family() {
-  const { kind, grows } = sets.find((one) => one.kind === question.kind);
-  if (grows === "eps") return { family: kind, steps: [0.25, 0.5, 1, 2, 4].map((x) => x * Number(question.set.eps)) };
-  return { family: grows ? kind : "knn-box", steps: [5, 15, 40, 100, 250] };
-}
-
 // --- the address holds the whole question ---
 
-function writeAddress() {
-  const data = new TextEncoder().encode(JSON.stringify(question));
-  const coded = btoa(String.fromCharCode(...data)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  history.replaceState(null, "", `#${coded}`);
-}
+const writeAddress = () => history.replaceState(null, "", `#${coded(question)}`);
 
 function readAddress() {
-  try {
-    const bytes = atob(location.hash.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
-    const data = JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (c) => c.charCodeAt(0))));
-    for (const name of MARKS) if (Array.isArray(data[name])) question[name] = data[name].filter(Number.isInteger);
-    for (const name of [...FORM, "verb"]) if (typeof data[name] === "string") question[name] = data[name];
-    question.set = Object.fromEntries(Object.entries(data.set ?? {}).filter(([, one]) => typeof one === "string"));
-    return typeof data.text === "string" && data.text.trim() !== "";
-  } catch {
-    return false;
-  }
+  const data = decoded(location.hash);
+  for (const name of MARKS) if (Array.isArray(data[name])) question[name] = data[name].filter(Number.isInteger);
+  for (const name of [...FORM, "verb"]) if (typeof data[name] === "string") question[name] = data[name];
+  question.set = Object.fromEntries(Object.entries(data.set ?? {}).filter(([, one]) => typeof one === "string"));
+  return typeof data.text === "string" && data.text.trim() !== "";
 }
 
 // --- asking ---
@@ -129,7 +85,7 @@ function begin(verb) {
   $("headline").textContent = verb === "bias" && !question.protect.length ? "Which words should not matter?" : "Looking for a proof …";
   for (const id of ["badge", "extra"]) $(id).replaceChildren();
   $("meaning").textContent = "";
-  $("scope").hidden = $("actions").hidden = $("equal").hidden = true;
+  for (const id of ["scope", "actions", "equal", "alone"]) $(id).hidden = true;
   $("gauge").hidden = verb === "bias" || verb === "profile";
   $("running").hidden = false;
   $("stop").disabled = false;
@@ -173,7 +129,7 @@ function take(kind, data, verb) {
   if (kind === "refused" || kind === "failed") { run.over = true; problem(data.message); }
   if (kind === "answer") { run.over = true; answered(data, verb); }
   if (kind === "equal") equal(data);
-  if (kind === "words") { shown.words = data.words; repaint(false); inspect(); }
+  if (kind === "words") { shown.words = data.words; draw.alone(data.words); repaint(false); inspect(); }
   if (kind === "report") { $("get-html").hidden = false; }
 }
 
@@ -213,7 +169,7 @@ function answered(data, verb) {
   draw.bounds(run.records, seconds);
   $("gauge").hidden ||= !run.records.length;
   $("chart-figure").toggleAttribute("hidden", run.records.length < 3);
-  SHOW[verb](data, result);
+  show(data, verb);
   downloads(data);
   repaint(false);
   inspect();
@@ -225,56 +181,38 @@ function answered(data, verb) {
 }
 
 // The equally cheap sets: words in all of them are marked as sure, words in some as one choice of several.
-function equal({ count, complete, in_all, in_some, sentence }) {
-  $("equal").textContent = sentence;
-  $("equal").hidden = false;
+function equal(told) {
   const places = (words) => words.map((one) => one.position);
-  shown.sure = count > 1 ? places(in_all) : [];
-  shown.some = count > 1 ? places(in_some) : [];
+  const all = draw.wordButtons().map((word) => Number(word.dataset.position));
+  shown.sure = told.count > 1 ? places(told.in_all) : [];
+  shown.some = told.count > 1 ? places(told.in_some) : [];
+  shown.none = told.count > 1 && told.complete ? all.filter((one) => !shown.sure.includes(one) && !shown.some.includes(one)) : [];
+  draw.equal(told, all.length);
   repaint(false);
 }
 
-const SHOW = {
-  explain({ shown: said }, result) {
-    shown = { needed: result.positions, changes: changes(result.witness), words: null };
-    $("headline").textContent = said.headline;
-    draw.badge(said.badge);
-    $("meaning").textContent = said.meaning;
-    draw.scope(said.scope);
-  },
-  contrast({ meaning }, result) {
-    shown = { needed: [], changes: changes(result.flip), words: null };
-    const count = result.positions.length;
-    const some = `${count} changed ${count === 1 ? "word flips" : "words flip"} it`;
-    $("headline").textContent = { none: "Nothing flips it", unknown: "Undecided" }[result.status] ?? some;
-    draw.badge({
-      optimal: { tone: "good", sign: "✓", text: "proved: nothing cheaper flips it" },
-      found: { tone: "warn", sign: "◐", text: "a flip; a cheaper one may exist" },
-      none: { tone: "good", sign: "✓", text: "proved: no allowed change flips the label" },
-      unknown: { tone: "warn", sign: "?", text: "undecided" },
-    }[result.status]);
-    $("meaning").textContent = meaning;
-  },
-  bias({ sentence }, result) {
-    shown = { needed: [], changes: changes(result.witness), words: null };
-    const heads = { independent: "The label does not depend on them", dependent: "The label depends on them", unknown: "Undecided" };
-    $("headline").textContent = question.protect.length ? heads[result.status] : "Which words should not matter?";
-    if (!question.protect.length) { $("meaning").textContent = "Choose words in the text: names, genders, places. Then see whether they alone can change the label."; return; }
-    draw.badge({
-      independent: { tone: "good", sign: "✓", text: "proved independent" },
-      dependent: { tone: "bad", sign: "✗", text: "proved dependent" },
-      unknown: { tone: "warn", sign: "?", text: "undecided" },
-    }[result.status]);
-    $("meaning").textContent = sentence;
-  },
-  profile({ sentence }, result) {
-    const last = result.explanations.at(-1);
-    shown = { needed: last.positions, changes: new Map(), words: null };
-    $("headline").textContent = `${last.positions.length} words at the largest size`;
-    $("meaning").textContent = sentence;
-    draw.growth(result);
-  },
+// What each verb's answer marks in the text.
+const MARKED = {
+  explain: (result) => ({ needed: result.positions, changes: changes(result.witness) }),
+  contrast: (result) => ({ needed: [], changes: changes(result.flip) }),
+  bias: (result) => ({ needed: [], changes: changes(result.witness) }),
+  profile: (result) => ({ needed: result.explanations.at(-1).positions, changes: new Map() }),
 };
+
+function show({ shown: said, result }, verb) {
+  shown = { ...MARKED[verb](result), words: null };
+  if (verb === "bias" && !question.protect.length) return chooseWords();
+  $("headline").textContent = said.headline;
+  draw.badge(said.badge);
+  $("meaning").textContent = said.meaning;
+  draw.scope(said.scope);
+  if (said.chart) draw.growth(said);
+}
+
+function chooseWords() {
+  $("headline").textContent = "Which words should not matter?";
+  $("meaning").textContent = "Choose words in the text: names, genders, places. Then see whether they alone can change the label.";
+}
 
 // what the changed words become; nothing where they are deleted
 const changes = (flip) => new Map(flip ? flip.positions.map((position, i) => [position, flip.words[i]]) : []);
@@ -310,7 +248,21 @@ function inspect() {
   const choice = (name, key, mark) => ({ name, key, pressed: question[mark].includes(current), act: () => toggle(mark) });
   const choices = [choice("Keep in", "i", "include"), choice("Leave out", "x", "exclude")];
   if (!$("tab-bias").hidden) choices.push(choice("Protect", "p", "protect"));
-  draw.inspector(word?.textContent, about_word(), choices);
+  draw.inspector(word?.textContent, about_word(), choices, moreChoices);
+}
+
+// Everything that the chosen word may become, not only the nearest.
+async function moreChoices() {
+  const word = about_word();
+  const asked = { model: question.model, word: draw.wordAt(word.position).textContent, perturbation: perturbation() };
+  try {
+    const { words } = await askOnce("neighbours", asked);
+    word.choices = [...new Set([...word.choices, ...words])];
+    word.more = 0;
+  } catch (error) {
+    problem(error instanceof Refused ? error.message : "The server cannot be reached.");
+  }
+  inspect();
 }
 
 function about_word() {
@@ -396,7 +348,7 @@ function changedText() {
 // An answer is about the question that was asked: where the form says something else by now, that is said.
 function freshness() {
   const asked = JSON.stringify([FORM.map((id) => question[id]), question.set]);
-  const now = JSON.stringify([FORM.map((id) => $(id).value), Object.fromEntries(setFields().map((field) => [field.dataset.name, field.value]))]);
+  const now = JSON.stringify([FORM.map((id) => $(id).value), form.setValues()]);
   const stale = !$("answer").hidden && asked !== now;
   $("answer").classList.toggle("stale", stale);
   $("stale").hidden = !stale;
@@ -431,7 +383,7 @@ function wire() {
   $("text").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); start(question.verb); }
   });
-  $("kind").addEventListener("change", () => { drawSet(); freshness(); });
+  $("kind").addEventListener("change", () => { form.drawSet(); freshness(); });
   $("ask").addEventListener("input", freshness);
   $("stop").addEventListener("click", halt);
   $("share").addEventListener("click", share);
@@ -456,14 +408,10 @@ async function main() {
   examples();
   wire();
   const told = await about();
-  for (const model of told.models) $("model").append(draw.element("option", model.name, { value: model.name, title: model.labels.join(", ") }));
-  sets = told.sets;
-  for (const one of sets) $("kind").append(draw.element("option", one.may, { value: one.kind }));
-  $("kind").value = told.default.kind;
+  form.offer(told);
   for (const tab of document.querySelectorAll("[role=tab]")) tab.hidden = !told.verbs.includes(tab.dataset.verb);
   $("text").maxLength = told.limits.characters;
   $("version").textContent = `suffice ${told.version}`;
-  drawSet();
   inspect();
   if (readAddress()) open();
   document.documentElement.dataset.ready = "yes";

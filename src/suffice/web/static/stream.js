@@ -1,19 +1,24 @@
-// One question to the server: the events of its answer, as they come.
+// What is asked of the server: the events of an answer as they come, or an answer at once.
 
 export class Refused extends Error {}
 
-export async function* ask(verb, question, signal) {
-  const response = await fetch(`/api/${verb}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "text/event-stream" },
-    body: JSON.stringify(question),
-    signal,
-  });
-  if (!response.ok) {
-    const said = await response.json().catch(() => ({}));
-    throw new Refused(said.error?.message ?? `The server answered ${response.status}.`);
-  }
+export async function* ask(path, question, signal) {
+  const response = await post(path, question, { accept: "text/event-stream" }, signal);
   yield* events(response.body.pipeThrough(new TextDecoderStream()).getReader());
+}
+
+// A question whose answer comes at once.
+export const askOnce = async (path, question) => (await post(path, question)).json();
+
+async function post(path, data, headers = {}, signal = undefined) {
+  const body = JSON.stringify(data);
+  return fine(await fetch(`/api/${path}`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body, signal }));
+}
+
+async function fine(response) {
+  if (response.ok) return response;
+  const said = await response.json().catch(() => ({}));
+  throw new Refused(said.error?.message ?? `The server answered ${response.status}.`);
 }
 
 async function* events(reader) {
@@ -35,3 +40,7 @@ async function* events(reader) {
 export const stop = (job) => fetch(`/api/jobs/${job}/stop`, { method: "POST" });
 
 export const about = async () => (await fetch("/api")).json();
+
+export const got = async (path) => (await fine(await fetch(`/api/${path}`))).json();
+
+export const card = async (model) => (await fine(await fetch(`/api/models/${encodeURIComponent(model)}/card`))).text();

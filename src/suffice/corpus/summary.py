@@ -1,0 +1,110 @@
+"""Summary: what came out of many texts: counts per status, median words and seconds, and the slowest texts."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any, NamedTuple
+
+SLOWEST = 3  # texts that are named
+LISTED = 10  # rows that are named in a sentence
+BEGINNING = 60  # characters of a text that is named
+
+
+class Slow(NamedTuple):
+    """A text that took long."""
+
+    seconds: float
+    row: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came out of a batch: `statuses` counts answers, `failed` says which rows failed and why.
+
+    The medians are over the answers, and None where there is none; `words` are those of sets shown to be enough.
+    """
+
+    texts: int
+    statuses: Mapping[str, int]
+    failed: Mapping[int, str]
+    words: float | None
+    seconds: float | None
+    total_seconds: float
+    slowest: tuple[Slow, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        slowest = [one._asdict() for one in self.slowest]
+        return {**asdict(self), "failed": {str(row): why for row, why in self.failed.items()}, "slowest": slowest}
+
+    def to_metrics(self) -> dict[str, float]:
+        """Flat numbers by name, as the metrics of Hugging Face `evaluate` give them; shares are of all texts.
+
+        What cannot be told (a median of nothing) is left out.
+        """
+        counts = {"optimal": 0, **self.statuses}
+        shares = {f"share_{status}": count / self.texts for status, count in counts.items()} if self.texts else {}
+        medians = {"median_words": self.words, "latency_in_seconds": self.seconds}
+        known = {name: value for name, value in medians.items() if value is not None}
+        return {
+            "texts": self.texts,
+            "failed": len(self.failed),
+            **shares,
+            **known,
+            "total_time_in_seconds": self.total_seconds,
+        }
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
+        middle = "" if self.words is None else f" Median: {self.words:g} words, {self.seconds:.2f} s."
+        return f"{self.texts} texts: {told or 'none explained'}.{middle}"
+
+
+@dataclass
+class Tally:
+    """Counts lines as they come; of large runs only counts, and one number per text, are kept."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    failed: dict[int, str] = field(default_factory=dict)
+    words: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    slowest: list[Slow] = field(default_factory=list)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """A line of a batch."""
+        if "error" in line:
+            self.failed[line["row"]] = line["error"]
+            return
+        answer = line["explanation"]
+        self.statuses[answer["status"]] += 1
+        if answer["status"] in ("optimal", "sufficient"):
+            self.words.append(len(answer["words"]))
+        self.seconds.append(answer["stats"]["seconds"])
+        slow = Slow(answer["stats"]["seconds"], line["row"], _beginning(line["text"]))
+        self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, slow])
+
+    def summary(self) -> Summary:
+        return Summary(
+            texts=self.statuses.total() + len(self.failed),
+            statuses=dict(self.statuses),
+            failed=dict(sorted(self.failed.items())),
+            words=median(self.words) if self.words else None,
+            seconds=median(self.seconds) if self.seconds else None,
+            total_seconds=sum(self.seconds),
+            slowest=tuple(self.slowest),
+        )
+
+
+def _beginning(text: str | list[str]) -> str:
+    plain = text if isinstance(text, str) else " ".join(text)
+    return plain if len(plain) <= BEGINNING else f"{plain[: BEGINNING - 1]}…"
+
+
+def failures(failed: Mapping[int, str], total: int) -> str:
+    """How many texts failed, and which, in words."""
+    rows = ", ".join(map(str, sorted(failed)[:LISTED])) + (", ..." if len(failed) > LISTED else "")
+    return f"{len(failed)} of {total} texts failed ({'row' if len(failed) == 1 else 'rows'} {rows})"

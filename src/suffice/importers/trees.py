@@ -1,0 +1,109 @@
+"""scikit-learn's trees, forests and boosted trees as one table of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from suffice.importers.kinds import NotLowered
+from suffice.model.network import Floats, Ints
+from suffice.model.trees import LEAF, Trees
+
+SINGLE = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
+BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
+KINDS = (*SINGLE, *FORESTS, *BOOSTED)
+
+
+def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool) -> Trees:
+    """The trees of a model whose feature j is `factors[j]` times the column `columns[j]` of the bag."""
+    if getattr(model, "n_outputs_", 1) != 1:
+        raise NotLowered("the model gives several labels to one text")
+    classes = len(model.classes_)
+    if kind in SINGLE:
+        parts, bias = [_voting(model.tree_, 1.0)], np.zeros(classes)
+    elif kind in FORESTS:
+        share = 1.0 / len(model.estimators_)
+        parts, bias = [_voting(one.tree_, share) for one in model.estimators_], np.zeros(classes)
+    elif kind == "GradientBoostingClassifier":
+        parts, bias = _boosted(model, classes)
+    else:
+        parts, bias = _binned(model, classes)
+    single = kind != "HistGradientBoostingClassifier"
+    return _joined(parts, bias, columns, factors, (single, exact and bool((factors == 1.0).all())))
+
+
+Part = tuple[Ints, Floats, Ints, Ints, Floats]  # feature, threshold, left, right, value
+
+
+def _voting(tree: Any, share: float) -> Part:
+    value = np.asarray(tree.value[:, 0, :], dtype=np.float64)
+    value = value / value.sum(1, keepdims=True) * share
+    return _part(tree, value)
+
+
+def _part(tree: Any, value: Floats) -> Part:
+    feature = np.where(tree.children_left < 0, LEAF, tree.feature)
+    return feature, np.asarray(tree.threshold, dtype=np.float64), tree.children_left, tree.children_right, value
+
+
+def _boosted(model: Any, classes: int) -> tuple[list[Part], Floats]:
+    """Raw scores; two labels have one of them, which is the second label's."""
+    if type(model.init_).__name__ != "DummyClassifier":
+        raise NotLowered("GradientBoostingClassifier(init=...) starts from a model of its own")
+    start = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
+    parts = [
+        _part(one.tree_, _one_column(one.tree_.value[:, 0, 0] * model.learning_rate, k, classes))
+        for stage in model.estimators_
+        for k, one in enumerate(stage)
+    ]
+    return parts, _one_column(np.asarray(start), None, classes)
+
+
+def _binned(model: Any, classes: int) -> tuple[list[Part], Floats]:
+    parts = []
+    for stage in model._predictors:
+        for k, one in enumerate(stage):
+            nodes = one.nodes
+            if nodes["is_categorical"].any():
+                raise NotLowered("HistGradientBoostingClassifier splits categories")
+            leaf = nodes["is_leaf"].astype(bool)
+            feature = np.where(leaf, LEAF, nodes["feature_idx"].astype(np.int64))
+            left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+            value = _one_column(nodes["value"].astype(np.float64), k, classes)
+            parts.append((feature, nodes["num_threshold"].astype(np.float64), left, right, value))
+    return parts, _one_column(np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), None, classes)
+
+
+def _one_column(values: Floats, place: int | None, classes: int) -> Floats:
+    """Numbers of one label as rows over all labels; without a place, one number per raw score."""
+    if place is None:
+        return np.concatenate([[0.0], values]) if classes == 2 else np.array(values, dtype=np.float64)
+    found = np.zeros((len(values), classes))
+    found[:, 1 if classes == 2 else place] = values
+    return found
+
+
+def _joined(parts: Sequence[Part], bias: Floats, columns: Ints, factors: Floats, read: tuple[bool, bool]) -> Trees:
+    sizes = [len(part[0]) for part in parts]
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    feature = np.concatenate([part[0] for part in parts]).astype(np.int64)
+    inner = feature != LEAF
+    left, right = (
+        np.concatenate([part[k] + root for part, root in zip(parts, roots, strict=True)]).astype(np.int64)
+        for k in (2, 3)
+    )
+    return Trees(
+        roots=roots,
+        column=np.where(inner, columns[feature], LEAF),
+        factor=np.where(inner, factors[feature], 1.0),
+        threshold=np.concatenate([part[1] for part in parts]),
+        left=left,
+        right=right,
+        value=np.where(inner[:, None], 0.0, np.concatenate([part[4] for part in parts])),
+        bias=bias,
+        single=read[0],
+        exact=read[1],
+    )

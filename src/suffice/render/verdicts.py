@@ -1,0 +1,114 @@
+"""Verdicts: the answers of contrast, bias and profile in a few words, for the reports and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from suffice.prove.verdict import Witness
+from suffice.render import phrases
+from suffice.verbs.bias import Bias
+from suffice.verbs.contrast import Contrast
+from suffice.verbs.profile import Profile
+from suffice.verbs.wording import authority, change_of, named
+
+FEW = 4  # protected words named in a headline
+# status to tone, sign and words, of the verbs beside explain
+BADGES: Mapping[str, tuple[phrases.Tone, str, str]] = {
+    "independent": ("good", "✓", "proved independent"),
+    "dependent": ("bad", "✗", "proved dependent"),
+    "optimal": ("good", "✓", "proved: nothing cheaper flips it"),
+    "found": ("warn", "◐", "a flip; a cheaper one may exist"),
+    "none": ("good", "✓", "proved: no allowed change flips the label"),
+    "unknown": ("warn", "?", "undecided"),
+    "trivial": ("warn", "–", "nothing to prove"),
+}
+
+
+def flip_headline(result: Contrast) -> str:
+    count = len(result.positions)
+    match result.status:
+        case "none":
+            return f"Nothing {_aim(result)}"
+        case "unknown":
+            return "Undecided"
+        case _ if not count:
+            return "It is a tie as it stands"
+        case _:
+            return f"{count} changed {'word flips' if count == 1 else 'words flip'} it"
+
+
+def _aim(result: Contrast) -> str:
+    """What a change must do to count."""
+    return f"turns it into {phrases.quoted(result.meta['towards'])}" if "towards" in result.meta else "flips it"
+
+
+def flip_badge(result: Contrast) -> tuple[phrases.Tone, str, str]:
+    tone, sign, words = _unless_unchecked(result.status, result.meta, "flip")
+    return tone, sign, words.replace("flips it", _aim(result)).replace("flips the label", _aim(result))
+
+
+def turned(result: Contrast) -> str:
+    """What a flip means; the words themselves are shown in the text."""
+    label = phrases.quoted(result.label)
+    if "towards" in result.meta or (result.flip is not None and not result.positions):
+        return phrases.visible(str(result))
+    if result.flip is None:
+        return (
+            f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label} ({result.authority})."
+            if result.status == "none"
+            else "No flip was found, and none was ruled out. More time may settle it."
+        )
+    count = len(result.positions)
+    which = "this word" if count == 1 else f"these {count} words"
+    what = f"Changing {which} turns {label} into {phrases.quoted(result.flip.label)}"
+    least = f"no cheaper change does ({result.authority})"
+    rest = least if result.status == "optimal" else f"at least {result.lower_bound:g} must be spent"
+    return f"{what}; {rest}.{illustrated(result.flip)}"
+
+
+def bias_headline(result: Bias) -> str:
+    names = named(result.text, result.positions) if len(result.positions) <= FEW else f"{len(result.positions)} words"
+    match result.status:
+        case "independent" if result.trivial:
+            return "Nothing to prove"
+        case "independent":
+            return f"The label does not depend on {phrases.visible(names)}"
+        case "dependent":
+            return f"The label depends on {phrases.visible(names)}"
+        case "unknown":
+            return f"Undecided whether the label depends on {phrases.visible(names)}"
+
+
+def bias_badge(result: Bias) -> tuple[phrases.Tone, str, str]:
+    return BADGES["trivial"] if result.trivial else _unless_unchecked(result.status, result.meta, "enough")
+
+
+def _unless_unchecked(status: str, meta: Mapping[str, Any], claim: str) -> tuple[phrases.Tone, str, str]:
+    """The badge of a status; not green, and without the word proved, where no checker accepted it."""
+    tone, sign, words = BADGES[status]
+    by = "proved" if status == "dependent" and meta.get("checked") else authority(meta, claim)
+    if "proved" not in words or by == "proved":
+        return tone, sign, words
+    return "warn" if tone == "good" else tone, "◐", f"{words.removeprefix('proved').lstrip(': ')}, {by}"
+
+
+def growth_headline(result: Profile) -> str:
+    said = phrases.headline(result.explanations[-1])
+    return f"At {result.named(result.steps[-1])}: {said[0].lower()}{said[1:]}"
+
+
+def growth_badge(result: Profile) -> tuple[phrases.Tone, str, str]:
+    """Green only where every size is decided and accepted by the checker."""
+    badges = [phrases.badge(one) for one in result.explanations]
+    settled = sum(tone in ("good", "bad") and "proved" in words for tone, _, words in badges)
+    if settled == len(badges):
+        return "good", "✓", "proved at every size asked"
+    return "warn", "◐", f"proved at {settled} of {len(badges)} sizes asked; bounds at the others"
+
+
+def illustrated(flip: Witness) -> str:
+    """Whether the words shown are the change itself or only near it."""
+    if flip.real:
+        return ""
+    return " The words shown are the nearest real ones to where the changed words moved, as an illustration."

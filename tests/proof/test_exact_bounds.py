@@ -1,0 +1,330 @@
+"""Every bound of the checker and of the prover, compared with the same bound in fractions: rounding never helps.
+
+The lines that doubles put around relus are taken as they are; what follows from them is worked out once more in
+fractions, by the second checker's backward pass. A bound in doubles must not be above that. Networks are made so
+that each of the terms taken off for rounding is the one that counts somewhere, and each of these terms, taken out of
+the source, is missed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.model.classifier import Classifier
+from suffice.model.network import Network
+from suffice.model.step import Groups
+from suffice.proof import check_exact as exact
+from suffice.proof.check import inputs as checked_inputs
+from suffice.proof.check import maxima as checked_maxima
+from suffice.proof.check import network
+from suffice.proof.check.header import read_header
+from suffice.proof.check.reading import Limit
+from suffice.proof.check.sets import read_sets
+from suffice.prove import bounds
+from suffice.prove import maxima as proving_maxima
+from suffice.prove.branch import sets_of_free
+
+STYLES = ("plain", "cancelling", "biased", "late", "tiny")
+SEEDS = 6
+TEXT = ["a", "b", "c"]
+FREE = np.array([True, False, True])  # the word between stays as it is, whatever its vector
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A classifier and boxes around some words of its text, as both checkers see them."""
+
+    classifier: Classifier
+    perturbation: sf.Boxes
+    features: list[int]
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return {
+            "certificate": 2,
+            "model": self.classifier.digest,
+            "text": TEXT,
+            "perturbation": self.perturbation.to_dict(),
+            "features": self.features,
+            "label": "x",
+            "claim": {"kind": "sufficient", "positions": []},
+        }
+
+
+def make_case(style: str, seed: int) -> Case:
+    """Three steps of relus; `style` says where large numbers cancel, or how small numbers are."""
+    rng = np.random.default_rng([seed, *map(ord, style)])
+    sizes = [6, 5, 4, 3]
+    layers = [[rng.standard_normal((b, a)), rng.standard_normal(b)] for a, b in itertools.pairwise(sizes)]
+    table = rng.standard_normal((5, 2))
+    if style == "cancelling":  # the fixed word is large, and what it adds is taken off again by the bias
+        table[3] *= 1e9
+        layers[0][1] -= layers[0][0][:, 2:4] @ table[3]
+    elif style == "biased":  # what a step adds is nothing beside what it starts from
+        for layer in layers:
+            layer[0] /= 1e6
+        layers[1][1] *= 1e6
+        layers[2][1] *= 1e6
+    elif style == "late":  # relus see differences of large values
+        layers[0][1] += 1e7
+        layers[1][1] -= layers[1][0] @ layers[0][1]
+    elif style == "tiny":  # products fall below the smallest double
+        layers[0][0] *= 2.0**-560
+        layers[0][1] *= 0.0
+        layers[1][1] *= 0.0
+        table *= 2.0**-560
+    network_ = Network.dense([(weight, bias) for weight, bias in layers])
+    classifier = Classifier(network_, table, ["<PAD>", "<UNK>", *TEXT], ["x", "y", "z"], 3)
+    center, reach = classifier.embed(classifier.read(TEXT)), np.abs(table).min() + np.abs(table[[2, 3, 4]]) / 3
+    reach = np.where(FREE[:, None], reach, 0.0)
+    return Case(classifier, sf.Boxes(center - reach, center + reach), [0, 2])
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, exact.Model]]:
+    folder, found = tmp_path_factory.mktemp("model"), []
+    for style, seed in itertools.product(STYLES, range(SEEDS)):
+        case = make_case(style, seed)
+        case.classifier.save(folder)
+        found.append((case, exact.load(folder)))
+    return found
+
+
+# --- the same in fractions ---
+
+
+class Exactly:
+    """The second checker's bounds, with lines that somebody else drew."""
+
+    def __init__(self, case: Case, model: exact.Model) -> None:
+        self.sets = exact.read_sets(case.perturbation.to_dict(), model, TEXT, frozenset(case.features))
+        self.network, self.steps = exact.Network(model, self.sets), model.steps
+        self.inputs = exact.Inputs(self.sets)
+        self.state = self.inputs.begin(frozenset(case.features))
+        self.lines: list[list[exact.Line]] = []
+
+    def draw(self, below: Any, above: Any, shift: Any) -> None:
+        """The lines of the next step."""
+        rows = zip(below.tolist(), above.tolist(), shift.tolist(), strict=True)
+        self.lines.append([exact.Line(*map(Fraction, row)) for row in rows])
+
+    def least(self, k: int, row: Any, constant: Fraction, push: exact.Row | None = None) -> Fraction:
+        return self.network.back(k, row, constant, self.lines, push or {}, self.inputs, self.state)
+
+    def ends(self, k: int, unit: int) -> tuple[Fraction, Fraction]:
+        """The best that intervals and lines say of a unit."""
+        step, reach = self.steps[k], self.network.reach[k]
+        row, bias = step.rows[unit], step.bias[unit]
+        minus = {column: -factor for column, factor in row.items()}
+        low, high = self.least(k, row, bias), -self.least(k, minus, -bias)
+        return max(low, reach[unit][0]), min(high, reach[unit][1])
+
+    def margin(self, label: int, rival: int, push: exact.Row) -> Fraction:
+        last = self.steps[-1]
+        columns = {*last.rows[label], *last.rows[rival]}
+        row = {j: last.rows[label].get(j, exact.ZERO) - last.rows[rival].get(j, exact.ZERO) for j in columns}
+        return self.least(len(self.steps) - 1, row, last.bias[label] - last.bias[rival], push)
+
+    def sizes(self, k: int, low: Any, high: Any) -> list[Fraction]:
+        """The sums of |weight| |value| + |bias|, for values within these."""
+        tops = [max(abs(Fraction(a)), abs(Fraction(b))) for a, b in zip(low, high, strict=True)]
+        pairs = zip(self.steps[k].rows, self.steps[k].bias, strict=True)
+        return [sum((abs(f) * tops[j] for j, f in row.items()), abs(bias)) for row, bias in pairs]
+
+
+def beyond(name: str, low: Any, high: Any, right: tuple[Fraction, Fraction]) -> Iterator[str]:
+    if not Fraction(low) <= right[0]:
+        yield f"{name}: lower bound"
+    if not Fraction(high) >= right[1]:
+        yield f"{name}: upper bound"
+
+
+def bad_lines(name: str, low: Any, high: Any, line: exact.Line) -> Iterator[str]:
+    """A relu's lines must hold at both ends of its bounds, as it is convex; 0 <= slope <= 1 is right below."""
+    for z in (Fraction(low), Fraction(high)):
+        if not line.below * z <= max(z, 0) <= line.above * z + line.shift:
+            yield f"{name}: line"
+
+
+# --- the checker ---
+
+
+def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator[str]:
+    """Which numbers of the checker's network.py are on the wrong side of what fractions say."""
+    right, head = Exactly(case, model), read_header(case.header, case.classifier)
+    sets = read_sets(head, case.classifier, Limit.of(60))
+    net = module.Net(case.classifier.network.steps, 0, sets, Limit.of(60))
+    inputs = checked_inputs.Varied(sets)
+    states, around = [inputs.begin(head.features)], module.Lines.blank(1, net.units)
+    values = sets.low.ravel().tolist(), sets.high.ravel().tolist()
+    for k, part in enumerate(net.parts):
+        known = net.known[k]
+        ends = zip(known.least.tolist(), known.most.tolist(), right.network.reach[k], strict=True)
+        for unit, (low, high, reach) in enumerate(ends):
+            yield from beyond(f"interval {k}.{unit}", low, high, reach)
+        for unit, (size, most) in enumerate(zip(known.size.tolist(), right.sizes(k, *values), strict=True)):
+            if Fraction(size) < most:
+                yield f"size {k}.{unit}"
+        lower, upper = net.bounds(k, inputs, states, around)
+        net._lines(k, lower, upper, np.zeros_like(lower, dtype=np.int8), around)
+        right_ends = [right.ends(k, unit) for unit in range(part.stop - part.start)]
+        right.draw(*(side[0, part] for side in (around.below, around.above, around.shift)))
+        for unit, ends_ in enumerate(right_ends):
+            low, high = lower[0, unit], upper[0, unit]
+            yield from beyond(f"bound {k}.{unit}", low, high, ends_)
+            yield from bad_lines(f"relu {k}.{unit}", low, high, right.lines[k][unit])
+        values = tuple(np.maximum(side, 0.0).tolist() for side in (known.least, known.most))
+    rng = np.random.default_rng(0)
+    for scale, part in itertools.product((0.0, 1.0, 1e9), net.parts):
+        push = np.zeros((1, net.units))
+        push[:, part] = scale * rng.standard_normal(part.stop - part.start)
+        found = net.below(len(net.parts), net.margin(1.0, [1]), inputs, states, around, push)
+        if Fraction(found[0, 0]) > right.margin(0, 1, {u: Fraction(push[0, u]) for u in range(net.units)}):
+            yield f"margin, multipliers of {scale:g}"
+
+
+# --- the prover ---
+
+
+def prove_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator[str]:
+    """The same of the prover's bounds.py."""
+    right = Exactly(case, model)
+    question = sf.Question(case.classifier, TEXT, perturbation=case.perturbation)
+    form = module.Form.of(question.problem)
+    inputs = sets_of_free(form, FREE[None])
+    found = module.hidden(form, inputs)
+    for k, part in enumerate(form.slices):
+        right_ends = [right.ends(k, unit) for unit in range(part.stop - part.start)]
+        right.draw(*(side[0, part] for side in (found.low, found.up, found.shift)))
+        for unit, ends in enumerate(right_ends):
+            low, high = found.lower[0, part.start + unit], found.upper[0, part.start + unit]
+            yield from beyond(f"bound {k}.{unit}", low, high, ends)
+            yield from bad_lines(f"relu {k}.{unit}", low, high, right.lines[k][unit])
+    rng = np.random.default_rng(0)
+    for scale, part in itertools.product((0.0, 1.0, 1e9), form.slices):
+        signs = np.zeros((1, form.units), dtype=np.int8)
+        signs[:, part] = rng.choice([-1, 1], part.stop - part.start)
+        beta = scale * rng.random((1, form.units))
+        batch = module.Batch(inputs, found, module.margin_rows(form, np.array([0])), signs)
+        bound = module.margin_bound(form, batch, module.Dual(found.low, beta)).bound[0]
+        push = {u: Fraction(beta[0, u]) * int(signs[0, u]) for u in range(form.units)}
+        if np.isfinite(bound) and Fraction(bound) > right.margin(form.problem.label, form.problem.rivals[0], push):
+            yield f"margin, multipliers of {scale:g}"
+
+
+@pytest.mark.parametrize(("faults", "module"), [(check_faults, network), (prove_faults, bounds)])
+def test_no_bound_is_better_than_in_fractions(faults, module, cases):
+    assert [fault for case, model in cases for fault in faults(module, case, model)] == []
+
+
+# --- without any one of the terms that are there for rounding, some bound is wrong ---
+
+
+def mutant(module: ModuleType, right: str, wrong: str) -> ModuleType:
+    """The module with one piece of its source replaced."""
+    source = inspect.getsource(module)
+    assert source.count(right) == 1, f"{right!r} is {source.count(right)} times in {Path(module.__file__ or '').name}"
+    made = ModuleType(f"{module.__name__}_mutant")
+    sys.modules[made.__name__] = made  # dataclasses look their module up
+    exec(compile(source.replace(right, wrong), made.__name__, "exec"), made.__dict__)
+    return made
+
+
+CHECK_TERMS = {
+    "intervals, below": ("minus @ high + step.bias - self.gamma * size", "minus @ high + step.bias"),
+    "intervals, above": ("minus @ low + step.bias + self.gamma * size", "minus @ low + step.bias"),
+    "sizes, rounded": ("np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY", "np.abs(step.bias)) + TINY"),
+    "sizes, underflow": (
+        "np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY",
+        "np.abs(step.bias)) * (1 + 4 * self.gamma)",
+    ),
+    "sizes, biases": ("minus @ top + np.abs(step.bias))", "minus @ top)"),
+    "backward": ("total - self.gamma * size, -np.inf)", "total, -np.inf)"),
+    "backward, through steps": ("size + weight @ self.known[k].size", "size"),
+    "backward, multipliers": ("rows - push[part], weight + np.abs(push[part])", "rows - push[part], weight"),
+    "backward, hidden units' own terms": ("(known.size[some] + self.floor)[None]", "(0 * known.size[some])[None]"),
+    "backward, the margin's own terms": (
+        "self.known[-1].size[label] + self.known[-1].size + self.floor",
+        "0 * self.known[-1].size",
+    ),
+    "chords": ("high * (1 - chord)) * (1 + 2.0**-50) + TINY", "high * (1 - chord))"),
+    "bounds that touch zero": ("np.where(loose, shift, touched)", "np.where(loose, shift, 0.0)"),
+}
+PROVE_TERMS = {
+    "hidden units, own terms": ("error = form.gamma * form.size[place][units]", "error = 0 * form.size[place][units]"),
+    "hidden units, through steps": ("        total -= form.gamma * (np.abs(over) @ form.size[k])\n", ""),
+    "margin, own terms": ("batch.rows.constant - form.gamma * batch.rows.size", "batch.rows.constant"),
+    "margin, through steps": ("total - form.gamma * (error @ form.size[k]) + over", "total + over"),
+    "margin, multipliers": ("error = error + np.abs(multiplier[:, part])", "error = error + 0"),
+    "chords": ("high * (1 - slope)) + 8 * ROUND * high", "high * (1 - slope))"),
+    "bounds that touch zero": ("np.maximum(np.where(flat, upper, -lower), 0.0)", "0.0"),
+    "intervals": ("step.magnitude() @ radius + size * 1e-9", "step.magnitude() @ radius"),
+}
+
+
+@pytest.mark.parametrize("term", CHECK_TERMS)
+def test_a_checker_without_one_of_its_rounding_terms_is_found(term, cases):
+    module = mutant(network, *CHECK_TERMS[term])
+    assert any(fault for case, model in cases for fault in check_faults(module, case, model))
+
+
+@pytest.mark.parametrize("term", PROVE_TERMS)
+def test_a_prover_without_one_of_its_rounding_terms_is_found(term, cases):
+    module = mutant(bounds, *PROVE_TERMS[term])
+    assert any(fault for case, model in cases for fault in prove_faults(module, case, model))
+
+
+# --- maxima ---
+
+
+def corners(low: list[float], high: list[float]) -> Iterator[list[Fraction]]:
+    """A maximum is convex: a line above it at all corners of a box is above it everywhere."""
+    for sides in itertools.product(*zip(low, high, strict=True)):
+        yield list(map(Fraction, sides))
+
+
+def above_faults(slopes: Any, constant: float, low: list[float], high: list[float]) -> int:
+    """At how many corners the line is below the maximum."""
+    rows = [Fraction(slope) for slope in slopes.tolist()]
+    sums = ((sum(a * z for a, z in zip(rows, corner, strict=True)), max(corner)) for corner in corners(low, high))
+    return sum(total + Fraction(constant) < most for total, most in sums)
+
+
+def maxima_faults(checking: ModuleType, proving: ModuleType, seed: int) -> tuple[int, int]:
+    """How often the checker's line above a maximum, and the prover's, is below it."""
+    rng = np.random.default_rng(seed)
+    low = rng.standard_normal((1, 4)) * 10.0 ** rng.integers(-3, 4)
+    high = low + rng.random((1, 4))
+    chosen = None if seed % 2 else rng.random((1, 4))
+    pools, groups = checking.Pools([np.arange(4)], 4), Groups([np.arange(4)], 4)
+    _, slopes, constant = checking.lines(
+        checking.around(pools, low, high, np.zeros((1, 4), dtype=np.int8), np.zeros(4)),
+        None if chosen is None else chosen[:, None],
+    )
+    range_ = proving.narrowed(groups, low, high, None, np.zeros(4))[0]
+    _, ours, most = proving.lines(range_, proving.start(range_) if chosen is None else chosen)
+    ends = low[0].tolist(), high[0].tolist()
+    return above_faults(slopes[0, 0], float(constant[0, 0]), *ends), above_faults(ours[0], float(most[0, 0]), *ends)
+
+
+def test_no_line_above_a_maximum_is_below_it_in_fractions():
+    assert {maxima_faults(checked_maxima, proving_maxima, seed) for seed in range(150)} == {(0, 0)}
+
+
+def test_lines_above_maxima_that_are_not_rounded_up_are_found():
+    checking = mutant(checked_maxima, "shift.sum(-1) + 8 * (live[0].size + 8) * ROUND * size", "shift.sum(-1)")
+    proving = mutant(proving_maxima, "groups.total(chord) + 4 * most * ROUND * size", "groups.total(chord)")
+    faults = [maxima_faults(checking, proving, seed) for seed in range(150)]
+    assert min(sum(one) for one in zip(*faults, strict=True)) > 10
