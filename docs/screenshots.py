@@ -32,6 +32,17 @@ REVIEW = (
     "There are a few slow scenes in the middle and the music is sometimes too loud, yet the last twenty minutes are so "
     "warm and so honest that I forgave everything. Not a perfect film, but one I will watch again."
 )
+JOKES = "The jokes fall flat, but the cast is wonderful and the songs are great fun."
+ROWS = [
+    ("A warm and funny story with wonderful actors.", "positive"),
+    ("The plot is dull and the jokes fall flat.", "negative"),
+    ("Two hours that I will never get back.", "negative"),
+    ("A gripping thriller that keeps its secrets to the end.", "positive"),
+    ("The actors do their best, but nothing can save this script.", "negative"),
+    ("Beautiful pictures, empty story.", "negative"),
+    ("She sings, he dances, and everybody has a great time.", "positive"),
+    ("I expected a disaster and was happily wrong.", "positive"),
+]
 ANSWERED = "#actions:not([hidden])"
 
 
@@ -72,11 +83,12 @@ class Studio:
 
 
 def page_answer(studio: Studio, path: Path) -> None:
-    with studio.asked(FILM, "120") as page:
+    with studio.asked(JOKES, "", "sentiment", "bundled-substitutes") as page:
         page.wait_for_selector(ANSWERED)
-        page.locator("#words button", has_text="beautifully").click()
+        page.wait_for_selector("#running", state="hidden")
+        page.locator("#words button", has_text="wonderful").click()
         page.mouse.move(0, 0)
-        page.screenshot(path=path, clip=bottom(page, "#gauge"))
+        page.screenshot(path=path, clip=bottom(page, "#alone"))
 
 
 def page_live(studio: Studio, path: Path) -> None:
@@ -101,17 +113,55 @@ def page_growth(studio: Studio, path: Path) -> None:
     with studio.asked(FILM, "120") as page:
         page.wait_for_selector(ANSWERED)
         page.click("#tab-profile")
-        page.wait_for_selector(".bars")
+        page.wait_for_selector(".growth-chart")
         page.mouse.move(0, 0)
         page.locator("#answer").screenshot(path=path)
 
 
+def page_compare(studio: Studio, path: Path) -> None:
+    with studio.page(width=1200) as page:
+        page.goto(f"{studio.address}/compare")
+        page.wait_for_selector("html[data-ready]")
+        page.fill("#first", JOKES)
+        for name in ("sst-fc25", "imdb-fc100"):
+            page.check(f"#models input[value={name}]")
+        page.click("#go")
+        page.wait_for_selector("#shared p")
+        page.mouse.move(0, 0)
+        page.screenshot(path=path, clip=bottom(page, "#columns"))
+
+
+def page_corpus(studio: Studio, path: Path) -> None:
+    texts = studio.folder / "reviews.csv"
+    texts.write_text("text,label\n" + "".join(f'"{text}",{label}\n' for text, label in ROWS), encoding="utf-8")
+    with studio.page(width=1150) as page:
+        page.goto(f"{studio.address}/corpus")
+        page.wait_for_selector("html[data-ready]")
+        page.set_input_files("#file", texts)
+        page.wait_for_selector("#file-name:has-text('reviews')")
+        page.click("#go")
+        page.wait_for_selector(f"#headline:has-text('{len(ROWS)} of {len(ROWS)}')")
+        page.mouse.move(0, 0)
+        page.locator("#results").screenshot(path=path)
+
+
 def page_phone(studio: Studio, path: Path) -> None:
-    with studio.asked(FILM, "120", width=390, height=844, is_mobile=True, color_scheme="dark") as page:
+    phone = {"width": 390, "height": 844, "is_mobile": True, "color_scheme": "dark"}
+    with studio.asked(JOKES, "", "sentiment", "bundled-substitutes", **phone) as page:
         page.wait_for_selector(ANSWERED)
-        page.locator("#words button", has_text="gripping").click()
+        page.wait_for_selector("#running", state="hidden")
+        page.locator("#words button", has_text="wonderful").click()
         page.locator("#answer").scroll_into_view_if_needed()
         page.evaluate("document.querySelector('#answer').scrollIntoView()")
+        page.screenshot(path=path)
+
+
+def audit_phone(studio: Studio, path: Path) -> None:
+    file = studio.folder / "audit.html"
+    groups = {"gender": ["she", "he", "actors"], "places": ["story", "end"]}
+    sf.audit(sf.load("sentiment"), [text for text, _ in ROWS], groups, report=file)
+    with studio.page(width=390, height=844, is_mobile=True) as page:
+        page.goto(file.as_uri())
         page.screenshot(path=path)
 
 
@@ -134,6 +184,7 @@ def _report(studio: Studio, path: Path, scheme: str) -> None:
 
 def bottom(page: Any, last: str) -> dict[str, float]:
     """From the top of the page to the end of an element, and a little air."""
+    page.evaluate("scrollTo(0, 0)")
     box = page.locator(last).bounding_box()
     size = page.viewport_size
     page.set_viewport_size({"width": size["width"], "height": int(box["y"] + box["height"] + 200)})
@@ -194,8 +245,11 @@ PICTURES: dict[str, Callable[[Studio, Path], None]] = {
     "page-flip": page_flip,
     "page-growth": page_growth,
     "page-phone": page_phone,
+    "page-compare": page_compare,
+    "page-corpus": page_corpus,
     "report": report,
     "report-dark": report_dark,
+    "audit-phone": audit_phone,
     "plot-profile": plot_profile,
     "plot-bounds": plot_bounds,
 }

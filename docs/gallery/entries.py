@@ -209,28 +209,28 @@ def boxes() -> tuple[Any, Any]:
 # --- what can be asked ---
 
 
-@worked("verbs", "Which other sets are as cheap? alternatives")
+@worked("verbs", "Which other sets are as cheap? (alternatives)")
 def alternatives() -> tuple[Any, Any]:
     """Equally cheap sets are counted, with the words in all of them and in some (`answer.alternatives`)."""
     clf = sf.load("sentiment")
     return clf, sf.explain(clf, "a kind , funny , clever and lovely film")
 
 
-@worked("verbs", "All of them, one by one: explain_all")
+@worked("verbs", "All of them, one by one (explain_all)")
 def every_set() -> tuple[Any, Any]:
     """Each optimal set once, and a certificate that there are no others."""
     clf = sf.load("sentiment")
     return clf, sf.explain_all(clf, "a kind , funny , clever and lovely film")
 
 
-@worked("verbs", "The smallest change that flips it: contrast")
+@worked("verbs", "The smallest change that flips it (contrast)")
 def contrast() -> tuple[Any, Any]:
     """Removed words, and the text that is left; the classifier was run on it."""
     clf = sf.load("sentiment")
     return clf, sf.contrast(clf, NURSE, perturbation=sf.Deletion())
 
 
-@worked("verbs", "Towards a label: contrast with towards")
+@worked("verbs", "Towards a label (contrast with towards)")
 def towards() -> tuple[Any, Any]:
     """The cheapest change with which business comes before sports."""
     clf = sf.load("topic")
@@ -239,7 +239,7 @@ def towards() -> tuple[Any, Any]:
     return clf, sf.contrast(clf, text, perturbation=sf.WordSwap(swaps), towards="Business")
 
 
-@worked("verbs", "Does it hang on she or he? bias")
+@worked("verbs", "Does it hang on she or he? (bias)")
 def bias() -> tuple[Any, Any]:
     """Only the protected words may change, into each other."""
     clf = sf.load("sentiment")
@@ -255,28 +255,28 @@ def bias_witness() -> tuple[Any, Any]:
     return clf, sf.bias(clf, text, ["coach", "shop"], perturbation=sf.Deletion())
 
 
-@worked("verbs", "Are somebody else's words enough? repair")
+@worked("verbs", "Are somebody else's words enough? (repair)")
 def repair() -> tuple[Any, Any]:
     """The words of another explainer, say: whether they suffice, and the cheapest set with them that does."""
     clf = sf.load("sentiment")
     return clf, sf.repair(clf, DINNER, ["cold"])
 
 
-@worked("verbs", "How it grows with the region: profile")
+@worked("verbs", "How it grows with the region (profile)")
 def growth() -> tuple[Any, Any]:
     """The same text, with more and more of the nearest words in the box."""
     clf = sf.load("sst-fc25")
     return clf, sf.profile(clf, HALVES, sf.KNNBox, [2, 5, 10, 25])
 
 
-@worked("verbs", "How it grows with the number of changes: profile over at_most")
+@worked("verbs", "How it grows with the number of changes (profile over at_most)")
 def growth_at_most() -> tuple[Any, Any]:
     """One change at a time, then two, then three."""
     clf = sf.load("sentiment")
     return clf, sf.profile(clf, NURSE, lambda limit: sf.Deletion(at_most=limit), [1, 2, 3])
 
 
-@worked("verbs", "How often is each word needed? attribute")
+@worked("verbs", "How often is each word needed? (attribute)")
 def attribution() -> tuple[Any, Any]:
     """The share of all cheapest sets in which each word stands."""
     clf = sf.load("sentiment")
@@ -290,14 +290,14 @@ def constrained() -> tuple[Any, Any]:
     return clf, sf.explain(clf, DINNER, include=["staff"], exclude=["wonderful"])
 
 
-@worked("verbs", "Words that cost more than others: cost")
+@worked("verbs", "Words that cost more than others (cost)")
 def costs() -> tuple[Any, Any]:
     """A set is cheapest by cost, not by count: here short words are dear."""
     clf = sf.load("sentiment")
     return clf, sf.explain(clf, NURSE, cost=lambda word: 3 if len(word) < 5 else 1)
 
 
-@worked("verbs", "Why is it wrong? expected")
+@worked("verbs", "Why is it wrong? (expected)")
 def mistake() -> tuple[Any, Any]:
     """Which words push towards the label that should not be, and what would put it right."""
     clf = sf.load("sentiment")

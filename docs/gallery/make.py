@@ -37,7 +37,7 @@ PAGES = {
         "tiny and know a café; [how they are made](#how-the-classifiers-are-made) is at the end.",
     ),
 }
-WIDTH = 88
+WIDTH = 80
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
 IMPORTS = [page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README"]
-PAGES = [*VERBS, *IMPORTS, DOCS / "training.md", DOCS / "tasks" / "evidence.md", DOCS / "tasks" / "tools.md"]
+TASKS = [page for page in sorted((DOCS / "tasks").glob("*.md")) if page.stem != "gate"]
+PAGES = [*VERBS, *IMPORTS, DOCS / "training.md", *TASKS]
 # what a page needs beyond suffice itself
 NEEDS = {
     "training": ["torch"],
@@ -103,7 +104,7 @@ def workplace(folder: str | Path) -> Iterator[None]:
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")  # inside Keras
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # torch.export about its own insides
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.stem}-{page.stem}")
 def test_the_examples_print_what_the_page_says(page, tmp_path):
     for package in NEEDS.get(page.stem, ()):
         pytest.importorskip(package)

@@ -189,7 +189,7 @@ def test_a_slope_outside_of_0_and_1_counts_as_the_nearest_of_them(slope, alpha):
     for lift, true in ((1.0, False), (2.1, True)):
         classifier = leaning(slope, lift)
         head = header(classifier, ["a"], BALL, SUFFICIENT, label="label0")
-        found = verdict([head, against("label1"), leaf([alpha, 0.0])], classifier)
+        found = verdict([head, against("label1"), leaf([alpha, 1.0])], classifier)
         assert isinstance(found, Checked) == true
 
 

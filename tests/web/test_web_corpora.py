@@ -159,6 +159,17 @@ def test_a_file_that_is_too_large_is_refused(client):
     assert put(client, "text\n" + "x" * 5_000_000).status_code == 413
 
 
+def test_a_server_that_ends_in_the_middle_of_a_run_says_nothing_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serving("--model", "sentiment", "--workers", "1") as address:
+        client = httpx.Client(base_url=address, timeout=60, trust_env=False)
+        key = put(client, as_csv([f"film {i} is a gripping story" for i in range(500)])).json()["id"]
+        with client.stream("POST", f"/api/corpora/{key}/run", json={}) as response:
+            next(line for line in response.iter_lines() if line.startswith("data: "))
+            assert list(tmp_path.iterdir()) != []
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- limits, without a server ---
 
 
@@ -180,6 +191,13 @@ def test_more_rows_than_the_limit_are_refused_and_long_texts_are_told():
         asyncio.run(_put(kept, given("text\na\nb\nc\n")))
     (found,) = asyncio.run(_put(kept, given("text\na\nmuch too long for this\n")))
     assert [bool(row.error) for row in found.rows] == [False, True]
+    kept.close()
+
+
+def test_a_file_of_nothing_but_lines_is_refused_at_once():
+    kept = small(rows=2)
+    with pytest.raises(Refusal, match="more than 40 lines"):
+        asyncio.run(_put(kept, given("text\n" + "\n" * 50)))
     kept.close()
 
 

@@ -16,7 +16,7 @@ from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS
 from suffice.version import __version__
 
-MODEL = f"a name or folder, hf:FOLDER or python:module:object (default: {DEFAULT})"
+MODEL = f"a name or folder, FILE.skops, hf:FOLDER or python:module:object (default: {DEFAULT})"
 
 
 # what the exit codes 0, 1 and 3 of a command mean; an empty one does not occur, and 2 is misuse everywhere
@@ -217,8 +217,8 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         "--model",
         action="append",
         default=[],
-        metavar="NAME|FOLDER",
-        help="offer this model (repeatable; default: all bundled)",
+        metavar="MODEL",
+        help="offer this model: name, FOLDER, hf:FOLDER or python:module:object (repeatable; default: all bundled)",
     )
     parser.add_argument(
         "--workers", type=int, metavar="N", help="searches at the same time (default: the cores, at most 4)"

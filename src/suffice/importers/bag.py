@@ -33,12 +33,14 @@ def lowered(steps: Sequence[Any]) -> Bag:
     state = _vectorized(state, vectorizer)
     for step in between:
         state = _through(state, step)
+    forest, run, column = None, None, _column(vectorizer)
     if kind_of(model) in trees.KINDS:
         forest = trees.grown(kind_of(model), model, *state.places(), state.norm is None and state.scaled <= 1)
         rows, bias = np.zeros((len(forest.bias), 0)), forest.bias
-        column = _only(_column(vectorizer), forest.tested) if state.norm is None else _column(vectorizer)
+        column = _only(column, forest.tested) if state.norm is None else column
+    elif not _linear(model):
+        rows, bias, run = np.zeros((len(model.classes_), 0)), np.zeros(len(model.classes_)), _run(model, state)
     else:
-        forest, column = None, _column(vectorizer)
         rows, bias, once = _scores(model)
         state = _binarized(state) if once else state
         rows = state.back(rows)
@@ -53,9 +55,38 @@ def lowered(steps: Sequence[Any]) -> Bag:
         rows=rows,
         bias=bias,
         examples=_examples(vectorizer),
-        curved=kind_of(model) == "CalibratedClassifierCV",
+        curved=run is None and kind_of(model) == "CalibratedClassifierCV",
         trees=forest,
+        model=run,
     )
+
+
+def _run(model: Any, state: _State) -> Callable[[Any], Floats]:
+    """The model itself on rows of features, where its scores follow small changes of them: then rows can be trusted."""
+    if not _smooth(model):
+        raise NotLowered(f"{type(model).__name__} is no model that is laid open")
+    scores = matrix_scores(model)
+
+    def run(rows: Any) -> Floats:
+        if state.after is None:
+            return scores(rows)
+        if state.after.ndim == 1:
+            return scores(rows.multiply(state.after).tocsr())
+        return scores(rows @ state.after.T)
+
+    return run
+
+
+def _smooth(model: Any) -> bool:
+    """Whether scores move a little where features do, and the label is that of the best score."""
+    kind = kind_of(model)
+    if kind == "CalibratedClassifierCV":
+        return all(_smooth(one.estimator) for one in model.calibrated_classifiers_)
+    if kind == "VotingClassifier":
+        return model.voting == "soft" and all(map(_smooth, model.estimators_))
+    if kind == "OneVsRestClassifier":
+        return not model.multilabel_ and all(map(_smooth, model.estimators_))
+    return kind in (*LINEAR, *BAYES, "MLPClassifier")
 
 
 def _only(
@@ -78,15 +109,20 @@ def _examples(vectorizer: Any) -> tuple[str, ...]:
 
 def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
     """What the pipeline itself says of texts, as numbers that do not saturate: one column per label."""
-    model = pipeline.steps[-1][1]
+    scores = matrix_scores(pipeline.steps[-1][1])
+    return lambda texts: scores(pipeline[:-1].transform(texts))
 
-    def scores(texts: list[str]) -> Floats:
+
+def matrix_scores(model: Any) -> Callable[[Any], Floats]:
+    """What a model says of rows of features."""
+
+    def scores(rows: Any) -> Floats:
         if hasattr(model, "decision_function"):
-            found = np.asarray(pipeline.decision_function(texts), dtype=np.float64)
+            found = np.asarray(model.decision_function(rows), dtype=np.float64)
             return np.stack([np.zeros(len(found)), found], axis=1) if found.ndim == 1 else found
         if hasattr(model, "predict_joint_log_proba"):
-            return np.asarray(model.predict_joint_log_proba(pipeline[:-1].transform(texts)), dtype=np.float64)
-        return np.asarray(pipeline.predict_proba(texts), dtype=np.float64)
+            return np.asarray(model.predict_joint_log_proba(rows), dtype=np.float64)
+        return np.asarray(model.predict_proba(rows), dtype=np.float64)
 
     return scores
 
@@ -316,6 +352,19 @@ def _binarized(state: _State) -> _State:
 # --- the model ---
 
 
+def _linear(model: Any) -> bool:
+    """Whether a row of weights for each class says it all."""
+    match kind_of(model):
+        case "OneVsRestClassifier":
+            return not model.multilabel_ and all(kind_of(one) in LINEAR for one in model.estimators_)
+        case "CalibratedClassifierCV":
+            models = model.calibrated_classifiers_
+            alone = len(models) == 1 and len(model.classes_) == 2 and model.method == "sigmoid"
+            return alone and kind_of(models[0].estimator) in LINEAR
+        case kind:
+            return kind in (*LINEAR, *BAYES, "BernoulliNB")
+
+
 def _scores(model: Any) -> tuple[Floats, Floats, bool]:
     """Rows and biases, one per class, and whether only presence counts."""
     kind = kind_of(model)
@@ -330,9 +379,7 @@ def _scores(model: Any) -> tuple[Floats, Floats, bool]:
         return _bernoulli(model)
     if kind == "OneVsRestClassifier":
         return _one_vs_rest(model)
-    if kind == "CalibratedClassifierCV":
-        return _calibrated(model)
-    raise NotLowered(f"{type(model).__name__} is no model that is laid open")
+    return _calibrated(model)
 
 
 def _two_rows(weight: Any, bias: Any, classes: int) -> tuple[Floats, Floats]:
@@ -355,8 +402,6 @@ def _bernoulli(model: Any) -> tuple[Floats, Floats, bool]:
 
 
 def _one_vs_rest(model: Any) -> tuple[Floats, Floats, bool]:
-    if model.multilabel_ or not all(kind_of(e) in LINEAR for e in model.estimators_):
-        raise NotLowered("OneVsRestClassifier is laid open over linear models only")
     rows = np.concatenate([np.atleast_2d(e.coef_) for e in model.estimators_])
     bias = np.concatenate([np.atleast_1d(e.intercept_) for e in model.estimators_])
     return (*_two_rows(rows, bias, len(model.classes_)), False)
@@ -364,11 +409,7 @@ def _one_vs_rest(model: Any) -> tuple[Floats, Floats, bool]:
 
 def _calibrated(model: Any) -> tuple[Floats, Floats, bool]:
     """One calibrated model of two labels: the sigmoid is above a half where its argument is below zero."""
-    if len(model.calibrated_classifiers_) != 1 or len(model.classes_) != 2 or model.method != "sigmoid":
-        raise NotLowered("CalibratedClassifierCV is laid open for one sigmoid and two labels only")
     (only,) = model.calibrated_classifiers_
-    if kind_of(only.estimator) not in LINEAR:
-        raise NotLowered("CalibratedClassifierCV is laid open over linear models only")
     (curve,) = only.calibrators
     rows, bias = _two_rows(only.estimator.coef_, only.estimator.intercept_, 2)
     factor = np.array([[0.0], [-float(curve.a_)]])

@@ -12,16 +12,13 @@ from typing import Any, TypeAlias
 from suffice.errors import InputError, ModelError
 from suffice.importers.keras import from_keras
 from suffice.importers.onnx import from_onnx
+from suffice.importers.skops import PICKLES, PIPELINE
 from suffice.importers.torch import PICKLE, STATE, from_torch
 from suffice.importers.vectors import read_vectors
 from suffice.model.classifier import Classifier
 from suffice.model.tokenizers import HuggingFace
 
 Importer: TypeAlias = Callable[..., Classifier]
-PIPELINE = (
-    "is a pickle, and loading a pickle runs whatever code is in it: load it yourself, if you trust it, and give the "
-    "pipeline to sf.from_sklearn in Python"
-)
 FASTTEXT = (
     "cannot be imported: a model of fastText makes vectors of parts of words, and can be asked as it is, in a function "
     "from a list of texts to probabilities, with sf.from_function; a pytorch_model.bin holds weights and no network"
@@ -29,9 +26,8 @@ FASTTEXT = (
 REFUSED = {
     ".bin": FASTTEXT,
     ".ftz": FASTTEXT,
-    ".pkl": PIPELINE,
-    ".pickle": PIPELINE,
-    ".joblib": PIPELINE,
+    **dict.fromkeys(PICKLES, PIPELINE),
+    ".skops": "is a pipeline and needs no import: name it as the model, --model FILE.skops",
     ".pt": PICKLE,
     ".pth": PICKLE,
     ".safetensors": STATE,

@@ -1,4 +1,4 @@
-"""Named: a classifier from what a command line says: a bundled name, a folder, hf:FOLDER or python:module:object."""
+"""Named: the classifier that a command line names: a name, a folder, FILE.skops, hf:FOLDER or python:module:object."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelError
+from suffice.importers.skops import PICKLES, PIPELINE, from_skops
 from suffice.model.blackbox import BlackBox, from_function
 from suffice.model.classifier import Classifier, load
 
 
 def load_any(name: str | Path) -> Classifier | BlackBox:
-    """A bundled model or saved folder by its name, a transformer by hf:FOLDER, your own by python:module:object.
+    """A bundled model or saved folder by its name, FILE.skops, a transformer by hf:FOLDER, or python:module:object.
 
     The object of a module may be a classifier, a fitted pipeline of scikit-learn, a predict function with an attribute
     `labels`, or a function without parameters that gives one of these. Its code is run.
@@ -27,7 +28,17 @@ def load_any(name: str | Path) -> Classifier | BlackBox:
     if kind == "python" and rest:
         found = _classifier(_object(rest), rest)
         return replace(found, again=(load_any, (str(name),))) if isinstance(found, BlackBox) else found
+    if str(name).endswith((".skops", *PICKLES)):
+        return _pipeline(Path(name))
     return load(name)
+
+
+def _pipeline(path: Path) -> Classifier | BlackBox:
+    """A pipeline from a file of skops, made again from it in other processes; a pickle is never loaded."""
+    if path.suffix != ".skops":
+        raise ModelError(f"{str(path)!r} {PIPELINE}.")
+    found = from_skops(path)
+    return replace(found, again=(load_any, (str(path),))) if isinstance(found, BlackBox) else found
 
 
 def _object(path: str) -> Any:

@@ -157,8 +157,7 @@ def _ports(model: Model) -> tuple[Any, str]:
         raise ModelError(
             f"The file has the inputs {names[0]} and the outputs {names[1]}: one input, the words, and one output, "
             "the scores, are needed. Export it with only these; a transformer, which takes several (input_ids, "
-            "attention_mask), can be asked as it is: run it with its tokenizer in a function from a list of texts to "
-            "scores, and give that to sf.from_function."
+            "attention_mask), can be asked as it is: sf.from_huggingface(file, its tokenizer, labels=...)."
         )
     return inputs[0], model.graph.output[0].name
 

@@ -16,6 +16,8 @@ from suffice.model.blackbox import BlackBox, named_digest
 from suffice.model.network import Floats
 
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
+BOUNDED = "Laid open as a bag of words: the worst case is computed, and every flip was run."
+TABLES = "Laid open as a bag of words: all texts that a short text may become are computed; long texts are asked."
 PROBE = ["a text", "another text, of several words"]
 
 
@@ -72,7 +74,7 @@ def opened(pipeline: Any) -> BlackBox | None:
         labels,
         name,
         _digest(pipeline, name, labels),
-        notes=("Laid open as a bag of words: the worst case is computed, and every flip was run.",),
+        notes=(BOUNDED if bag.bounded else TABLES,),
         meta={"import": facts},
         again=(opened, (pipeline,)),
         bag=bag,
@@ -80,11 +82,13 @@ def opened(pipeline: Any) -> BlackBox | None:
 
 
 def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:
-    """Probabilities, or else decision values; one value z of two labels becomes [-z, z]."""
+    """Probabilities, or else decision values (z of two labels becomes [-z, z]), or else 1 for the label it says."""
     if hasattr(pipeline, "predict_proba"):
         return lambda texts: np.asarray(pipeline.predict_proba(texts), dtype=np.float64)
     if not hasattr(pipeline, "decision_function"):
-        return None
+        if not hasattr(pipeline, "predict"):
+            return None
+        return lambda texts: np.equal.outer(pipeline.predict(texts), pipeline.classes_).astype(np.float64)
 
     def decide(texts: list[str]) -> Floats:
         values = np.asarray(pipeline.decision_function(texts), dtype=np.float64)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from suffice.model.network import Floats, Ints
 from suffice.model.trees import Trees
@@ -37,6 +38,7 @@ class Bag:
     examples: tuple[str, ...] = ()  # some words that it knows
     curved: bool = False  # the pipeline's own scores are a curve of these: only signs are the same
     trees: Trees | None = None  # what decides in the place of `rows`
+    model: Callable[[sparse.csr_matrix], Floats] | None = None  # the program's own model in the place of `rows`
 
     def features(self, tokens: Sequence[str]) -> dict[int, float]:
         """The counts of a list of tokens, by column."""
@@ -56,7 +58,15 @@ class Bag:
         values = values / size if size > 0 else values
         if self.trees is not None:
             return self.trees.scores(dict(zip(where.tolist(), values.tolist(), strict=True)))
+        if self.model is not None:
+            row = sparse.csr_matrix((values, (np.zeros_like(where), where)), shape=(1, len(self.scale)))
+            return np.asarray(self.model(row)[0])
         return np.asarray(self.rows[:, where] @ values + self.bias)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the worst case can be bounded: weights of single tokens and of pairs. Else there are tables."""
+        return self.trees is None and self.model is None and self.most <= 2
 
     @cached_property
     def most(self) -> int:

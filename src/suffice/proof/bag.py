@@ -90,7 +90,6 @@ class BagCheck:
     def _apart(self) -> None:
         """Between any two pieces that may meet stands a character that ends every token."""
         ends, last = self.bag.separates, None
-        _need(self.bag.orders[1] <= 2, "features of more than two tokens are not checked")
         for word, given in zip(self.text.words, self.options, strict=True):
             pieces = [piece for piece in (word.text, *given) if piece]
             _need(not any("Σ" in piece for piece in pieces), "a capital sigma depends on what stands beside it")

@@ -29,7 +29,7 @@ from suffice.proof.bag import BagCheck, none_below
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.draws import draw_seed, draws
-from suffice.proof.trees import TreeCheck
+from suffice.proof.tables import TableCheck
 
 KIND = "asked 1"  # what the first line of a certificate about a black box says
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
@@ -240,6 +240,7 @@ class _Replay:
         rules = [(np.array([float(flip >> i & 1) for i in range(count)]), 1.0) for flip in flips]
         for number, line in self._lines_with("rule"):
             self.number = number
+            _need(self.opened.bag.bounded, "there are no rules of this model")
             rules.append(self.opened.rule(line, labels))
         self.number = 1
         lower = self.claim["lower"]
@@ -264,7 +265,7 @@ class _Replay:
 
     def _computed(self, free: Sequence[int], limit: int | None) -> None:
         """The worst case of the free words, so many at once, by bounds."""
-        _need(self.opened.bag.trees is None, "trees have tables")
+        _need(self.opened.bag.bounded, "only tables are accepted of this model")
         line = self._only("computed")
         _need(line.keys() == {"free", "at_most", "proofs"}, "what was computed has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
@@ -272,14 +273,13 @@ class _Replay:
         self.opened.enough(free, line["proofs"], list(self.blackbox.labels), limit, self.rival)
 
     def _tables(self, free: Sequence[int]) -> None:
-        """All texts of the free words, by tables of trees."""
+        """All texts of the free words, by tables."""
         line = self._only("tables")
         _need(line.keys() == {"free", "at_most", "proofs"}, "a line of tables has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
         bag = self.opened
-        _need(bag.bag.trees is not None, "the model has no trees")
-        check = TreeCheck(bag, lambda changes: self._margins([rewritten(self.text, change) for change in changes]))
+        check = TableCheck(bag, lambda changes: self._margins([rewritten(self.text, change) for change in changes]))
         check.enough(free, line["proofs"], list(self.blackbox.labels))
 
     def _exhausted(self, free: Sequence[int]) -> None:

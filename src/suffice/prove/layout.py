@@ -101,8 +101,11 @@ class Layout:
         return tuple((int(i), self.words[i][chosen[i] - self.first[i]]) for i in moved)
 
 
-def laid_out(bag: Bag, text: Text, options: Sequence[Sequence[str]]) -> Layout:
-    """The layout of a text whose words may become `options` ("" is gone); NotApart where that is not exact."""
+def laid_out(bag: Bag, text: Text, options: Sequence[Sequence[str]], neighbours: bool = True) -> Layout:
+    """The layout of a text whose words may become `options` ("" is gone); NotApart where that is not exact.
+
+    Without `neighbours` the features that choices make when they meet are left out: texts are to be walked through.
+    """
     pieces = [
         (word.text, *(o for o in given if o != word.text)) for word, given in zip(text.words, options, strict=True)
     ]
@@ -111,7 +114,7 @@ def laid_out(bag: Bag, text: Text, options: Sequence[Sequence[str]]) -> Layout:
     kept = [_different(bag, group) for group in tokens]
     words = tuple(tuple(group[k] for k in keep) for group, keep in zip(pieces, kept, strict=True))
     lists = [[group[k] for k in keep] for group, keep in zip(tokens, kept, strict=True)]
-    return _numbered(bag, words, lists)
+    return _numbered(bag, words, lists, neighbours)
 
 
 def _different(bag: Bag, group: Sequence[Tokens]) -> list[int]:
@@ -123,7 +126,9 @@ def _different(bag: Bag, group: Sequence[Tokens]) -> list[int]:
     return sorted(seen.values())
 
 
-def _numbered(bag: Bag, words: tuple[tuple[str, ...], ...], lists: Sequence[Sequence[Tokens]]) -> Layout:
+def _numbered(
+    bag: Bag, words: tuple[tuple[str, ...], ...], lists: Sequence[Sequence[Tokens]], neighbours: bool
+) -> Layout:
     flat = [tokens for group in lists for tokens in group]
     if len(flat) > MOST_CHOICES:
         raise NotApart(f"there are {len(flat)} choices of words, more than {MOST_CHOICES}")
@@ -135,7 +140,8 @@ def _numbered(bag: Bag, words: tuple[tuple[str, ...], ...], lists: Sequence[Sequ
         for row, tokens in enumerate(flat)
         for column, count in bag.features(tokens).items()
     ]
-    pairs = _pairs(bag, flat, lists, slot, known) if bag.most > 1 else _ordered([], len(flat))
+    meet = neighbours and bag.most > 1
+    pairs = _pairs(bag, flat, lists, slot, known) if meet else _ordered([], len(flat))
     rows, columns, counts = (np.array(part) for part in zip(*cells, strict=True)) if cells else ([], [], [])
     inner = sparse.csr_matrix((counts, (rows, columns)), shape=(len(flat), len(known)), dtype=np.float64)
     empty = np.array([not tokens for tokens in flat])

@@ -110,7 +110,7 @@ class Grove:
     @cached_property
     def scopes(self) -> list[frozenset[int]]:
         """The words that each tree depends on."""
-        if self.layout.bag.norm is not None or self.layout.pairs:
+        if self.layout.bag.norm is not None or self.layout.bag.most > 1:
             return [frozenset(range(self.layout.size))] * len(self.nodes)
         return [frozenset().union(*(self.holders[f] for f in _features(node))) for node in self.nodes]
 
@@ -141,7 +141,7 @@ class Grove:
         """Whether all texts could be worked out in a while: a guess, by how many there are."""
         moving = frozenset().union(*self.scopes)
         return _entries(moving, self.everything) <= (
-            ENTRIES * 4 if self.layout.bag.norm or self.layout.pairs else ENTRIES * 64
+            ENTRIES * 4 if self.layout.bag.norm or self.layout.bag.most > 1 else ENTRIES * 64
         )
 
     @cached_property

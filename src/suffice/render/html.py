@@ -16,6 +16,7 @@ from suffice.verbs.explanation import Alone, Detail, Explanation
 
 REPORT = """
 body.suffice { margin: 0; }
+.suffice.report, .suffice.cell { overflow-wrap: anywhere; }
 .suffice.report { padding: 4rem 1.5rem 6rem; }
 .suffice.report main { max-width: 50rem; margin: 0 auto; display: grid; gap: 2.5rem;
   grid-template-columns: minmax(0, 1fr); }
@@ -29,7 +30,8 @@ body.suffice { margin: 0; }
 .suffice .hint, .suffice .tip { position: absolute; inset-inline: 0; top: calc(100% - 9rem); padding-top: 1.1rem;
   border-top: 1px solid var(--line); font: .95rem/1.6 var(--sans); }
 .suffice .hint { color: var(--soft); }
-.suffice .tip { display: none; white-space: normal; background: var(--card); min-height: 9rem; z-index: 1; }
+.suffice .tip { display: none; white-space: normal; background: var(--card); min-height: 9rem; z-index: 1;
+  padding-bottom: .9rem; border-bottom: 1px solid var(--line); }
 .suffice .tip > span { display: block; }
 .suffice .word:hover + .tip { display: block; z-index: 2; }
 .suffice .word:focus + .tip { display: block; }
@@ -193,7 +195,7 @@ def _words(result: Explanation) -> str:
 
 
 def _alone(result: Explanation) -> str:
-    """What each word can do alone, as bars: to the left where the label's lead falls, to the right where it rises."""
+    """What each word can do alone, as bars: to the left where the margin falls, to the right where it rises."""
     known = [(detail, one) for detail in result.details if (one := detail.alone) is not None]
     widest = max((max(one.fall, one.rise or 0.0) for _, one in known), default=0.0)
     if widest <= 0:
@@ -201,7 +203,7 @@ def _alone(result: Explanation) -> str:
     rows = "".join(_strength(result, detail, one, widest) for detail, one in known)
     exact = all(one.exact for _, one in known)
     rise = "or rise by" if exact else ""
-    heads = f'<div class="heads"><span></span><span>can fall by</span><span>{rise}</span></div>'
+    heads = f'<div class="heads"><span></span><span>the margin can fall by</span><span>{rise}</span></div>'
     return (
         '<section class="card"><h2>What each word can do alone</h2>'
         f'<div class="alone">{heads}{rows}</div><p class="soft small">{say(phrases.strengths(known[0][1], exact))}</p>'

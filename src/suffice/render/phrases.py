@@ -276,10 +276,10 @@ def strength(found: Alone | None) -> str:
 
 def strengths(found: Alone, exact: bool) -> str:
     """What the bars of all words mean."""
-    lead = f"The label's lead over its strongest rival is {found.margin:.3g}."
+    margin = f"The margin, the label's score minus that of its strongest rival, is {found.margin:.3g}."
     if exact:
-        return f"{lead} Exact: every change of the one word was run."
-    return f"{lead} Bounds: with the one word free it falls by no more; how far it rises was not looked for."
+        return f"{margin} Exact: every change of the one word was run."
+    return f"{margin} Bounds: with the one word free it falls by no more; how far it rises was not looked for."
 
 
 def outward(size: float) -> str:

@@ -1,4 +1,4 @@
-"""Grown: explanations of trees over a bag of words.
+"""Grown: explanations by tables of texts: of trees over a bag of words, and of models that are run on rows of features.
 
 The walk is that of `asking`, but whole tables of texts are worked out instead of run; every flip is run, and so is
 every text that is too close to work out.
@@ -15,6 +15,7 @@ import numpy as np
 from suffice.model.network import Bools, Ints
 from suffice.prove.asked import Flip, OutOfBudget
 from suffice.prove.layout import Layout
+from suffice.prove.rows import Rows, Sheet
 from suffice.prove.trees import Falls, Grove, Stands, Stuck
 from suffice.prove.verdict import Budget, OutOfTime
 from suffice.search.asking import SMALL, Asking
@@ -23,16 +24,20 @@ from suffice.search.covers import bits
 
 @dataclass(eq=False)
 class Grown(Asking):
-    """What is wanted of trees, and what is known so far."""
+    """What is wanted of tables, and what is known so far."""
 
     layout: Layout = field(kw_only=True)
-    groves: dict[int, Grove] = field(init=False)
+    groves: dict[int, Grove | Sheet] = field(init=False)
     proved: list[tuple[int, dict[int, Stands]]] = field(default_factory=list)  # sets that are enough, a proof per rival
 
     def __post_init__(self) -> None:
         label, count = self.asked.label, len(self.asked.blackbox.labels)
-        rivals = [rival for rival in range(count) if rival != label]
-        self.groves = {rival: Grove(self.layout, label, rival, self.asked.at_most) for rival in rivals}
+        rivals, limit = [rival for rival in range(count) if rival != label], self.asked.at_most
+        if self.layout.bag.trees is not None:
+            self.groves = {rival: Grove(self.layout, label, rival, limit) for rival in rivals}
+        else:
+            rows = Rows(self.layout)
+            self.groves = {rival: Sheet(rows, label, rival, limit) for rival in rivals}
 
     @property
     def fits(self) -> bool:
@@ -67,7 +72,7 @@ class Grown(Asking):
     def _look(self, held: int) -> Flip | None:
         return self.decide(held)
 
-    def _decided(self, grove: Grove, held: int) -> Stands | Falls | Stuck:
+    def _decided(self, grove: Grove | Sheet, held: int) -> Stands | Falls | Stuck:
         try:
             return grove.decide(self._mask(held), self.asked.meter.budget)
         except OutOfTime:
@@ -84,7 +89,7 @@ class Grown(Asking):
         flips = [change for change, margin in zip(changes, margins, strict=True) if margin <= 0]
         return self.asked.flip(flips[0]) if flips else None
 
-    def _fallen(self, grove: Grove, chosen: Ints) -> Flip | None:
+    def _fallen(self, grove: Grove | Sheet, chosen: Ints) -> Flip | None:
         """A text that falls, made small as far as it can be worked out, and run."""
         for text in (self._smaller(grove, chosen), chosen):
             change = self.layout.change(text)
@@ -96,7 +101,7 @@ class Grown(Asking):
             raise OutOfBudget("what was worked out and what was run differ")
         return None
 
-    def _smaller(self, grove: Grove, chosen: Ints) -> Ints:
+    def _smaller(self, grove: Grove | Sheet, chosen: Ints) -> Ints:
         """Put words back as long as the text falls, each time the one after which it falls furthest."""
         text, first = chosen.copy(), self.layout.first
         while len(moved := np.flatnonzero(text != first)) > 1:

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -200,7 +200,8 @@ class Routes:
             case "table.csv", _:
                 return _file(name, corpora.table(found), "text/csv")
             case "lines.jsonl", _:
-                return FileResponse(found.path, filename=f"suffice-{name}", media_type="application/x-ndjson")
+                headers = _attached(name)
+                return StreamingResponse(corpora.lines(found), media_type="application/x-ndjson", headers=headers)
         raise Refusal(404, "gone", f"This file of texts has no {name[:40]}.")
 
     async def stop(self, request: Request) -> Response:
@@ -223,8 +224,11 @@ class Routes:
 
 
 def _file(name: str, data: bytes | str, kind: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="suffice-{name}"', "cache-control": "no-store"}
-    return Response(data, media_type=kind, headers=headers)
+    return Response(data, media_type=kind, headers=_attached(name))
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="suffice-{name}"', "cache-control": "no-store"}
 
 
 async def _refused(request: Request, error: Exception) -> Response:

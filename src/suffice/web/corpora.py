@@ -36,6 +36,8 @@ from suffice.web.asking import Desk
 from suffice.web.fields import Limits
 from suffice.web.guard import Refusal
 
+LINES = 20  # of a file, for each row that is allowed
+CHUNK = 1_000_000  # bytes of a file sent at once
 COLUMNS = ("row", "status", "label", "expected", "words", "cost", "lower", "text", "note")
 
 
@@ -58,7 +60,7 @@ class Corpus:
         """Keep a line; what the page shows of it."""
         told = brief(line)
         if line["row"] not in self.done:
-            with open(self.path, "ab") as file:
+            with open(self.path, "ab", buffering=0) as file:  # at once: a worker may be reading for a report
                 file.write(sealed(line))
             self.done[line["row"]] = told
         return told
@@ -114,6 +116,15 @@ def _marked(source: str, words: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"pieces": told, "words": [text for text, marked in told if marked]}
 
 
+def lines(corpus: Corpus) -> Iterator[bytes]:
+    """The file of the answers as it is now, piece by piece; it may be growing."""
+    left = corpus.path.stat().st_size
+    with open(corpus.path, "rb") as file:
+        while left > 0 and (part := file.read(min(left, CHUNK))):
+            left -= len(part)
+            yield part
+
+
 def table(corpus: Corpus) -> str:
     """The rows that are done, as CSV."""
     out = io.StringIO(newline="")
@@ -165,6 +176,8 @@ class Corpora:
 
     def _rows(self, texts: str, path: Path) -> list[Row]:
         """The rows of a file that is ours for a moment, under a name of our own."""
+        if texts.count("\n") > self.limits.rows * LINES:
+            raise Refusal(422, "invalid", f"The file has more than {self.limits.rows * LINES:,} lines.", "texts")
         path.write_text(texts, encoding="utf-8", newline="")
         try:
             rows = list(islice(read_rows(path), self.limits.rows + 1))

@@ -7,7 +7,7 @@ import { about, ask, askOnce, got, Refused } from "./stream.js";
 
 const SHOWN = 100; // rows of the table at once
 const STATUS = {
-  optimal: ["good", "✓", "cheapest"],
+  optimal: ["good", "✓", "cheapest set"],
   sufficient: ["warn", "◐", "enough, cheaper may exist"],
   tested: ["test", "≈", "tested, not proved"],
   infeasible: ["bad", "✗", "no set is enough"],

@@ -166,9 +166,9 @@ export function alone(words, limit = 10) {
     return row;
   });
   const heads = element("div", "", { class: "heads", "aria-hidden": "true" });
-  heads.append(element("span"), element("span", "the label’s lead can fall by"), element("span", exact ? "or rise by" : ""));
-  const how = exact ? "Exact: every change of the one word was run." : "A bound: the lead falls by no more than this. How far it rises was not looked for.";
-  $("alone").replaceChildren(element("p", "What each word can do alone", { class: "eyebrow" }), heads, ...rows, element("p", `The lead now is ${format(known[0].alone.margin)}. ${how}`, { class: "soft small" }), ...rest(able.length - known.length, () => alone(words, Infinity)));
+  heads.append(element("span"), element("span", "the margin can fall by"), element("span", exact ? "or rise by" : ""));
+  const how = exact ? "Exact: every change of the one word was run." : "A bound: it falls by no more than this. How far it rises was not looked for.";
+  $("alone").replaceChildren(element("p", "What each word can do alone", { class: "eyebrow" }), heads, ...rows, element("p", `The margin, the label’s score minus that of its strongest rival, is ${format(known[0].alone.margin)}. ${how}`, { class: "soft small" }), ...rest(able.length - known.length, () => alone(words, Infinity)));
 }
 
 function rest(count, onAll) {

@@ -1,9 +1,10 @@
-"""Checks tables of trees over a bag of words: every text of a table is written out as a row and walked down the trees.
+"""Checks tables of texts: each text of a table is written out as a row of features, and judged by trees or the model.
 
 Written apart from the prover. A proof is a tree of splits, each of one word into all its choices; a leaf names groups
-of words, and every decision tree must depend on open words of one group only (with a norm, on all open words). The rows
-of a group are all choices of its words; the least sum of each group's rows, added up, is below the lead of any text.
-*Rounding.* A row that comes closer to a threshold than 1e-6 of it is not trusted: it is run, or the proof is rejected.
+of words, and every decision tree must depend on open words of one group only (with a norm, or where neighbours count,
+on all open words); a model that is run depends on all. The rows of a group are all choices of its words; the least sum
+of each group's rows, added up, is below the lead of any text. *Rounding.* A row that comes closer to a threshold than
+1e-6 of it, or whose lead is close to zero, is not trusted: it is run as a string, or the proof is rejected.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from suffice.errors import Rejected
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.trees import LEAF, Trees
 from suffice.proof.bag import BagCheck
 
-CLOSE = 1e-10  # leads closer to zero are run
+CLOSE = {True: 1e-10, False: 1e-8}  # leads closer to zero are run; of trees, and of a model that is run
 MOST_ROWS = 2**20
 MOST_RUN = 2000
+MOST_GRAMS = 2**21  # runs of tokens that are looked up
 PART = 2**14  # rows at a time
 
 Allowed = list[list[int]]  # the choices of each word
@@ -37,24 +40,35 @@ def _need(condition: Any, reason: str) -> None:
 
 
 @dataclass(eq=False)
-class TreeCheck:
+class TableCheck:
     """One text before one set of trees."""
 
     bag: BagCheck
     run: Run
 
     def __post_init__(self) -> None:
-        assert self.bag.bag.trees is not None
-        self.trees: Trees = self.bag.bag.trees
-        self.columns = sorted({c for word in self.bag.words for choice in word for c in choice.counts} | self._paired())
-        self.jump = self._jumps()
+        self.trees = self.bag.bag.trees
+        self.close = CLOSE[self.trees is not None]
+        self.number = {t: k for k, t in enumerate(sorted({t for w in self.bag.words for c in w for t in c.tokens}))}
+        self.grams = {order: self._known(order) for order in range(1, self.bag.bag.orders[1] + 1)}
+        self.columns = sorted({int(c) for places, _ in self.grams.values() for c in np.unique(places) if c >= 0})
+        self.jump = np.zeros(0, dtype=np.int64) if self.trees is None else self._jumps(self.trees)
 
-    def _paired(self) -> set[int]:
-        return {column for column, _ in self.bag.paired.values()}
+    def _known(self, order: int) -> tuple[Ints, Floats]:
+        """By the numbers of so many tokens in a row, the column and sign of the feature that they are, or -1."""
+        size = len(self.number)
+        _need((size + 1) ** order <= MOST_GRAMS, "there are too many runs of tokens to look up")
+        places, signs = np.full((size + 1,) * order, -1), np.zeros((size + 1,) * order)
+        if order >= self.bag.bag.orders[0]:
+            for run in product(self.number, repeat=order):
+                found = self.bag.bag.column(" ".join(run))
+                if found is not None:
+                    at = tuple(self.number[token] for token in run)
+                    places[at], signs[at] = found
+        return places, signs
 
-    def _jumps(self) -> Ints:
+    def _jumps(self, trees: Trees) -> Ints:
         """For each node the first one below it whose feature can occur here: all other features are zero."""
-        trees = self.trees
         absent = (trees.column != LEAF) & ~np.isin(trees.column, self.columns)
         ahead = np.where(trees.threshold >= 0.0, trees.left, trees.right)
         jump = np.where(absent, ahead, np.arange(len(absent)))
@@ -86,6 +100,10 @@ class TreeCheck:
         if self.bag.limit is not None and sum(0 not in some for some in allowed) > self.bag.limit:
             return  # no text here changes so few words
         open_words = [i for i, some in enumerate(allowed) if len(some) > 1]
+        if self.trees is None:
+            _need(len(groups) == 1 and list(groups[0]) == open_words, "a model needs one table of all open words")
+            self._all_stand(allowed, open_words, self._rows(allowed, open_words, (), rival), rival)
+            return
         shared = float(self.trees.bias[self.bag.label] - self.trees.bias[rival])
         served: dict[int, list[int]] = {}
         for tree in range(len(self.trees.roots)):
@@ -99,28 +117,30 @@ class TreeCheck:
             self._all_stand(allowed, groups[k], lead + shared, rival)
         else:
             bound = sum(float(lead.min()) for lead in leads.values()) + shared
-            _need(bound > CLOSE, f"a bound is {bound:.3g}, not above zero")
+            _need(bound > self.close, f"a bound is {bound:.3g}, not above zero")
 
     def _depends(self, tree: int, open_words: Sequence[int]) -> set[int]:
         """The open words that can move a feature that the tree tests."""
-        if self.bag.bag.norm is not None or self.bag.paired:
+        if self.bag.bag.norm is not None or self.bag.bag.orders[1] > 1:
             return set(open_words)
         tested = self._tested(tree)
         choices = self.bag.words
         return {i for i in open_words if any(c in tested for choice in choices[i] for c in choice.counts)}
 
     def _tested(self, tree: int) -> set[int]:
-        found, waiting = set(), [int(self.jump[self.trees.roots[tree]])]
+        trees = self.trees
+        assert trees is not None
+        found, waiting = set(), [int(self.jump[trees.roots[tree]])]
         while waiting:
             node = waiting.pop()
-            if self.trees.column[node] != LEAF:
-                found.add(int(self.trees.column[node]))
-                waiting += [int(self.jump[self.trees.left[node]]), int(self.jump[self.trees.right[node]])]
+            if trees.column[node] != LEAF:
+                found.add(int(trees.column[node]))
+                waiting += [int(self.jump[trees.left[node]]), int(self.jump[trees.right[node]])]
         return found
 
     def _all_stand(self, allowed: Allowed, words: Sequence[int], leads: Floats, rival: int) -> None:
         """One group for all trees: its rows are texts, and those that are not clear are run."""
-        unclear = np.flatnonzero(~(leads > CLOSE))
+        unclear = np.flatnonzero(~(leads > self.close))
         _need(len(unclear) <= MOST_RUN, f"{len(unclear)} texts do not clearly keep the label")
         rows = list(product(*(allowed[word] for word in words)))
         changes = [self._change(allowed, words, rows[int(k)]) for k in unclear]
@@ -142,7 +162,7 @@ class TreeCheck:
         count = prod(len(allowed[word]) for word in words)
         _need(count <= MOST_ROWS, f"a table of {count} texts is too large")
         lead = np.zeros(count)
-        for own, some in self._by_words(words, trees).items():
+        for own, some in self._by_words(words, trees).items() if self.trees is not None else [(tuple(words), [])]:
             lead += self._spread(allowed, words, own, self._lattice(allowed, own, some, rival))
         if self.bag.limit is not None:
             first = sum(some[0] != 0 for word, some in enumerate(allowed) if word not in words)
@@ -178,16 +198,28 @@ class TreeCheck:
 
     def _leads(self, chosen: Ints, trees: Sequence[int], rival: int) -> Floats:
         values = self._values(chosen)
+        if self.trees is None:
+            scores = self._scores(values)
+            return np.asarray(scores[:, self.bag.label] - scores[:, rival])
         lead, near = np.zeros(len(chosen)), np.zeros(len(chosen), dtype=bool)
         for tree in trees:
-            leaf, close = self._walked(tree, values)
+            leaf, close = self._walked(self.trees, tree, values)
             lead += self.trees.value[leaf, self.bag.label] - self.trees.value[leaf, rival]
             near |= close
         lead[near] = np.nan
         return lead
 
-    def _walked(self, tree: int, values: Floats) -> tuple[Ints, Bools]:
-        trees, place = self.trees, self._place
+    def _scores(self, values: Floats) -> Floats:
+        """What the weights say of rows of features, or the model itself."""
+        bag = self.bag.bag
+        if bag.model is None:
+            return np.asarray(values @ bag.rows[:, self.columns].T + bag.bias)
+        wide = sparse.lil_matrix((len(values), len(bag.scale)))
+        wide[:, self.columns] = values
+        return bag.model(wide.tocsr())
+
+    def _walked(self, trees: Trees, tree: int, values: Floats) -> tuple[Ints, Bools]:
+        place = self._place
         node = np.full(len(values), self.jump[trees.roots[tree]])
         near, going = np.zeros(len(values), dtype=bool), np.arange(len(values))
         while len(going := going[trees.column[node[going]] != LEAF]):
@@ -204,17 +236,22 @@ class TreeCheck:
         return place
 
     def _values(self, chosen: Ints) -> Floats:
-        """What the trees look at, a row for each text."""
-        bag, where = self.bag.bag, {column: k for k, column in enumerate(self.columns)}
+        """The features of each text, a row for each: its tokens are walked through, all texts at once."""
+        bag, number = self.bag.bag, self.number
         counts = np.zeros((len(chosen), len(self.columns)))
+        last = [np.full(len(chosen), len(number)) for _ in range(bag.orders[1] - 1)]  # none yet
         for i, word in enumerate(self.bag.words):
-            table = np.zeros((len(word), len(self.columns)))
-            for k, choice in enumerate(word):
-                for column, count in choice.counts.items():
-                    table[k, where[column]] = count
-            counts += table[chosen[:, i]]
-        if self.bag.paired:
-            self._meet(chosen, counts, where)
+            for k in range(max(len(choice.tokens) for choice in word)):
+                token = np.array([number[c.tokens[k]] if k < len(c.tokens) else -1 for c in word])[chosen[:, i]]
+                rows = np.flatnonzero(token >= 0)
+                for order, (places, signs) in self.grams.items():
+                    at = (*(one[rows] for one in reversed(last[: order - 1])), token[rows])
+                    met = places[at] >= 0
+                    np.add.at(counts, (rows[met], self._place[places[at][met]]), signs[at][met])
+                for older in range(len(last) - 1, 0, -1):
+                    last[older][rows] = last[older - 1][rows]
+                if last:
+                    last[0][rows] = token[rows]
         values: Floats = bag.scale[self.columns] * self._terms(counts)
         match bag.norm:
             case None:
@@ -233,21 +270,3 @@ class TreeCheck:
                 return np.asarray(np.where(counts > 0, 1.0 + np.log(np.where(counts > 0, counts, 1.0)), 0.0))
             case "once":
                 return np.asarray(counts != 0, dtype=np.float64)
-
-    def _meet(self, chosen: Ints, counts: Floats, where: Mapping[int, int]) -> None:
-        """Pairs of neighbours: the last token before each word, walked through all texts at once."""
-        tokens = sorted({t for word in self.bag.words for choice in word for t in choice.tokens})
-        number = {token: k for k, token in enumerate(tokens)}
-        feature = np.full((len(tokens) + 1, len(tokens)), -1)
-        sign = np.zeros(feature.shape)
-        for (a, b), (column, direction) in self.bag.paired.items():
-            feature[number[a], number[b]], sign[number[a], number[b]] = where[column], direction
-        last = np.full(len(chosen), len(tokens))  # none yet
-        for i, word in enumerate(self.bag.words):
-            first = np.array([number[choice.tokens[0]] if choice.tokens else -1 for choice in word])[chosen[:, i]]
-            end = np.array([number[choice.tokens[-1]] if choice.tokens else -1 for choice in word])[chosen[:, i]]
-            stands = np.flatnonzero(first >= 0)
-            met = feature[last[stands], first[stands]]
-            rows = stands[met >= 0]
-            np.add.at(counts, (rows, met[met >= 0]), sign[last[rows], first[rows]])
-            last[stands] = end[stands]

@@ -1,0 +1,52 @@
+"""Files of skops: a fitted pipeline from a file that runs no code, if all in it is of types that skops trusts."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from suffice.errors import MissingExtra, ModelError
+from suffice.importers.sklearn import from_sklearn
+from suffice.model.blackbox import BlackBox
+from suffice.model.classifier import Classifier
+
+LARGEST = 2**31  # bytes, unpacked
+PICKLES = (".pkl", ".pickle", ".joblib")
+PIPELINE = (
+    "is a pickle, and loading a pickle runs whatever code is in it: load it yourself, if you trust it, and give the "
+    "pipeline to sf.from_sklearn in Python, or save it with skops.io.dump as a .skops file"
+)
+
+
+def from_skops(path: str | Path) -> Classifier | BlackBox:
+    """The pipeline of a .skops file (extra `skops`), as `from_sklearn` takes it; types not trusted are refused."""
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingExtra("skops", "skops") from error
+    data = _read(Path(path))
+    try:
+        strange = skops.io.get_untrusted_types(data=data)
+        found = None if strange else skops.io.loads(data)
+    except Exception as error:  # whatever a strange file makes it raise
+        what = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{str(path)!r} cannot be read as a file of skops: {what}") from error
+    if strange:
+        raise ModelError(
+            f"{str(path)!r} holds types that are not trusted: {', '.join(map(str, strange[:5]))}. If you trust them, "
+            "load it in Python with skops.io.load(file, trusted=...) and give it to sf.from_sklearn."
+        )
+    return from_sklearn(found)
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():
+        raise ModelError(f"There is no file {str(path)!r}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(one.file_size for one in archive.infolist())
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ModelError(f"{str(path)!r} is no file of skops: {error}.") from error
+    if size > LARGEST:
+        raise ModelError(f"{str(path)!r} unpacks to {size} bytes, more than {LARGEST}.")
+    return path.read_bytes()

@@ -1,0 +1,182 @@
+"""Rows: all allowed texts of a short text as rows of features, for models that are run on them as they are.
+
+The tokens of all texts are written into one matrix, runs of neighbours are looked up together, and the model is given
+the rows: far more texts in a second than strings. What is too close to zero for that is left to be run as a string.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from scipy import sparse
+
+from suffice.model.bag import term
+from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.layout import Layout
+from suffice.prove.trees import ENTRIES, Falls, Stands, Stuck, decided
+from suffice.prove.verdict import Budget
+
+PART = 2**13  # texts at a time
+MOST_RUNS = 300_000  # runs of tokens that are looked up
+CLOSE = 1e-7  # margins within this are run as strings
+
+
+@dataclass(eq=False)
+class Rows:
+    """One text, and the scores of all that it may become; the layout has no neighbours."""
+
+    layout: Layout
+    budget: Budget = field(default_factory=Budget)
+
+    @cached_property
+    def axes(self) -> tuple[int, ...]:
+        return tuple(np.flatnonzero(np.diff(self.layout.ends) > 1).tolist())
+
+    @cached_property
+    def everything(self) -> list[list[int]]:
+        ends = self.layout.ends.tolist()
+        return [list(range(ends[i], ends[i + 1])) for i in range(self.layout.size)]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(self.everything[word]) for word in self.axes)
+
+    @property
+    def fits(self) -> bool:
+        runs = sum(len(self.tokens) ** order for order in range(1, self.layout.bag.most + 1))
+        return math.prod(self.shape) <= ENTRIES and runs <= MOST_RUNS
+
+    @cached_property
+    def lists(self) -> list[list[int]]:
+        """The tokens of each choice, as numbers."""
+        number = {token: k for k, token in enumerate(self.tokens)}
+        return [[number[token] for token in tokens] for tokens in self._read]
+
+    @cached_property
+    def _read(self) -> list[tuple[str, ...]]:
+        pieces = [piece for group in self.layout.words for piece in group]
+        return [tuple(self.layout.bag.tokens(piece)) if piece else () for piece in pieces]
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        return sorted({token for tokens in self._read for token in tokens})
+
+    @cached_property
+    def runs(self) -> tuple[Ints, Ints, Floats]:
+        """Every known run of tokens as a number, in order, with its column and sign."""
+        bag, found = self.layout.bag, []
+        for order in range(bag.orders[0], bag.orders[1] + 1):
+            for run in product(range(len(self.tokens)), repeat=order):
+                place = bag.column(" ".join(self.tokens[k] for k in run))
+                if place is not None:
+                    found.append((self._code(run), *place))
+        found.sort()
+        codes, columns = (np.array([row[k] for row in found], dtype=np.int64) for k in (0, 1))
+        return codes, columns, np.array([row[2] for row in found], dtype=np.float64)
+
+    def _code(self, run: tuple[int, ...]) -> int:
+        code = 0
+        for token in run:
+            code = code * (len(self.tokens) + 1) + token + 1
+        return code
+
+    @cached_property
+    def scores(self) -> Floats:
+        """(texts, classes), the texts in the order of their choices, the last word's first."""
+        return np.concatenate([self._scored(part) for part in self._parts()])
+
+    def _parts(self) -> Iterator[Ints]:
+        total = math.prod(self.shape)
+        for start in range(0, total, PART):
+            self.budget.look()
+            numbers = np.arange(start, min(start + PART, total))
+            chosen = np.repeat(self.layout.first[None], len(numbers), axis=0)
+            for word, place in zip(self.axes, np.unravel_index(numbers, self.shape) if self.axes else (), strict=True):
+                chosen[:, word] += place
+            yield chosen
+
+    def _scored(self, chosen: Ints) -> Floats:
+        bag = self.layout.bag
+        counts = self._counts(self._packed(chosen))
+        counts.data = bag.scale[counts.indices] * term(bag.tf, counts.data)
+        if bag.norm is not None:
+            row = np.repeat(np.arange(len(chosen)), np.diff(counts.indptr))
+            added = np.abs(counts.data) if bag.norm == "l1" else counts.data**2
+            size = np.bincount(row, added, minlength=len(chosen))
+            size = size if bag.norm == "l1" else np.sqrt(size)
+            counts.data /= np.where(size > 0, size, 1.0)[row]
+        if bag.model is not None:
+            return bag.model(counts)
+        return np.asarray(counts @ bag.rows.T + bag.bias)
+
+    def _packed(self, chosen: Ints) -> Ints:
+        """The tokens of each text one after the other, -1 behind the last one."""
+        width = max(map(len, self.lists), default=1) or 1
+        table = np.full((len(self.lists), width), -1)
+        for choice, tokens in enumerate(self.lists):
+            table[choice, : len(tokens)] = tokens
+        spread = table[chosen].reshape(len(chosen), -1)
+        return np.take_along_axis(spread, np.argsort(spread < 0, axis=1, kind="stable"), axis=1)
+
+    def _counts(self, packed: Ints) -> sparse.csr_matrix:
+        codes, columns, signs = self.runs
+        low, high = self.layout.bag.orders
+        rows, places, values = [], [], []
+        for order in range(low, min(high, packed.shape[1]) + 1):
+            code = np.zeros_like(packed[:, : packed.shape[1] - order + 1])
+            whole = np.ones(code.shape, dtype=bool)
+            for k in range(order):
+                token = packed[:, k : packed.shape[1] - order + 1 + k]
+                code, whole = code * (len(self.tokens) + 1) + token + 1, whole & (token >= 0)
+            at = np.minimum(np.searchsorted(codes, code), max(len(codes) - 1, 0))
+            row, column = np.nonzero(whole & (codes[at] == code) if len(codes) else np.zeros(code.shape, dtype=bool))
+            rows.append(row)
+            places.append(columns[at[row, column]] if len(codes) else row)
+            values.append(signs[at[row, column]] if len(codes) else row)
+        shape = (len(packed), len(self.layout.bag.scale))
+        made = sparse.coo_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(places))), shape=shape)
+        return made.tocsr()
+
+
+@dataclass(eq=False)
+class Sheet:
+    """The table of leads over one rival."""
+
+    rows: Rows
+    label: int
+    rival: int
+    at_most: int | None
+
+    @property
+    def fits(self) -> bool:
+        return self.rows.fits
+
+    @cached_property
+    def table(self) -> Floats:
+        lead = self.rows.scores[:, self.label] - self.rows.scores[:, self.rival]
+        lead = np.where(np.abs(lead) <= CLOSE, -np.inf, lead).reshape(self.rows.shape)
+        return lead if self.at_most is None else np.where(self._changed() <= self.at_most, lead, np.inf)
+
+    def _changed(self) -> Ints:
+        total = np.zeros(self.rows.shape, dtype=np.int64)
+        for axis, size in enumerate(self.rows.shape):
+            there = np.arange(size) > 0
+            total += there.reshape([size if k == axis else 1 for k in range(total.ndim)])
+        return total
+
+    def margin(self, chosen: Ints) -> float:
+        """The lead of one text; -inf where rounding would decide."""
+        first = self.rows.layout.first
+        return float(self.table[tuple(int(chosen[word] - first[word]) for word in self.rows.axes)])
+
+    def decide(self, held: Bools, budget: Budget) -> Stands | Falls | Stuck:
+        """Whether every allowed text that keeps the words of `held` keeps the label against the rival."""
+        self.rows.budget, axes = budget, self.rows.axes
+        allowed = [some[:1] if held[word] else some for word, some in enumerate(self.rows.everything)]
+        part = self.table[tuple(0 if held[word] else slice(None) for word in axes)]
+        return decided(allowed, tuple(word for word in axes if not held[word]), part)
