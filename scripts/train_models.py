@@ -124,9 +124,9 @@ RECIPES = {
         near=3e-3,
         bend=1e-3,
         quiet=0.006,
-        strict=5.0,
+        strict=9.0,
         swap=0.1,
-        kin=0.01,
+        kin=0.02,
         lessons=Lessons(("sst2/train", "sst2/train_phrases"), 22_000, variants=1, sentences=8_000),
     ),
     "topic": Recipe(
@@ -601,9 +601,8 @@ def main() -> None:
         dev = learn(data, recipe, args.work).accuracy(*data.dev)
         model = learn(on_all(data, recipe), recipe, args.work)
         made = classifier(model, data, {})
-        parts = {"train": data.labelled, "test": data.test}
-        reached = {part: accuracy(made, *rows) for part, rows in parts.items()} | {"dev": dev}
-        rows = {part: len(rows[1]) for part, rows in {**parts, "dev": data.dev}.items()}
+        reached = {"train": accuracy(made, *data.labelled), "dev": dev, "test": accuracy(made, *data.test)}
+        rows = {"train": len(data.labelled[1]), "dev": len(data.dev[1]), "test": len(data.test[1])}
         made = replace(made, meta={"accuracy": reached, "rows": rows})
         compare(model, made, data.dev[0][:300])
         made.save(args.out / name)
