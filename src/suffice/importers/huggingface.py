@@ -23,8 +23,8 @@ def from_huggingface(
     """A classifier of the package transformers: a folder, a pipeline, a model with its tokenizer, or an ONNX file.
 
     The labels are those of the model's config; only an ONNX file, run by onnxruntime, needs `labels`. Words are words,
-    not sub-words: a changed text is tokenised anew. `Mask()` puts the tokenizer's own mask. Nothing is downloaded: give a
-    folder that is there, or what you have loaded.
+    not sub-words: a changed text is tokenised anew. `Mask()` puts the tokenizer's own mask. Nothing is downloaded: give
+    a folder that is there, or what you have loaded.
     """
     if isinstance(model, str | Path) and Path(model).suffix == ".onnx":
         return from_file(Path(model), tokenizer, labels, cache)

@@ -107,11 +107,15 @@ class Entrance:
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """The scores before anything that only keeps their order, the embedding, and the names of what was left away."""
+    """The scores before anything that only keeps their order, the embedding, and the names of what was left away.
+
+    `padding` is the word that means over the words present leave out; the scores are those on sums then.
+    """
 
     scores: Tensor
     embedding: Floats
     endings: tuple[str, ...]
+    padding: int | None = None
 
 
 def walk(program: Program, length: int, words: int, embedding: Floats | None = None) -> Walked:

@@ -531,6 +531,19 @@ class Inputs:
         free = frozenset([1]) if self.sets.kind == RESTORED else state.left[place]
         return state.put(place, free, opened=opened, budget=rest, count=count), state.put(place, None, opened=opened)
 
+    def only(self, state: State) -> list[Vector] | None:
+        """The input that is left, where words are real ones and just one is."""
+        if self.sets.points is None or self.sets.kind not in (*CHOICES, RESTORED):
+            return None
+        found: list[Vector] = []
+        for i, (own, points, left) in enumerate(zip(self.sets.own, self.sets.points, state.left, strict=True)):
+            barred = i in state.opened and (self.costs[i] > state.budget or state.count == 0)
+            vectors = {own} if left is None or barred else {points[choice] for choice in left}
+            if len(vectors) > 1:
+                return None
+            found += vectors
+        return found
+
     def least(self, row: Row, state: State) -> Fraction:
         """A lower bound of a form: gains of open words as far as they are paid for, those of free words in any case."""
         size = len(self.sets.own[0])
@@ -696,7 +709,12 @@ class Network:
         return found
 
     def holds(self, label: int, rival: int, sign: int, leaf: Leaf, inputs: Inputs) -> bool:
-        """Whether the splits contradict the bounds, or sign·margin is above zero."""
+        """Whether sign·margin is above zero at the one input left or by its bound, or splits contradict the bounds."""
+        point = inputs.only(leaf.state)
+        if point is not None:
+            scores = self.scores(point)
+            if sign * (scores[label] - scores[rival]) > 0:
+                return True
         plain: list[list[Line]] = []
         chosen: list[list[Line]] = []
         for k, step in enumerate(self.steps[:-1]):
