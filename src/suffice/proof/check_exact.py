@@ -640,30 +640,34 @@ class Network:
         for step in self.steps[:-1]:
             self.starts.append(self.units)
             self.units += len(step.bias)
-            pairs = list(zip(step.rows, step.bias, strict=True))
-            ends = [[(f * low[j], f * high[j]) for j, f in row.items()] for row, _ in pairs]
-            least, most, sizes = (
-                [sum((pick(*pair) for pair in row), start(b)) for row, b in zip(ends, step.bias, strict=True)]
-                for pick, start in ((min, Fraction), (max, Fraction), (largest, abs))
-            )
-            self.reach.append(list(zip(least, most, strict=True)))
-            self.near.append([NEAR * size for size in sizes])
-            low, high = step.give(least), step.give(most)
+            reach, near = list[Span](), list[Fraction]()
+            for row, bias in zip(step.rows, step.bias, strict=True):
+                ends = [sorted((factor * low[j], factor * high[j])) for j, factor in row.items()]
+                reach.append((sum((a for a, _ in ends), bias), sum((b for _, b in ends), bias)))
+                near.append(NEAR * sum((max(-a, b) for a, b in ends), abs(bias)))
+            self.reach.append(reach)
+            self.near.append(near)
+            low, high = (step.give([span[side] for span in reach]) for side in (0, 1))
         self.first: dict[int, tuple[State, list[Span]]] = {}
 
     def can_split(self, unit: int, signs: Mapping[int, int]) -> bool:
         """A relu that is not split yet, or one of several candidates that may still win."""
-        k = max(k for k, start in enumerate(self.starts) if start <= unit)
-        group = self.steps[k].home.get(unit - self.starts[k])
+        k, mine = self.place(unit)
+        group = self.steps[k].home.get(mine)
         if group is None:
-            return unit - self.starts[k] in self.steps[k].relu and unit not in signs
+            return mine in self.steps[k].relu and unit not in signs
         alive = self.may_win(k, group, signs)
-        return unit - self.starts[k] in alive and len(alive) > 1
+        return mine in alive and len(alive) > 1
 
     def at_zero(self, unit: int) -> bool:
         """Whether a split of the unit says something of its sign: of a candidate it says who wins."""
+        k, mine = self.place(unit)
+        return mine not in self.steps[k].home
+
+    def place(self, unit: int) -> tuple[int, int]:
+        """Step and place in it of a unit that is counted over all steps."""
         k = max(k for k, start in enumerate(self.starts) if start <= unit)
-        return unit - self.starts[k] not in self.steps[k].home
+        return k, unit - self.starts[k]
 
     def may_win(self, k: int, group: Sequence[int], signs: Mapping[int, int]) -> list[int]:
         """The candidates that the splits leave: the one that wins, or those of which none was said not to."""
@@ -674,13 +678,11 @@ class Network:
         self, k: int, row: Row, total: Fraction, lines: list[list[Line]], push: Row, inputs: Inputs, state: State
     ) -> Fraction:
         """A lower bound of row·h + total, h being what step k receives; a maximum's factor goes to all candidates."""
-        row = dict(row)
         for place in reversed(range(k)):
             step, start, before = self.steps[place], self.starts[place], dict[int, Fraction]()
             extra = {u - start: b for u, b in push.items() if start <= u < start + len(step.bias)}
-            for unit in [u for u in row if u in step.home]:
-                factor, group = row.pop(unit), step.home[unit]
-                row.update(dict.fromkeys(group, factor) if unit == group[0] else {})
+            leads = {unit: group[0] for unit, group in step.home.items() if group[0] in row}
+            row = {u: f for u, f in row.items() if u not in step.home} | {u: row[lead] for u, lead in leads.items()}
             for unit in {*row, *extra}:
                 factor, line = row.get(unit, ZERO), lines[place][unit]
                 total += line.shift * factor if factor < 0 else ZERO
@@ -767,10 +769,6 @@ class Network:
         for step in self.steps:
             values = step.give([inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)])
         return values
-
-
-def largest(a: Fraction, b: Fraction) -> Fraction:
-    return max(abs(a), abs(b))
 
 
 # --- the evidence ---
