@@ -42,7 +42,8 @@ HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
 LEAN, NEAR = Fraction(1, 2**20), Fraction(1, 2**32)  # shares within which bounds count as equal, or as zero
 DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
 MOST = 2**29  # bytes read of an unpacked certificate
-CODES = dict(zip(["F64", "F32", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8"], "dfqihbQIHB", strict=True))
+CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U64": "Q", "U32": "I"}
+CODES |= {"U16": "H", "U8": "B"}
 CHOICES, RESTORED = ("word-swap", "deletion", "mask", "removal-or-swap"), "restored"
 
 
