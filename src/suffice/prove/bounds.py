@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from suffice.prove.inputs import PIECE, Inputs, Interval, Shared
 from suffice.prove.tangents import lines
 from suffice.prove.verdict import Budget, Problem
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+
+if TYPE_CHECKING:
+    from suffice.prove.choices import Source
 
 ROUND = 2.0**-53
 # Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
@@ -52,7 +55,8 @@ class Form:
 
     `size[k]` bounds |W_k| |h| + |b_k| over everything free, which is what rounding errors are measured by (at smooth
     curves times their steepness, plus their values, since lines around them have such slopes and intercepts);
-    `reach[k]` bounds the pre-activations of step k over everything free. Both hold for questions about features only,
+    `reach[k]` bounds the pre-activations of step k over everything free; `toll[k]` is the size, with that of candidates
+    that are left out of a maximum at its first one. All hold for questions about features only,
     which `about` makes sure of.
     """
 
@@ -63,9 +67,12 @@ class Form:
     margin_size: Floats
     reach: tuple[Interval, ...]
     gamma: float
+    toll: tuple[Floats, ...]
 
     @staticmethod
     def of(problem: Problem) -> Form:
+        if problem.source is not None:
+            return _in_coordinates(problem, problem.source)
         *hidden, last = problem.network.steps
         rivals = list(problem.rivals)
         weight = last.dense()
@@ -79,7 +86,7 @@ class Form:
         constant = np.abs(last.bias[problem.label]) + np.abs(last.bias[rivals])
         terms = max(sum(step.weight.shape) for step in problem.network.steps) + 32
         gamma = (12 if any(step.maxima for step in hidden) else 8) * terms * ROUND
-        return Form(problem, tuple(hidden), rows, sizes, largest @ top + constant + TINY, reach, gamma)
+        return Form(problem, tuple(hidden), rows, sizes, largest @ top + constant + TINY, reach, gamma, sizes)
 
     def about(self, moved: Bools) -> None:
         """Refuse a question in which words move (n, length) that are no features: bounds do not hold there."""
@@ -152,9 +159,40 @@ class Form:
         return found if found.any() else None
 
     @cached_property
+    def off(self) -> Floats:
+        """How far a margin (rivals,) that is run in doubles can be from the real one."""
+        wrong = np.zeros(self.problem.network.inputs)
+        for step, size in zip(self.steps, self.size, strict=True):
+            wrong = (
+                (step.magnitude() @ wrong) * (1 + self.gamma) + self.gamma * size if wrong.any() else self.gamma * size
+            )
+            for group in step.maxima:
+                wrong[group[0]] = wrong[group].max()
+        weight = np.abs(self.problem.network.steps[-1].dense())
+        rows = weight[self.problem.label] + weight[list(self.problem.rivals)]
+        return np.asarray((rows @ wrong) * (1 + self.gamma) + self.gamma * self.margin_size)
+
+    @cached_property
     def units(self) -> int:
         """How many hidden units there are in all."""
         return sum(len(step.bias) for step in self.steps)
+
+
+def _in_coordinates(problem: Problem, stands_for: Source) -> Form:
+    """The form of a problem that stands for another: what rounding is measured by is that of the original.
+
+    So bounds are those that a reader of the original network gets, within what is taken off them.
+    """
+    source, kept = stands_for.form, stands_for.kept
+    (low, high), *later = source.reach
+    hidden = problem.network.steps[:-1]
+    size, reach = (source.size[0][kept], *source.size[1:]), ((low[kept], high[kept]), *later)
+    lost = source.size[0].copy()
+    lost[kept] = 0.0
+    owner = np.arange(len(lost)) if source.steps[0].groups is None else source.steps[0].groups.owner
+    toll = size[0] + np.bincount(owner, lost, len(lost))[kept]
+    taken = source.margin if len(hidden) > 1 else replace(source.margin, weight=source.margin.weight[:, kept])
+    return Form(problem, hidden, taken, size, source.margin_size, reach, source.gamma, (toll, *size[1:]))
 
 
 def _unsettled(step: Step, low: Floats, high: Floats) -> Bools:
@@ -423,7 +461,7 @@ def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Float
     for k in range(place - 1, -1, -1):
         step, part = form.steps[k], form.slices[k]
         over = step.spread(over)
-        total -= form.gamma * (np.abs(over) @ form.size[k])
+        total -= form.gamma * (np.abs(over) @ form.toll[k])
         negative = np.minimum(over, 0.0)
         total += np.matmul(negative, found.shift[:, part, None])[..., 0]
         if found.floor is not None:
@@ -522,15 +560,15 @@ class Pass:
         return Pass(self.bound[index], self.over[index], self.inputs[index])
 
 
-def margin_bound(form: Form, batch: Batch, dual: Dual) -> Pass:
+def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
     """Sound lower bound (n,) of one row per item over its input set.
 
-    `dual` may hold anything finite: slopes are used on unstable units only and clipped to [0, 1], multipliers on
-    split units only and clipped to >= 0.
+    Without a `dual` the lines are the relaxation's own. It may hold anything finite: slopes are used on unstable units
+    only and clipped to [0, 1], multipliers on split units only and clipped to >= 0.
     """
     bounds, over, total = batch.bounds, batch.rows.over, batch.rows.constant - form.gamma * batch.rows.size
-    low, up, shift = chosen_lines(form, bounds, dual)
-    multiplier = _multipliers(form, batch, dual)
+    low, up, shift = (bounds.low, bounds.up, bounds.shift) if dual is None else chosen_lines(form, bounds, dual)
+    multiplier = None if dual is None else _multipliers(form, batch, dual)
     seen = np.empty_like(low)
     for k in range(len(form.steps) - 1, -1, -1):
         step, part = form.steps[k], form.slices[k]
@@ -545,7 +583,7 @@ def margin_bound(form: Form, batch: Batch, dual: Dual) -> Pass:
         if multiplier is not None:
             over = over - multiplier[:, part]
             error = error + np.abs(multiplier[:, part])
-        total = total - form.gamma * (error @ form.size[k]) + over @ step.bias
+        total = total - form.gamma * (error @ form.toll[k]) + over @ step.bias
         over = _times(over, step)
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]

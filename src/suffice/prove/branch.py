@@ -33,10 +33,11 @@ from suffice.prove.bounds import (
     settled,
     step_bounds,
 )
+from suffice.prove.choices import Sums, narrowed
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
 from suffice.prove.program import leaf_program
-from suffice.prove.runs import few
+from suffice.prove.runs import CLOSED, few
 from suffice.prove.tree import Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
@@ -48,6 +49,7 @@ PER_QUESTION = 48  # of one question, so that a hard one does not starve the oth
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
 TRIED = 4  # of inputs that were all run, those that may answer the question
+TOGETHER = 32  # subproblems per round where only words are decided on: more do not fit the cache
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -99,7 +101,8 @@ def decide(form: Form, free: Bools, budget: Budget) -> list[Verdict]:
     """Do the words that are not free suffice? A verdict for each row of `free` (n, length)."""
     form.about(free)
     rivals = [list(range(len(form.problem.rivals)))] * len(free)
-    answers = Branching(form, sets_of_free(form, free, choosable=True), rivals, 1.0, _flips(form), budget).run()
+    way = Branching if form.problem.source is None else WordByWord
+    answers = way(form, sets_of_free(form, free, choosable=True), rivals, 1.0, _flips(form), budget).run()
     return [answer for answer in answers if not isinstance(answer, Restorable)]
 
 
@@ -107,6 +110,7 @@ def decide_restorations(
     form: Form, inputs: Restored, rivals: Ints, budget: Budget
 ) -> list[Proved | Restorable | Unknown]:
     """Does every affordable restoration leave the rival ahead? Proved, a set that does not, or Unknown."""
+    assert form.problem.source is None, "proofs with numbers of units are about the original alone"
     form.about((inputs.start != inputs.center).any(-1))
     answers = Branching(form, inputs, [[int(j)] for j in rivals], -1.0, _undone(form), budget).run()
     return [answer for answer in answers if not isinstance(answer, Refuted)]
@@ -119,6 +123,7 @@ def decide_flips(
 
     A limit on how many words change at once is one of cost too if words cost the same.
     """
+    assert form.problem.source is None, "proofs with numbers of units are about the original alone"
     form.about(opened)
     equal, most = (cost == cost[0]).all(), float(form.problem.limit)
     worth = np.array([min(float(limit), cost[0] * most) if equal else float(limit)])
@@ -380,6 +385,80 @@ class Branching:
         if witness is not None:
             self.questions[part.question].answer = Refuted(witness)
         return witness is not None
+
+
+class WordByWord(Branching):
+    """Branch and bound on words alone, with one pass of plain bounds for each subproblem.
+
+    In coordinates of choices a pass costs so little that deciding on another word goes further than better slopes do.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        inputs: InputSet,
+        rivals: Sequence[Sequence[int]],
+        sign: float,
+        judge: Judge,
+        budget: Budget,
+    ) -> None:
+        super().__init__(_fewer_units(form, inputs), inputs, rivals, sign, judge, budget)
+        self.batch = min(self.batch, TOGETHER)
+        assert self.form.problem.source is not None
+        self.sums = Sums(self.form.problem.source, self.form.steps[0].bias)
+
+    def _evaluate_batch(self, parts: list[Subproblem]) -> None:
+        inputs = _joined(parts)
+        bounds = hidden(self.form, inputs, first=self._first_step(inputs), budget=self.budget)
+        rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
+        found = margin_bound(self.form, Batch(inputs, bounds, rows), None)
+        for part, bound, row in zip(parts, found.bound, found.inputs, strict=True):
+            self.questions[part.question].spent += 1
+            part.bound, part.row = float(bound), row
+            if part.bound > 0:
+                part.tree, part.closed, part.row = CLOSED, True, None
+        left = np.flatnonzero(found.bound <= 0)
+        if len(left):
+            open_ = [parts[i] for i in left]
+            self._try(open_, inputs.take(left).minimiser(found.inputs[left]))
+            for part in open_:
+                self._keep_open(part)
+
+    def _first_step(self, inputs: InputSet) -> Interval | None:
+        """Bounds of the first step's units; None where words are bought, which the sums do not know of."""
+        if not isinstance(inputs, Free):
+            return None
+        assert inputs.allowed is not None
+        form, (least, most) = self.form, self.form.reach[0]
+        lower, upper = self.sums.over(inputs.free, inputs.allowed)
+        error, bent = form.gamma * form.size[0], form.steps[0].bent
+        lower, upper = np.maximum(lower - error, least), np.minimum(upper + error, most)
+        return np.where(bent, lower, 0.0), np.where(bent, upper, np.inf)
+
+    def _keep_open(self, part: Subproblem) -> None:
+        """Put it back; where no word is left to decide on, the input itself may be far enough from zero."""
+        question = self.questions[part.question]
+        assert part.row is not None
+        if question.answer is not None:
+            return
+        if part.inputs.word(part.row, any_word=True) is not None:
+            question.open.append(part)
+        elif not self._run_all(part):
+            question.answer = Unknown(self._why_stuck)
+
+    def _split(self, part: Subproblem, depth: int) -> list[Subproblem]:
+        assert part.row is not None
+        word = part.inputs.word(part.row, any_word=True)
+        assert word is not None
+        halves = _split_word(part, word)
+        part.row = None
+        return list(halves)
+
+
+def _fewer_units(form: Form, inputs: InputSet) -> Form:
+    """The form without the candidates that cannot win while only these words move."""
+    moving = form.problem.features if isinstance(inputs, Restored) else np.asarray(inputs.words.any(0))
+    return Form.of(narrowed(form.problem, moving))
 
 
 def _at_once(batch: int) -> int:

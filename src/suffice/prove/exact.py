@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from suffice.sets.regions import Hull
 
 ROUND = 2.0**-53
 LARGE = 3_000_000  # weights beyond which a single input would take many seconds in exact arithmetic
+APART = 4  # times what a margin can be off by that it must be away from zero to count in other coordinates
 UNDERFLOW = 2.0**-1022  # more than all that a sum of products can lose below the smallest normal number
 
 
@@ -111,6 +113,8 @@ def confirm(
     """
     if not len(points):
         return []
+    if problem.source is not None:
+        return _confirm_at_source(problem, points, free, aims)
     changed = (points != problem.center).any(-1)
     member = problem.region.contains(points) if shares is None else np.ones_like(changed)
     sound = np.isfinite(points).all((-1, -2)) & ~(changed & ~(free & member)).any(-1)
@@ -131,6 +135,31 @@ def confirm(
             positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
             mixture = None if shares is None else _mixture(shares[i], changed[i])
             found[i] = Witness(points[i], positions, rivals[winner], float(margins[i, winner]), mixture)
+    return found
+
+
+def _confirm_at_source(
+    problem: Problem, points: Floats, free: Bools, aims: Sequence[int] | None
+) -> list[Witness | None]:
+    """The same for coordinates of choices, whose sums are the original's within what it can be off by.
+
+    Where that leaves it open, the input that a point stands for is run through the original network.
+    """
+    source = problem.source
+    assert source is not None
+    changed = (points != problem.center).any(-1)
+    sound = problem.region.contains(points).all(-1) & ~(changed & ~free).any(-1) & (changed.sum(-1) <= problem.limit)
+    places = list(range(len(problem.rivals)) if aims is None else aims)
+    margins, doubt = problem.margins(points)[:, places], APART * source.form.off[places]
+    found: list[Witness | None] = [None] * len(points)
+    for i in np.flatnonzero(sound & (margins - doubt <= 0).any(-1)):
+        best = int((margins[i] + doubt).argmin())
+        if margins[i, best] + doubt[best] <= 0:
+            positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
+            found[i] = Witness(points[i], positions, problem.rivals[places[best]], float(margins[i, best]))
+        else:
+            real = confirm(source.problem, source.lift(points[i : i + 1]), free[i : i + 1], aims=aims)[0]
+            found[i] = None if real is None else replace(real, point=points[i])
     return found
 
 

@@ -75,12 +75,7 @@ class Runs:
 
     def error(self, rival: int) -> float:
         """How far a margin in doubles can be from the real one, with room to spare."""
-        form, last, wrong = self.form, self.form.problem.network.steps[-1], np.zeros(self.base.size)
-        for step, size in zip(form.steps, form.size, strict=True):
-            wrong = _passed(step, (step.magnitude() @ wrong) * (1 + form.gamma) + form.gamma * size)
-        weight = last.dense()[[form.problem.label, form.problem.rivals[rival]]]
-        total = float((np.abs(weight) @ wrong).sum()) * (1 + form.gamma) + form.gamma * float(form.margin_size[rival])
-        return SAFE * total
+        return SAFE * float(self.form.off[rival])
 
     def points(self, places: Ints) -> Floats:
         """Some of the inputs (n, length, dimension)."""
@@ -239,10 +234,3 @@ def _adds(first: Step, length: int, word: Word) -> Floats:
     found = np.zeros((len(moves), len(first.bias)))
     found[:, units] = moves @ block.T
     return found
-
-
-def _passed(step: Step, error: Floats) -> Floats:
-    """The error behind relus, which do not enlarge it, and behind maxima, which take the largest."""
-    for group in step.maxima:
-        error[group[0]] = error[group].max()
-    return error

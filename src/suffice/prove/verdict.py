@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.tree import Tree
 from suffice.sets.regions import Region
 
+if TYPE_CHECKING:
+    from suffice.prove.choices import Source
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -25,7 +28,8 @@ class Problem:
 
     `features` marks the positions that may be perturbed and explained; the others never move. The property is
     one number per rival class: margin = score of `label` minus score of the rival, and must stay above zero.
-    `at_most` limits how many of the free words change at once; None: any number of them.
+    `at_most` limits how many of the free words change at once; None: any number of them. `source` is there where this
+    is another problem in smaller coordinates: points are run as what they stand for there.
     """
 
     network: Network
@@ -33,6 +37,7 @@ class Problem:
     label: int
     features: Bools
     at_most: int | None = None
+    source: Source | None = None
 
     @property
     def center(self) -> Floats:

@@ -26,7 +26,7 @@ from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
 from suffice.verbs.prefer import preference, preferred
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import OnProgress, searcher, single_threaded, task
+from suffice.verbs.running import OnProgress, searched, single_threaded, task
 
 
 def explain(
@@ -105,14 +105,14 @@ def explained(
 
 
 def _run(question: Question, budget: Budget, on_progress: OnProgress | None) -> Outcome:
+    if question.method == "search" and question.oracle == "bounds":
+        return searched(question, budget, on_progress)
     oracle = make_oracle(question.oracle, question.problem)
     match question.method:
         case "hs":
             return hitting_sets(task(question, budget, on_progress), oracle)
         case "msa":
             return maximum_universal_subset(task(question, budget, on_progress), oracle)
-        case _ if isinstance(oracle, BoundsOracle):
-            return searcher(question, budget, on_progress).run()
         case _:
             own = BoundsOracle(question.problem)
             return Search(task(question, budget, on_progress), own, complete=oracle).run()

@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.model.network import Bools
+from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Unknown
 from suffice.search.words import Outcome
@@ -54,7 +55,7 @@ def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
     wanted = question.more.get("prefer", "content") == "content" and outcome.finished and outcome.witness is None
     if not wanted or outcome.held is None:
         return outcome
-    oracle = BoundsOracle(question.problem)
+    oracle = BoundsOracle(by_choice(question.problem))
     rank = _ranks(question, oracle)
     mine = np.flatnonzero(outcome.held & question.features & ~question.included)
     for word in sorted(mine.tolist(), key=lambda i: -rank[i]):

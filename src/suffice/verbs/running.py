@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import TypeAlias
 
@@ -11,10 +12,12 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from suffice.model.network import Bools
+from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget
+from suffice.search.covering import Covering, told
 from suffice.search.task import Task
-from suffice.search.words import Search
+from suffice.search.words import Outcome, Search
 from suffice.search.writing import positions
 from suffice.verbs.question import Question
 
@@ -45,6 +48,15 @@ def task(question: Question, budget: Budget, on_progress: OnProgress | None) -> 
 def searcher(question: Question, budget: Budget, on_progress: OnProgress | None) -> Search:
     """The search over words, with our own bounds."""
     return Search(task(question, budget, on_progress), BoundsOracle(question.problem))
+
+
+def searched(question: Question, budget: Budget, on_progress: OnProgress | None) -> Outcome:
+    """What the search over words finds, in whichever coordinates it is quickest."""
+    problem = by_choice(question.problem)
+    if problem.source is None:
+        return searcher(question, budget, on_progress).run()
+    smaller = replace(task(question, budget, on_progress), problem=problem)
+    return told(problem.source, Covering(Search(smaller, BoundsOracle(problem))).run())
 
 
 def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:

@@ -20,9 +20,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats, Ints
+from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.proof.check.reading import fields, need, whole
 from suffice.proof.check.sets import CHOICES, Sets
+
+LARGE = 10**6  # weights of a first step from which on what points add is worked out once
+WIDEST = 2**24  # numbers of that
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +158,7 @@ class Varied:
         """Every word has its least value: without a budget nothing ties them together."""
         sets = self.sets
         if sets.points is not None:
-            values = np.where(np.stack([state.allowed for state in states])[:, None], self._values(rows), np.inf)
-            return np.asarray(values.min(-1).sum(-1))
+            return self.least_of(self._values(rows), states)
         free = np.stack([state.allowed for state in ({id(s): s for s in states}).values()])
         if len(free) > 1:
             free = np.stack([state.allowed for state in states])
@@ -165,6 +167,58 @@ class Varied:
             return np.asarray((np.maximum(rows, 0.0) @ low + np.minimum(rows, 0.0) @ high)[..., 0])
         reach = (self._norms(rows) * (sets.radius * free[:, None, :, 0])).sum(-1)
         return np.asarray(rows @ sets.center.ravel() - reach)
+
+    def table(self, step: Step) -> Floats | None:
+        """What every point of every word adds to each unit of a large first step: (length, m, units).
+
+        None where words have to be paid for, where there are no points, and where rows are as quickly worked out.
+        """
+        points = self.sets.points
+        if (
+            points is None
+            or self.costs is not None
+            or step.weight.size < LARGE
+            or 2 * points.shape[1] > points.shape[2]
+        ):
+            return None
+        if points[..., 0].size * len(step.bias) > WIDEST:
+            return None
+        if id(step) not in self._tables:
+            size = points.shape[2]
+            weight = step.weight if isinstance(step.weight, np.ndarray) else step.weight.tocsc()
+            added = [np.asarray(weight[:, i * size : (i + 1) * size] @ mine.T).T for i, mine in enumerate(points)]
+            self._tables[id(step)] = np.ascontiguousarray(added)
+        return self._tables[id(step)]
+
+    @cached_property
+    def _ends(self) -> dict[tuple[int, bytes], tuple[Floats, Floats]]:
+        """The least and the most that a word adds while it has certain points left."""
+        return {}
+
+    @cached_property
+    def _tables(self) -> dict[int, Floats]:
+        return {}
+
+    def sums(self, table: Floats, states: Sequence[State]) -> tuple[Floats, Floats]:
+        """The least and the largest sums (n, units) of what words add, each word at one of its points."""
+        known = self._ends
+        if len(known) * table.shape[2] > WIDEST:
+            known.clear()
+        low, high = np.zeros((2, len(states), table.shape[2]))
+        for place, state in enumerate(states):
+            assert isinstance(state, Ranging)
+            for word, left in enumerate(state.allowed):
+                key = word, left.tobytes()
+                if key not in known:
+                    known[key] = table[word, left].min(0), table[word, left].max(0)
+                low[place] += known[key][0]
+                high[place] += known[key][1]
+        return low, high
+
+    def least_of(self, values: Floats, states: Sequence[State]) -> Floats:
+        """Lower bounds (n, r) of rows of which every point of every word has a value: (n or 1, r, length, m)."""
+        left = np.stack([state.allowed for state in states if isinstance(state, Ranging)])
+        return np.asarray(np.where(left[:, None], values, np.inf).min(-1).sum(-1))
 
     def _gains(self, rows: Floats, allowed: Bools) -> Floats:
         """How far each word (n, r, length) can lower the rows when it leaves its own vector."""
@@ -215,6 +269,9 @@ class Restored:
         opened, back = state.opened.copy(), state.back.copy()
         opened[word], back[word] = False, True
         return Restoring(state.start, back, opened, rest), replace(state, opened=opened)
+
+    def table(self, step: Step) -> None:
+        """Nothing is worked out ahead: texts that are restored differ from each other."""
 
     def only(self, state: State) -> Floats | None:
         """The input of a state in which nothing that can still be paid for comes back."""

@@ -9,8 +9,9 @@ by at most (1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A
 the input |A'W||x| <= 1.01 (|A| + |beta|)·size again, and a least value over an input set is off by (5.1 n_in + 24) u
 times that (the worst is the knapsack: gains are differences, their order may be off by a rounding). Adding up takes 2
 L + 4 additions of sums below 5.1 S for L steps. All that is below (5.2 n + 11 L + 52) u S, n being the most inputs
-plus outputs of a step; G = 6 (n + 2 L + 32) u. S starts at TINY (1 + all sizes): times G, more than underflow takes
-from 2^60 products.
+plus outputs of a step; G = 6 (n + 2 L + 32) u. (Where A'(W x) is worked out in place of (A'W) x, W x for the points of
+each word is off by 1.01 n_in u |W||x|, the sums over units and words by no more than before.) S starts at TINY (1 + all
+sizes): times G, more than underflow takes from 2^60 products.
 
 *Overflow.* Weights beyond HUGE = 2^800 are refused, as are regions over which the sizes add up to more than HUGE:
 nothing is ever halved or doubled first. A bound that is not finite, or whose S is beyond HUGE, counts as no bound
@@ -40,7 +41,7 @@ from numpy.typing import NDArray
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.proof.check import maxima
 from suffice.proof.check.curves import CURVES, lines
-from suffice.proof.check.inputs import InputSet, State
+from suffice.proof.check.inputs import InputSet, State, Varied
 from suffice.proof.check.reading import HUGE, Limit, need
 from suffice.proof.check.sets import Sets
 
@@ -192,8 +193,13 @@ class Net:
             if push is not None:  # beta·sign·z >= 0 for splits above the leaf: taking it off only lowers the form
                 rows, weight = rows - push[part], weight + np.abs(push[part])
             total, size = total + rows @ step.bias, size + weight @ self.known[k].size
+            if k == 0 and isinstance(inputs, Varied) and (table := inputs.table(step)) is not None:
+                values = (rows @ table.reshape(-1, len(step.bias)).T).reshape(*rows.shape[:2], *table.shape[:2])
+                return self._lowered(total + inputs.least_of(values, states), size)
             rows = (rows.reshape(-1, len(step.bias)) @ step.weight).reshape(*rows.shape[:2], step.weight.shape[1])
-        total = total + inputs.least(rows, states)
+        return self._lowered(total + inputs.least(rows, states), size)
+
+    def _lowered(self, total: Floats, size: Floats) -> Floats:
         return np.where(np.isfinite(total) & (size <= HUGE), total - self.gamma * size, -np.inf)
 
     def bounds(self, k: int, inputs: InputSet, states: Sequence[State], around: Lines) -> tuple[Floats, Floats]:
@@ -201,6 +207,12 @@ class Net:
         step, known = self.steps[k], self.known[k]
         lower, upper = (np.repeat(side[None], len(states), 0) for side in (known.least, known.most))
         loose = np.flatnonzero(self._loose(k))
+        if k == 0 and isinstance(inputs, Varied) and (table := inputs.table(step)) is not None:
+            size = known.size[loose] + self.floor
+            low, high = (side[:, loose] + step.bias[loose] for side in inputs.sums(table, states))
+            lower[:, loose] = np.maximum(lower[:, loose], self._lowered(low, size))
+            upper[:, loose] = np.minimum(upper[:, loose], -self._lowered(-high, size))
+            return lower, upper
         many = max(1, CHUNK // (len(states) * self.width))
         for first in range(0, len(loose), many):
             some = loose[first : first + many]

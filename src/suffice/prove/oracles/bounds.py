@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,8 @@ from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict
 
 CHEAP_STEPS = 12  # slope ascent before branching
+RESTARTS = 4  # random starts of attacks on a set that is asked about completely at once
+CHEAP_PARTS = 16  # subproblems, where a subproblem takes one pass
 BULK = 1024  # questions per round of cheap answers
 
 
@@ -31,6 +34,8 @@ class BoundsOracle:
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
+        if self.problem.source is not None:
+            return self._ask_of_choices(free, RESTARTS, budget)
         answers = self.ask_cheaply(free, budget=budget)
         open_ = [i for i, answer in enumerate(answers) if isinstance(answer, Unknown)]
         if open_ and self.form.finite and not budget.spent:
@@ -42,6 +47,8 @@ class BoundsOracle:
         self, free: Bools, optimised: bool = False, restarts: int = 0, budget: Budget | None = None
     ) -> list[Verdict]:
         """Attacks and one backward pass, with optimised slopes if asked: Unknown is a usual answer here."""
+        if self.problem.source is not None:
+            return self._ask_of_choices(free, restarts, Budget(np.inf if budget is None else budget.left, CHEAP_PARTS))
         self.form.about(free)
         answers: list[Verdict] = [Unknown("neither attacks nor plain bounds decide it")] * len(free)
         if not self.form.finite:
@@ -55,6 +62,17 @@ class BoundsOracle:
         except OutOfTime:
             late = Unknown("time ran out before plain bounds were known")
             return [late if isinstance(answer, Unknown) else answer for answer in answers]
+        return answers
+
+    def _ask_of_choices(self, free: Bools, restarts: int, budget: Budget) -> list[Verdict]:
+        """In coordinates of choices: attacks, then at once the complete answer, question by question."""
+        self.form.about(free)
+        answers: list[Verdict] = [Unknown("the network can overflow over this region")] * len(free)
+        if self.form.finite:
+            with contextlib.suppress(OutOfTime):
+                self._refute(answers, free, np.arange(len(free)), restarts, budget)
+            for i in np.flatnonzero(_open(answers, np.arange(len(free)))):
+                answers[i] = decide(self.form, free[[i]], budget)[0]
         return answers
 
     def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None) -> None:

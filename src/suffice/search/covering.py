@@ -1,0 +1,186 @@
+"""Covering: the search in coordinates of choices, where whether words suffice is quickly told.
+
+Words are freed one after the other as long as the others suffice. Every set of words that does not suffice gives a
+counterexample, of which as many words as possible are put back. Explanations hold a word of every counterexample: the
+cheapest set that does bounds them from below, is asked about, and is an explanation or gives another counterexample.
+The proof is a tree over words that is closed by cost and by counterexamples alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.model.network import Bools
+from suffice.prove.choices import Source, told_witness
+from suffice.prove.verdict import OutOfTime, Proved, Refuted, Unknown, Witness
+from suffice.search.covers import bits, cheapest_cover, mask_of, price
+from suffice.search.node import ByAttack, ByCost, Node, Reason
+from suffice.search.words import Outcome, Search
+
+PROBE = 600  # subproblems for a word to be freed
+QUICK = 40  # for a further counterexample
+FURTHER = 6  # counterexamples looked for beside each one that is found
+LARGEST = 20_000  # nodes of a proof
+
+
+class Covering:
+    """One search; what it finds is about the problem in coordinates."""
+
+    def __init__(self, search: Search) -> None:
+        self.search, self.task, self.problem = search, search.task, search.problem
+        self.units = [int(unit) for unit in search.costs.units]
+        self.include = mask_of(np.flatnonzero(self.task.include).tolist())
+        self.exclude = mask_of(np.flatnonzero(~self.task.everything & ~self.task.include).tolist())
+        self.lower = search.costs.of(self.task.include)
+
+    def run(self) -> Outcome:
+        try:
+            return self._run()
+        except KeyboardInterrupt:
+            return self.outcome("interrupted")
+        except OutOfTime:
+            return self.outcome("time is up")
+
+    def _run(self) -> Outcome:
+        match self.search.ask(self.task.everything[None], self.task.budget.subproblems)[0]:
+            case Refuted(witness):
+                return replace(self.outcome(), witness=witness, finished=True)
+            case Unknown():
+                what = "the exclusion can be met" if self.task.exclude.any() else "the text itself has a clear label"
+                return self.outcome(f"whether {what} is undecided")
+        self._free()
+        return self._close()
+
+    # --- above ---
+
+    def _free(self) -> None:
+        """Free one word after the other, the most harmless first, while the others suffice."""
+        harm = -self.search.oracle.attacker.push.min(0) / self.search.costs.units
+        held = self.task.everything
+        for word in np.argsort(harm, kind="stable"):
+            if held[word] and not self.task.include[word]:
+                trial = held.copy()
+                trial[word] = False
+                if self._suffices(trial, PROBE):
+                    held = trial
+
+    def _suffices(self, held: Bools, effort: int) -> bool | None:
+        """Whether words suffice; a counterexample is made small and kept."""
+        self.task.budget.look()
+        before = len(self.search.known.attacks)
+        answer = self.search.ask(held[None], effort)[0]
+        if isinstance(answer, Refuted) and len(self.search.known.attacks) > before:
+            self._smaller(answer.witness)
+        return None if isinstance(answer, Unknown) else isinstance(answer, Proved)
+
+    # --- below ---
+
+    def _close(self) -> Outcome:
+        """Raise the lower bound until it meets the upper one."""
+        while True:
+            cover = self._cover()
+            self.lower = min(price(cover, self.units), self.search.upper)
+            self.task.report(self.lower, self.search.best)
+            if self.lower >= self.search.upper:
+                return self.outcome()
+            held = np.zeros_like(self.task.include)
+            held[bits(cover)] = True
+            enough = self._suffices(held, self.task.budget.subproblems)
+            if enough is None:
+                return self.outcome("some sets are undecided")
+            if not enough:
+                self._further(held)
+
+    def _cover(self) -> int:
+        sets = [mask_of(witness.positions) for witness in self.search.known.attacks]
+        found = cheapest_cover(sets, self.units, self.include, self.exclude, stop=self.task.budget.look)
+        assert found is not None, "all that may be held suffices"
+        return found
+
+    def _further(self, held: Bools) -> None:
+        """Other counterexamples, each without the words of those before it."""
+        for _ in range(FURTHER):
+            held = held.copy()
+            held[list(self.search.known.attacks[-1].positions)] = True
+            if self._suffices(held, QUICK) is not False:
+                return
+
+    def _smaller(self, witness: Witness) -> None:
+        """Put words of a counterexample back while it stays one, always the one that leaves it furthest ahead."""
+        place, point = self.problem.rivals.index(witness.rival), witness.point
+        while True:
+            changed = np.flatnonzero((point != self.problem.center).any(-1))
+            trials = np.repeat(point[None], len(changed), axis=0)
+            trials[np.arange(len(changed)), changed] = 0.0
+            margins = self.problem.margins(trials)[:, place]
+            if not len(changed) or margins.min() >= 0:
+                break
+            point = trials[int(margins.argmin())]
+        free = self.problem.features[None]
+        self.search.known.add_points(point[None], free)
+
+    # --- what is known in the end ---
+
+    def outcome(self, reason: str = "") -> Outcome:
+        search = self.search
+        held, proof = search.best if search.best is not None else (None, None)
+        root = self._tree(self.lower)
+        lower = self.lower if root.settled else root.lower
+        finished = search.best is not None and lower == search.upper
+        return Outcome(held, proof, lower, search.upper, root, None, search.stats, finished, reason)
+
+    def _tree(self, below: int) -> Node:
+        """The tree that shows that nothing costs less; its root alone, with what is sure, where that is too large."""
+        root = Node(self.task.include, ~self.task.everything & ~self.task.include, below)
+        masks = [(mask_of(witness.positions), witness) for witness in self.search.known.attacks]
+        waiting, count = [root], 0
+        while waiting:
+            node, count = waiting.pop(), count + 1
+            if count > LARGEST:
+                return Node(root.held, root.out, self.search.costs.of(self.task.include))
+            held, out = mask_of(np.flatnonzero(node.held).tolist()), mask_of(np.flatnonzero(node.out).tolist())
+            if price(held, self.units) >= below:
+                node.close(ByCost())
+                continue
+            unhit = [(one & ~out, witness) for one, witness in masks if not one & held]
+            left, witness = min(unhit, key=lambda pair: pair[0].bit_count())
+            if not left:
+                node.close(ByAttack(witness))
+                continue
+            node.word = max(bits(left), key=lambda word: sum(one >> word & 1 for one, _ in unhit))
+            mark = np.arange(len(node.held)) == node.word
+            node.children = (Node(node.held | mark, node.out, below), Node(node.held, node.out | mark, below))
+            waiting += node.children
+        return root
+
+
+# --- told of the original ---
+
+
+def told(source: Source, outcome: Outcome) -> Outcome:
+    """What a search found, about the problem that its problem stands for."""
+    return replace(
+        outcome,
+        witness=None if outcome.witness is None else told_witness(source, outcome.witness),
+        root=_told_node(source, outcome.root),
+    )
+
+
+def _told_node(source: Source, root: Node) -> Node:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.reason is not None:
+            node.reason = _told_reason(source, node.reason)
+        waiting += node.children or ()
+    return root
+
+
+def _told_reason(source: Source, reason: Reason) -> Reason:
+    match reason:
+        case ByAttack(witness):
+            return ByAttack(told_witness(source, witness))
+        case _:
+            return reason

@@ -1,0 +1,219 @@
+"""Coordinates of choices: the smaller problem is the same problem, and its answers are those of brute force."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
+from suffice.proof import check_exact
+from suffice.proof.check import inputs as checking
+from suffice.prove import branch, choices
+from suffice.prove.bounds import Form
+from suffice.prove.verdict import Budget, Proved, Refuted
+from suffice.verbs.question import Question
+
+WORDS = [f"w{i}" for i in range(7)]
+LENGTH, DIMENSION = 5, 10
+
+
+@pytest.fixture(autouse=True)
+def used_everywhere(monkeypatch):
+    """Small networks are searched, and checked, as large ones are."""
+    monkeypatch.setattr(choices, "LARGE", 0)
+    monkeypatch.setattr(checking, "LARGE", 0)
+
+
+def made(seed, classes=2):
+    """Every other network has maxima over time, with or without a further layer; the others are relus."""
+    rng = np.random.default_rng(seed)
+
+    def weights(*shape):
+        return rng.standard_normal(shape) / np.sqrt(shape[-1])
+
+    kernel = [Transpose(), Conv1d(rng.standard_normal((4, DIMENSION, 2)) / 3, weights(4)), Relu(), MaxPool()]
+    stacks = [
+        [*kernel, Dense(weights(classes, 4), weights(classes) / 4)],
+        [Dense(weights(6, LENGTH * DIMENSION), weights(6)), Relu(), Dense(weights(classes, 6), weights(classes) / 4)],
+        [*kernel, Dense(weights(5, 4), weights(5)), Relu(), Dense(weights(classes, 5), weights(classes) / 4)],
+    ]
+    network = Network.build(stacks[seed % 3], (LENGTH, DIMENSION))
+    table = rng.standard_normal((len(WORDS) + 2, DIMENSION))
+    return sf.Classifier(network, table, ["<PAD>", "<UNK>", *WORDS], [f"label{i}" for i in range(classes)], LENGTH)
+
+
+def asked(seed, at_most=None, classes=2, **more):
+    rng = np.random.default_rng([seed, 7])
+    swaps = {word: rng.permutation(WORDS)[: rng.integers(1, 4)].tolist() for word in WORDS}
+    sets = [sf.Deletion(), sf.Mask(), sf.WordSwap(swaps), sf.RemoveOrSwap(swaps)]
+    chosen = sets[seed % 4]
+    perturbation = chosen if at_most is None else replace(chosen, at_most=at_most)
+    return Question(made(seed, classes), rng.choice(WORDS, LENGTH).tolist(), perturbation=perturbation, **more)
+
+
+def cheapest(question):
+    """The cost of the cheapest set that suffices, by running every text for every set; None where none does."""
+    problem = question.problem
+    texts = np.array(list(itertools.product(range(problem.region.points.shape[1]), repeat=LENGTH)))
+    points = problem.region.points[np.arange(LENGTH), texts]
+    changed = (points != problem.center).any(-1)
+    flips = changed[(problem.margins(points).min(-1) <= 0) & (changed.sum(-1) <= problem.limit)]
+    held = np.array(list(itertools.product([False, True], repeat=LENGTH)))
+    fits = ~(question.included & ~held).any(-1) & ~(held & question.excluded).any(-1)
+    enough = fits & np.array([(flips & row).any(-1).all() for row in held])
+    return min((question.costs.of(row) for row in held[enough]), default=None)
+
+
+def explained(question):
+    from suffice.verbs.explain import explained as answer
+
+    return answer(question)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"cost": {0: 3, 1: 1.5, 2: 2}, "include": [1]},
+        {"exclude": [0], "at_most": 2},
+        {"classes": 3},
+    ],
+    ids=["plain", "costs", "at_most", "three"],
+)
+def test_the_cheapest_set_is_that_of_brute_force_and_both_checkers_accept_it(seed, more, tmp_path):
+    question = asked(seed, **more)
+    assert choices.by_choice(question.problem).source is not None
+    result, expected = explained(question), cheapest(question)
+    if expected is None:
+        assert result.status == "infeasible"
+    else:
+        assert (result.status, result.cost) == ("optimal", question.costs.price(expected))
+    assert result.meta["checked"]
+    question.classifier.save(tmp_path / "model")
+    result.certificate.save(tmp_path / "proof.cert")
+    assert check_exact.main([str(tmp_path / "proof.cert"), str(tmp_path / "model")]) == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_with_and_without_coordinates_of_choices_the_cost_is_the_same(seed, monkeypatch):
+    question = asked(seed)
+    there = explained(question)
+    monkeypatch.setattr(choices, "LARGE", 10**9)
+    assert choices.by_choice(question.problem).source is None
+    here = explained(asked(seed))
+    assert (here.status, here.cost) == (there.status, there.cost)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_points_have_the_margins_of_the_texts_they_stand_for(seed):
+    problem = asked(seed).problem
+    smaller = choices.by_choice(problem)
+    points = smaller.region.sample(np.random.default_rng(seed), 50)
+    lifted = smaller.source.lift(points)
+    assert problem.region.contains(lifted).all()
+    assert ((lifted != problem.center).any(-1) == (points != 0).any(-1)).all()
+    np.testing.assert_allclose(smaller.margins(points), problem.margins(lifted), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(30) if seed % 3 != 1])
+def test_candidates_that_are_left_out_never_win(seed):
+    problem = asked(seed).problem
+    rng = np.random.default_rng(seed)
+    free = rng.random(LENGTH) < 0.6
+    smaller = choices.narrowed(choices.by_choice(problem), free)
+    first, kept = problem.network.steps[0], smaller.source.kept
+    points = np.where(free[:, None], problem.region.sample(rng, 300), problem.center)
+    sums = first.apply(points.reshape(300, -1))
+    for group in first.maxima:
+        stays = group[np.isin(group, kept)]
+        assert group[0] in stays
+        np.testing.assert_allclose(sums[:, stays].max(-1), sums[:, group].max(-1), atol=1e-12)
+
+
+def test_candidates_are_left_out():
+    counts = [len(choices.by_choice(asked(seed).problem).source.kept) for seed in range(0, 30, 3)]
+    whole = [len(asked(seed).problem.network.steps[0].bias) for seed in range(0, 30, 3)]
+    assert sum(counts) < sum(whole)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_are_between_their_bounds_and_reach_them(seed):
+    problem = choices.by_choice(asked(seed).problem)
+    rng, (first, *_) = np.random.default_rng(seed), problem.network.steps
+    free, allowed = rng.random((3, LENGTH)) < 0.7, rng.random((3, *problem.region.points.shape[:2])) < 0.6
+    allowed[..., 0] |= ~allowed.any(-1)
+    low, high = choices.Sums(problem.source, first.bias).over(free, allowed)
+    for row in range(3):
+        options = [np.flatnonzero(allowed[row, i]) if free[row, i] else [None] for i in range(LENGTH)]
+        texts = list(itertools.product(*options))
+        points = np.zeros((len(texts), *problem.center.shape))
+        for place, text in enumerate(texts):
+            for word, choice in enumerate(text):
+                points[place, word] = 0.0 if choice is None else problem.region.points[word, choice]
+        sums = first.apply(points.reshape(len(texts), -1))
+        np.testing.assert_allclose(sums.min(0), low[row], atol=1e-12)
+        np.testing.assert_allclose(sums.max(0), high[row], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_proofs_have_nothing_but_words_and_leaves_without_numbers(seed):
+    problem = choices.by_choice(asked(seed).problem)
+    free = np.eye(LENGTH, dtype=bool) | np.eye(LENGTH, k=1, dtype=bool)
+    for answer in branch.decide(Form.of(problem), free, Budget()):
+        assert isinstance(answer, Proved | Refuted)
+        waiting = [] if isinstance(answer, Refuted) else list(answer.evidence)
+        while waiting:
+            node = waiting.pop()
+            assert isinstance(node, branch.Pick) or node.alpha is None and not len(node.beta)
+            waiting += getattr(node, "branches", ())
+
+
+# --- planted bugs ---
+
+
+def rejected(question):
+    """How many of the answers the checker turns down, or that are plainly wrong, over a few seeds."""
+    result = explained(question)
+    expected = cheapest(question)
+    wrong = result.status == "optimal" and question.costs.price(expected) != result.cost
+    assert not (wrong and result.meta["checked"])
+    return not result.meta["checked"]
+
+
+def test_a_bug_in_what_points_stand_for_is_caught(monkeypatch):
+    lift = choices.Source.lift
+    monkeypatch.setattr(choices.Source, "lift", lambda self, points: lift(self, np.roll(points, 1, axis=-2)))
+    assert any([rejected(asked(seed)) for seed in range(12)])
+
+
+def test_a_candidate_that_is_wrongly_left_out_is_caught(monkeypatch):
+    def careless(first, source, free):
+        found = np.ones(len(first.bias), dtype=bool) if first.maxima else np.zeros(len(first.bias), dtype=bool)
+        found[first.groups.leaders if first.maxima else []] = False
+        return found
+
+    monkeypatch.setattr(choices, "_hopeless", careless)
+    assert any([rejected(asked(seed)) for seed in range(0, 36, 3)])
+
+
+def test_a_certificate_with_another_choice_is_rejected():
+    for seed in range(12):
+        question = asked(seed)
+        result = explained(question)
+        lines = [json.loads(json.dumps(line)) for line in result.certificate.lines]
+        places = [i for i, line in enumerate(lines) if "attack" in line]
+        if places:
+            lines[places[0]]["attack"]["changed"] = [
+                (i + 1) % LENGTH for i in lines[places[0]]["attack"]["changed"]
+            ]
+            lines[places[0]]["attack"]["changed"].sort()
+            with pytest.raises(sf.Rejected):
+                sf.check(type(result.certificate)(tuple(lines)), question.classifier)
+            return
+    raise AssertionError("no certificate has a counterexample")
