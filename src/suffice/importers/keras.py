@@ -24,7 +24,7 @@ from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.keras_file import Call, Config, Layer, Model, live_model, read_model
 from suffice.importers.keras_forward import forward
-from suffice.importers.walk import Node, Program, Value, Values, walk
+from suffice.importers.walk import Computation, Operation, Value, Values, walk
 from suffice.model import graph
 from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor
@@ -146,13 +146,13 @@ def _fed(rows: Ints, given: Given) -> Any:
 # --- the layers as operators; a batch axis of size 1 comes first ---
 
 
-def _program(model: Model, masked: bool) -> Program:
+def _program(model: Model, masked: bool) -> Computation:
     """With means over the words present, these are sums, and padding adds nothing to them (see masked.py)."""
     nodes = [node for call in model.calls for node in _nodes(call, masked)]
-    return Program(nodes, {}, model.given, model.answer)
+    return Computation(nodes, {}, model.given, model.answer)
 
 
-def _nodes(call: Call, masked: bool) -> list[Node]:
+def _nodes(call: Call, masked: bool) -> list[Operation]:
     """A layer, and its activation as an operator of its own, so that the last one can be left away."""
     layer, activation = call.layer, call.layer.config.get("activation")
     if masked and layer.kind in PRESENT:
@@ -167,11 +167,11 @@ def _nodes(call: Call, masked: bool) -> list[Node]:
     ]
 
 
-def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Rule, ending: str) -> Node:
+def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Rule, ending: str) -> Operation:
     def lower(values: Values) -> Value:
         return rule(layer, [values[use] for use in uses])
 
-    return Node(
+    return Operation(
         name=name,
         operator=what,
         place=f"the layer {layer.place}",

@@ -23,7 +23,7 @@ from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.torch_file import Loaded, only_weights, read_file
-from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Walked, is_constant, walk
+from suffice.importers.walk import MOST_VALUES, Computation, Operation, Value, Values, Walked, is_constant, walk
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Ints
 
@@ -230,7 +230,7 @@ def _refuse_large(exported: Any) -> None:
                 raise ModelError(f"{_place(node)}: {_name(node.target)} gives {size} numbers; at most {MOST_VALUES}.")
 
 
-def _program(torch: Any, exported: Any) -> Program:
+def _program(torch: Any, exported: Any) -> Computation:
     signature = exported.graph_signature
     if len(signature.user_inputs) != 1 or len(signature.user_outputs) != 1:
         raise ModelError(
@@ -245,10 +245,10 @@ def _program(torch: Any, exported: Any) -> Program:
     others = [node.name for node in exported.graph.nodes if node.op == "get_attr"]
     if others:
         raise ModelError(f"The module has {others[0]}, a branch or loop, and the way through it must be fixed.")
-    return Program(nodes, constants, signature.user_inputs[0], signature.user_outputs[0])
+    return Computation(nodes, constants, signature.user_inputs[0], signature.user_outputs[0])
 
 
-def _nodes(torch: Any, node: Any) -> list[Node]:
+def _nodes(torch: Any, node: Any) -> list[Operation]:
     """One node each, but EmbeddingBag is two operators: looking up and pooling."""
     name = _name(node.target)
     short = name.partition(".")[0]
@@ -263,7 +263,7 @@ def _nodes(torch: Any, node: Any) -> list[Node]:
     return [rows, replace(rows, name=node.name, uses=(rows.name, *rows.uses), lower=pool, compute=pool)]
 
 
-def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Node:
+def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Operation:
     short = name.partition(".")[0]
 
     def lower(values: Values) -> Value:
@@ -278,7 +278,7 @@ def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Node:
         found = node.target(*torch.fx.map_arg(node.args, swap), **torch.fx.map_arg(node.kwargs, swap))
         return _arrays(torch, found)
 
-    return Node(
+    return Operation(
         name=node.name,
         operator=name,
         place=_place(node),
