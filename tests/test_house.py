@@ -65,6 +65,7 @@ PUBLIC = {
     "from_huggingface",
     "from_keras",
     "from_sklearn",
+    "from_spacy",
     "from_onnx",
     "from_torch",
     "is_robust",

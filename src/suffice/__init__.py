@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from suffice.importers.keras import from_keras
     from suffice.importers.onnx import from_onnx
     from suffice.importers.sklearn import from_sklearn
+    from suffice.importers.spacy import from_spacy
     from suffice.importers.torch import from_torch
     from suffice.importers.vectors import read_vectors
 
@@ -44,6 +45,7 @@ LATER = {
     "from_keras": "suffice.importers.keras",
     "from_onnx": "suffice.importers.onnx",
     "from_sklearn": "suffice.importers.sklearn",
+    "from_spacy": "suffice.importers.spacy",
     "from_torch": "suffice.importers.torch",
     "read_vectors": "suffice.importers.vectors",
 }
@@ -97,6 +99,7 @@ __all__ = [
     "from_keras",
     "from_onnx",
     "from_sklearn",
+    "from_spacy",
     "from_torch",
     "is_robust",
     "load",

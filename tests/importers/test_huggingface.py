@@ -308,7 +308,7 @@ def test_a_sample_is_called_one_only_where_texts_were_left_out(module, capsys):
     assert main(["check", "c.cert", "--model", spec, "--sample", "2"]) == 3
     assert "only a sample of 2 was run" in capsys.readouterr().out
     assert main(["check", "c.cert", "--model", spec, "--sample", "5000"]) == 0
-    assert capsys.readouterr().out.startswith("Proved.")
+    assert "Proved." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -262,8 +262,8 @@ class Own(keras.Model):
         return {"name": "own"}
 
 
-def masked(layer: Any) -> Any:
-    made = [L.Input((LENGTH,)), L.Embedding(len(WORDS), WIDTH, mask_zero=True, name="vectors"), layer]
+def masked(*layers: Any) -> Any:
+    made = [L.Input((LENGTH,)), L.Embedding(len(WORDS), WIDTH, mask_zero=True, name="vectors"), *layers]
     return keras.Sequential([*made, L.Flatten(), L.Dense(3)])
 
 
@@ -283,13 +283,33 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "two outputs": (two_outputs, "2 outputs: one, with a score for each label"),
     "training": (always_training, "called with training=True"),
     "own class": (Own, "a class of your own"),
-    "mask": (lambda: masked(L.GlobalAveragePooling1D()), "vectors has mask_zero=True, so that GlobalAveragePooling1D"),
+    "mask": (
+        lambda: masked(L.Dense(3), L.GlobalAveragePooling1D()),
+        "vectors has mask_zero=True, so that GlobalAveragePooling1D",
+    ),
+    "smooth behind a mask": (
+        lambda: masked(L.GlobalAveragePooling1D(), L.Dense(3, activation="tanh")),
+        "exact only with activations of straight pieces",
+    ),
     "labels": (lambda: row(labels=4), "3 labels, but .* 4 outputs"),
     "no model": (lambda: 3, "takes a Keras model or the name of"),
     "no file": (lambda: "nowhere.keras", r"no file 'nowhere\.keras'"),
     "half": (lambda: row(L.Dense(3, dtype="float16")), "half precision"),
     "mixed": (lambda: row(L.Dense(3, dtype="mixed_bfloat16")), "half precision"),
 }
+
+
+def test_means_over_the_words_that_are_present_are_exact(tmp_path):
+    model = masked(L.Dropout(0.2), L.GlobalAveragePooling1D(), L.Dense(4, activation="relu"))
+    found = imported(model)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(1, len(WORDS), (40, LENGTH))
+    rows[np.arange(LENGTH) >= rng.integers(1, LENGTH + 1, 40)[:, None]] = 0
+    theirs = np.asarray(model.predict(rows, verbose=0), dtype=np.float64)
+    ours = found.network.forward(found.table[rows]) / (rows != 0).sum(1)[:, None]
+    assert np.allclose(ours, theirs, atol=1e-5)
+    again = imported(saved(model, tmp_path / "m.keras"))
+    assert np.allclose(again.network.forward(again.table[rows]), found.network.forward(found.table[rows]), atol=1e-5)
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())

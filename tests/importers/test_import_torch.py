@@ -361,10 +361,41 @@ def test_a_sum_that_leaves_padding_out_is_a_sum_with_zeros(left_out):
     assert_same(module)
 
 
-@pytest.mark.parametrize("mode", ["mean", "max"])
-def test_a_mean_or_maximum_that_leaves_padding_out_is_refused(mode):
+def test_a_maximum_that_leaves_padding_out_is_refused():
     with pytest.raises(ModelError, match=r"embedding_bag\S* at bag \(EmbeddingBag.*padding_idx leaves words out"):
-        imported(Bag(mode, padding_idx=0))
+        imported(Bag("max", padding_idx=0))
+
+
+def test_a_mean_that_leaves_padding_out_is_the_same_network_times_the_number_of_words():
+    module = seeded(lambda: deep_bag(nn.ReLU(), padding_idx=0))
+    with torch.no_grad():
+        module.bag.weight[0] = 5.0  # which PyTorch never adds, whatever stands there
+    found = imported(module)
+    rng, rows = np.random.default_rng(0), []
+    for count in [0, 1, 2, *range(1, found.length + 1)] * 8:  # the text without words too: PyTorch's mean is zero there
+        row = np.zeros(found.length, dtype=np.int64)
+        row[rng.permutation(found.length)[:count]] = rng.integers(1, MANY, count)
+        rows.append(row)
+    rows = np.array(rows)
+    theirs = answers(module, rows).astype(np.float64)
+    ours = found.network.forward(found.table[rows]) / np.maximum((rows != 0).sum(1), 1)[:, None]
+    assert np.allclose(ours, theirs, atol=1e-5)
+    result = sf.explain(found, [WORDS[i] for i in (2, 3, 4, 5)], perturbation=sf.Deletion())
+    assert result.status == "optimal"
+    assert result.meta["checked"]
+
+
+def deep_bag(between, **more):
+    module = Bag("mean", **more)
+    module.end = nn.Sequential(nn.Linear(4, 6), between, nn.Linear(6, 2))
+    return module
+
+
+def test_a_mean_that_leaves_padding_out_needs_straight_pieces_and_the_padding_by_its_name():
+    with pytest.raises(ModelError, match="exact only with activations of straight pieces"):
+        imported(seeded(lambda: deep_bag(nn.Tanh(), padding_idx=0)))
+    with pytest.raises(ModelError, match="leave out word 3"):
+        imported(seeded(lambda: deep_bag(nn.ReLU(), padding_idx=3)))
 
 
 def test_a_module_of_vectors_takes_an_embedding():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +32,17 @@ def nearest(classifier: sf.Classifier, word: str, count: int) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_folder_stays_below_five_megabytes(name: str) -> None:
     assert sum(file.stat().st_size for file in (FOLDER / name).iterdir()) < FIVE_MB
+
+
+def test_the_package_packed_as_in_a_wheel_stays_below_ten_megabytes() -> None:
+    files = (file for file in FOLDER.parent.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    assert sum(len(zlib.compress(file.read_bytes())) for file in files) < 2 * FIVE_MB
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_word_vectors_are_kept_in_half_precision(name: str) -> None:
+    table = model(name).table
+    assert np.array_equal(table, table.astype(np.float16))
 
 
 @pytest.mark.parametrize(

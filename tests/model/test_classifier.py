@@ -213,13 +213,14 @@ def test_steps_that_are_mostly_zeros_are_stored_as_csr(tmp_path):
     assert stored["step0.weight.indices"].dtype == np.uint8
 
 
-def test_weights_trained_in_float32_are_stored_in_half_the_space(tmp_path):
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_weights_of_short_numbers_are_stored_as_such_and_read_exactly(kind, tmp_path):
     classifier = make_classifier(0)
-    single = replaced(classifier, embedding=classifier.table.astype(np.float32))
-    single.save(tmp_path)
+    short = replaced(classifier, embedding=classifier.table.astype(kind))
+    short.save(tmp_path)
     stored = load_file(tmp_path / "weights.safetensors")
-    assert (stored["embedding"].dtype, stored["step0.weight"].dtype) == (np.float32, np.float64)
-    assert load(tmp_path).digest == single.digest
+    assert (stored["embedding"].dtype, stored["step0.weight"].dtype) == (kind, np.float64)
+    assert load(tmp_path).digest == short.digest
 
 
 @pytest.mark.parametrize("value", [-0.0, 5e-324, 1e38, -(2.0**-130), 0.1])

@@ -24,7 +24,7 @@ from test_smooth import smooth, text_of
 
 import suffice as sf
 from suffice.model.classifier import Classifier
-from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
+from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Step, Transpose
 from suffice.proof import check_exact as exact
 from suffice.proof.check import check
 from suffice.prove.verdict import Proved
@@ -184,6 +184,27 @@ def test_both_accept_proofs_over_whole_numbers_where_bounds_touch_and_tie(seed, 
             assert second(list(answer.certificate.lines), models(classifier)), text
 
 
+def test_weights_of_units_that_a_maximum_leaves_at_zero_do_not_count(models):
+    """The last step takes something of every unit of a maximum, but only the first gives anything."""
+    group = (np.arange(3),)
+    nothing = np.zeros(3, dtype=bool)
+    for first_ in (1.0, -1.0):
+        steps = (
+            Step(np.eye(3), np.zeros(3), nothing, (), group),
+            Step(np.array([[first_, 5.0, -7.0], [0.0, 0.0, 0.0]]), np.array([2.5, 0.0]), nothing[:2]),
+        )
+        table = np.array([[0.0], [0.0], [1.0], [2.0], [-1.0]])
+        classifier = Classifier(Network(steps), table, ["<PAD>", "<UNK>", "a", "b", "c"], ["yes", "no"], 3)
+        for text in itertools.product("abc", repeat=3):
+            answer = sf.is_robust(classifier, list(text), [], perturbation=sf.EpsilonBall(0.4))
+            assert isinstance(answer, Proved), text
+            head, *proof = answer.certificate.lines
+            for eps in (0.4, 0.6):  # the margin is 2.5 less the largest word, or more
+                lines = [{**head, "perturbation": {"kind": "epsilon-ball", "eps": eps, "p": "inf"}}, *proof]
+                true = eps == 0.4 or first_ > 0 or "b" not in text
+                assert (first(lines, classifier), second(lines, models(classifier))) == (true, true), (text, eps)
+
+
 def test_both_say_the_same_of_mutants(models):
     seen: Counter[bool] = Counter()
     assert list(differences(written.mutants(5, MUTANTS, written.sources(12)), models, seen)) == []
@@ -280,6 +301,9 @@ def test_copied_out_it_accepts_rejects_refuses_and_says_what_it_does_not_check(a
     assert alone("none.cert", "model").returncode == 2
     assert alone("good.cert", "nowhere").returncode == 2
     smooth("tanh", 0).save(tmp_path / "smooth")
+    (tmp_path / "asked.cert").write_bytes(written.pack([{"certificate": "asked 1"}]))
+    asked = alone("asked.cert", "model")
+    assert (asked.returncode, "not checked by this one" in asked.stdout) == (3, True)
     curved = alone("good.cert", "smooth")
     assert (curved.returncode, "not checked by this one" in curved.stdout) == (3, True)
 

@@ -532,9 +532,9 @@ def test_the_command_writes_prints_and_exits(tmp_path, capsys):
     result.certificate.save(tmp_path / "c.certificate")
     command = ["export", str(tmp_path / "c.certificate"), "--model", str(tmp_path / "model"), "--vnnlib"]
     assert main([*command, str(tmp_path / "out")]) == 3
-    assert capsys.readouterr().out.startswith(
-        f"1 question in {tmp_path / 'out'}: expected are 1 unsat, 0 sat. 1 could not be written"
-    )
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("1 question in")
+    assert "expected are 1 unsat, 0 sat. 1 could not be written" in said
     assert main([*command, str(tmp_path / "out")]) == 2
     _, other = explained(0, sf.KNNBox(3))
     other.certificate.save(tmp_path / "c.certificate")
@@ -542,4 +542,4 @@ def test_the_command_writes_prints_and_exits(tmp_path, capsys):
     rows = (tmp_path / "box" / "instances.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0] == "onnx/network.onnx,vnnlib/line-000003.vnnlib,60"
     assert main(["export", str(tmp_path / "c.certificate"), "--vnnlib", str(tmp_path / "x")]) == 1
-    assert "Rejected: line 1: it is about another classifier" in capsys.readouterr().out
+    assert "Rejected: line 1: it is about another classifier" in " ".join(capsys.readouterr().out.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from cases import NETWORKS, PERTURBATIONS, complaint, flip_among, make_case, sam
 from helpers import make_classifier, make_text
 
 import suffice as sf
-from suffice.model.network import Network
+from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
 from suffice.prove import bounds, inputs
 from suffice.prove.bounds import Form, hidden
 from suffice.prove.branch import sets_of_free
@@ -111,3 +112,28 @@ def test_subproblems_that_would_not_fit_end_the_question(monkeypatch: pytest.Mon
         verdicts = BoundsOracle(case.problem).ask(case.free, Budget())
         reasons += [verdict.reason for verdict in verdicts if isinstance(verdict, Unknown)]
     assert any("would not fit into memory" in reason for reason in reasons)
+
+
+def test_a_text_cnn_takes_memory_like_its_weights_and_not_like_its_full_matrix() -> None:
+    """100 words × 30, 60 filters of width 3: 5,900 units over 3,000 inputs, of which three in a hundred count."""
+    rng = np.random.default_rng(0)
+    words, dimension, filters = 100, 30, 60
+    network = Network.build(
+        [
+            Transpose(),
+            Conv1d(rng.normal(size=(filters, dimension, 3)), rng.normal(size=filters)),
+            Relu(),
+            MaxPool(),
+            Dense(rng.normal(size=(2, filters)), np.zeros(2)),
+        ],
+        (words, dimension),
+    )
+    clf = replace(make_classifier(0, words, dimension), network=network)
+    full = 8 * network.steps[0].weight.shape[0] * network.inputs
+    tracemalloc.start()
+    try:
+        for perturbation in (sf.KNNBox(3), sf.Deletion()):
+            sf.explain(clf, [f"word{i % 8}" for i in range(words)], perturbation=perturbation, seconds=1.0)
+        assert tracemalloc.get_traced_memory()[1] < full
+    finally:
+        tracemalloc.stop()

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import VotingClassifier
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
-from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
 import suffice as sf
@@ -28,99 +22,34 @@ from suffice.model.text import rewritten, written
 from suffice.proof.certificate import Certificate
 from suffice.prove.layout import laid_out
 from suffice.prove.rows import Rows
+from tests.pipelines import judged, of_rows, question, scores
 
-WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
 GOOD = ["The soup was warm and the bread fresh", "A kind waiter brought fresh bread", "Loved the warm soup"]
 BAD = ["The soup was cold and the bread stale", "A rude waiter forgot us", "Hated the cold soup"]
 TEXT = "The waiter was kind, but the soup was cold and the bread was stale"
 
 
-def random_pipeline(rng: np.random.Generator) -> Pipeline:
-    labels, seed = int(rng.choice([2, 2, 3])), int(rng.integers(1000))
-    texts = [" ".join(rng.choice(WORDS, int(rng.integers(2, 8)))) for _ in range(40)]
-    classes = [int(k) for k in rng.permutation(np.arange(40) % labels)]
-    linear = int(rng.integers(3)) == 0
-    orders = [(1, 3), (2, 3), (3, 3)][rng.integers(3)] if linear else [(1, 1), (1, 2), (1, 3)][rng.integers(3)]
-    norm = ["l2", "l2", "l1"][rng.integers(3)]
-    vectorizer: Any = [
-        CountVectorizer(ngram_range=orders, binary=bool(rng.integers(2))),
-        TfidfVectorizer(ngram_range=orders, norm=norm, sublinear_tf=bool(rng.integers(2)), token_pattern=r"\w+"),
-        HashingVectorizer(n_features=16, norm=norm, ngram_range=orders),
-    ][rng.integers(3)]
-    signed = isinstance(vectorizer, HashingVectorizer)
-    steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)], [TruncatedSVD(3)]][rng.integers(5)]
-    steps = [] if linear else steps
-    signed = signed or (bool(steps) and isinstance(steps[0], TruncatedSVD))
-    network = MLPClassifier((4,), max_iter=20, random_state=seed, activation=["relu", "tanh"][rng.integers(2)])
-    second: Any = network if signed else MultinomialNB()
-    model: Any = [
-        CalibratedClassifierCV(LinearSVC(), cv=2),
-        CalibratedClassifierCV(LogisticRegression(), cv=3, method="isotonic"),
-        VotingClassifier([("a", LogisticRegression(C=10)), ("b", second)], voting="soft"),
-        VotingClassifier([("a", LogisticRegression()), ("b", second)], voting="soft", weights=[1, 3]),
-        network,
-    ][rng.integers(5)]
-    if linear:
-        model = [LogisticRegression(C=10), LinearSVC(), RidgeClassifier()][rng.integers(3)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make_pipeline(vectorizer, *steps, model).fit(texts, classes)
-
-
-def scores(pipeline: Pipeline, texts: list[str]) -> np.ndarray:
-    """By scikit-learn alone."""
-    if hasattr(pipeline, "decision_function"):
-        found = np.asarray(pipeline.decision_function(texts))
-        return found if found.ndim == 2 else np.stack([np.zeros(len(found)), found], 1)
-    return np.asarray(pipeline.predict_proba(texts))
-
-
-def every_text(words: list[str], options: list[tuple[str, ...]], limit: int | None) -> list[tuple[frozenset[int], str]]:
-    text, found = written(words), []
-    for choice in itertools.product(*((None, *some) for some in options)):
-        new = {i: word for i, word in enumerate(choice) if word is not None}
-        if limit is None or len(new) <= limit:
-            found.append((frozenset(new), rewritten(text, new)))
-    return found
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_rows_and_explanations_are_those_of_every_allowed_string(seed, monkeypatch):
-    monkeypatch.setattr("suffice.search.grown.SMALL", 0)
-    rng, computed = np.random.default_rng(seed), 0
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_are_what_scikit_learn_says_of_every_string(seed):
+    rng = np.random.default_rng(seed)
     for _ in range(8):
-        pipeline = random_pipeline(rng)
-        words = [str(word) for word in rng.choice([*WORDS, "zzz", "good-plot"], int(rng.integers(3, 7)))]
-        limit = [None, None, 2][rng.integers(3)]
-        swaps = {word: [str(w) for w in rng.choice([*WORDS, "very-bad"], 2) if w != word] for word in words[::2]}
-        which = int(rng.integers(2))
-        made = [sf.Deletion(at_most=limit), sf.RemoveOrSwap(swaps, at_most=limit)][which]
-        options = [("", *(dict.fromkeys(swaps.get(w, ())) if which else ())) for w in words]
-        texts = every_text(words, options, limit)
-        rows = scores(pipeline, [text for _, text in texts])
+        pipeline = of_rows(rng)
+        words, _, options, _ = question(rng)
         box = opened(pipeline)
         assert box is not None
         layout = laid_out(box.bag, written(words), options, neighbours=False)
-        table = Rows(layout)
-        theirs = [rewritten(written(words), dict(layout.change(chosen))) for part in table._parts() for chosen in part]
-        assert np.allclose(table.scores, box.function(theirs), atol=1e-9)
-        label = int(scores(pipeline, [" ".join(words)])[0].argmax())
-        margins = rows[:, label] - np.delete(rows, label, axis=1).max(1)
-        if np.abs(margins).min() < 1e-6:
-            continue
-        result = sf.explain(box, words, perturbation=made)
-        flips = [changed for (changed, _), margin in zip(texts, margins, strict=True) if margin <= 0]
-        sizes = [
-            len(held)
-            for size in range(len(words) + 1)
-            for held in itertools.combinations(range(len(words)), size)
-            if all(changed & set(held) for changed in flips)
-        ]
-        assert result.status == "optimal", (result.meta.get("reason"), result.meta.get("rejected"))
-        assert result.cost == min(sizes)
-        assert sf.check(result.certificate, box).optimal
-        computed += "computed" in result.meta
-    assert computed > 2
+        rows, text = Rows(layout), written(words)
+        texts = [rewritten(text, dict(layout.change(chosen))) for part in rows.texts() for chosen in part]
+        theirs = scores(pipeline, texts)
+        assert np.allclose(rows.scores - rows.scores[:, :1], theirs - theirs[:, :1], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_explanations_are_the_cheapest_by_brute_force_and_their_certificates_hold(seed, monkeypatch):
+    monkeypatch.setattr("suffice.search.grown.SMALL", 0)
+    rng = np.random.default_rng(200 + seed)
+    ways = [judged(rng, of_rows(rng)) for _ in range(8)]
+    assert ways.count("computed") > 2
 
 
 def calibrated(orders: tuple[int, int] = (1, 1)) -> Pipeline:

@@ -2,99 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.preprocessing import FunctionTransformer
 
 import suffice as sf
 from suffice.errors import Rejected
 from suffice.importers.bag import lowered
 from suffice.importers.kinds import NotLowered
-from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
 from suffice.proof.certificate import Certificate
 from suffice.prove import trees as tables
 from suffice.prove.layout import laid_out
 from suffice.prove.trees import Falls, Grove, Stands
 from suffice.prove.verdict import Budget
+from tests.pipelines import every_text, judged, of_trees, question, scores
 
-WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
 GOOD = ["The soup was warm and the bread fresh", "A kind waiter brought fresh bread", "Loved the warm soup"]
 BAD = ["The soup was cold and the bread stale", "A rude waiter forgot us", "Hated the cold soup"]
 TEXT = "The waiter was kind, but the soup was cold and the bread was stale"
-
-
-def random_pipeline(rng: np.random.Generator) -> Pipeline:
-    labels = int(rng.choice([2, 2, 3]))
-    texts = [" ".join(rng.choice(WORDS, int(rng.integers(2, 8)))) for _ in range(40)]
-    classes = [int(k) for k in rng.permutation(np.arange(40) % labels)]
-    orders = [(1, 1), (1, 1), (1, 2)][rng.integers(3)]
-    norm, seed = [None, "l2", "l2", "l1"][rng.integers(4)], int(rng.integers(1000))
-    vectorizer: Any = [
-        CountVectorizer(ngram_range=orders, binary=bool(rng.integers(2))),
-        TfidfVectorizer(ngram_range=orders, norm=norm, sublinear_tf=bool(rng.integers(2))),
-        TfidfVectorizer(ngram_range=orders, norm=norm, use_idf=bool(rng.integers(2))),
-        HashingVectorizer(n_features=16, norm=norm, ngram_range=orders),
-    ][rng.integers(4)]
-    steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)]][rng.integers(4)]
-    model: Any = [
-        DecisionTreeClassifier(random_state=seed),
-        ExtraTreeClassifier(random_state=seed),
-        RandomForestClassifier(9, random_state=seed),
-        RandomForestClassifier(6, max_depth=3, random_state=seed),
-        ExtraTreesClassifier(7, random_state=seed),
-        GradientBoostingClassifier(n_estimators=8, random_state=seed),
-        HistGradientBoostingClassifier(max_iter=6, min_samples_leaf=3, random_state=seed),
-    ][rng.integers(7)]
-    if isinstance(model, HistGradientBoostingClassifier):
-        steps = [*steps, FunctionTransformer(lambda x: x.toarray(), accept_sparse=True)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make_pipeline(vectorizer, *steps, model).fit(texts, classes)
-
-
-def scores(pipeline: Pipeline, texts: list[str]) -> np.ndarray:
-    """By scikit-learn alone."""
-    if hasattr(pipeline, "decision_function"):
-        found = np.asarray(pipeline.decision_function(texts))
-        return found if found.ndim == 2 else np.stack([np.zeros(len(found)), found], 1)
-    return np.asarray(pipeline.predict_proba(texts))
-
-
-def every_text(words: list[str], options: list[tuple[str, ...]], limit: int | None) -> list[tuple[frozenset[int], str]]:
-    text, found = written(words), []
-    for choice in itertools.product(*((None, *some) for some in options)):
-        new = {i: word for i, word in enumerate(choice) if word is not None}
-        if limit is None or len(new) <= limit:
-            found.append((frozenset(new), rewritten(text, new)))
-    return found
-
-
-def random_question(rng: np.random.Generator) -> tuple[list[str], Any, list[tuple[str, ...]], int | None]:
-    words = [str(word) for word in rng.choice([*WORDS, "zzz"], int(rng.integers(3, 8)))]
-    limit = [None, None, 1, 2][rng.integers(4)]
-    swaps = {word: [str(w) for w in rng.choice(WORDS, 2) if w != word] for word in words[::2]}
-    which = int(rng.integers(3)) if len(words) < 7 else 0
-    made = [sf.Deletion(at_most=limit), sf.WordSwap(swaps, at_most=limit), sf.RemoveOrSwap(swaps, at_most=limit)]
-    gone = ("",) if which != 1 else ()
-    options = [(*gone, *(dict.fromkeys(swaps.get(w, ())) if which else ())) for w in words]
-    return words, made[which], options, limit
 
 
 @pytest.mark.parametrize("entries", [2**18, 16], ids=["one table", "small tables and splits"])
@@ -103,23 +39,26 @@ def test_the_worst_case_is_that_of_every_allowed_string(seed, entries, monkeypat
     monkeypatch.setattr(tables, "ENTRIES", entries)
     rng, seen = np.random.default_rng(seed), {"stands": 0, "falls": 0}
     for _ in range(12):
-        pipeline = random_pipeline(rng)
-        words, _, options, limit = random_question(rng)
+        pipeline = of_trees(rng)
+        words, _, options, limit = question(rng)
         bag = lowered([step for _, step in pipeline.steps])
         texts = every_text(words, options, limit)
         rows = scores(pipeline, [text for _, text in texts])
         ours = np.array([bag.scores(bag.tokens(text)) for _, text in texts])
-        assert np.allclose(ours - ours[:, :1], rows - rows[:, :1], atol=1e-9)
+        clear = ~np.isnan(ours).any(1)
+        assert np.allclose((ours - ours[:, :1])[clear], (rows - rows[:, :1])[clear], atol=1e-9)
         layout = laid_out(bag, written(words), options)
         label = int(scores(pipeline, [" ".join(words)])[0].argmax())
         held = rng.random(len(words)) < 0.3
         kept = [not any(held[i] for i in changed) for changed, _ in texts]
         for rival in (j for j in range(rows.shape[1]) if j != label):
-            margins = (rows[:, label] - rows[:, rival])[kept]
+            margins = rows[:, label] - rows[:, rival]
             match Grove(layout, label, rival, limit).decide(held, Budget(30)):
                 case Stands() as found:
                     seen["stands"] += 1
-                    assert margins.min() > 0 or list(found.close())
+                    close = {rewritten(written(words), dict(layout.change(text))) for text in found.close()}
+                    wanted = [ok and text not in close for ok, (_, text) in zip(kept, texts, strict=True)]
+                    assert (margins[wanted] > 0).all()
                 case Falls(chosen=chosen):
                     seen["falls"] += 1
                     text = rewritten(written(words), dict(layout.change(chosen)))
@@ -133,32 +72,9 @@ def test_the_worst_case_is_that_of_every_allowed_string(seed, entries, monkeypat
 @pytest.mark.parametrize("seed", range(6))
 def test_explanations_are_the_cheapest_by_brute_force_and_their_certificates_hold(seed, monkeypatch):
     monkeypatch.setattr("suffice.search.grown.SMALL", 0)
-    rng, computed = np.random.default_rng(100 + seed), 0
-    for _ in range(10):
-        pipeline = random_pipeline(rng)
-        words, made, options, limit = random_question(rng)
-        texts = every_text(words, options, limit)
-        rows = scores(pipeline, [text for _, text in texts])
-        label = int(scores(pipeline, [" ".join(words)])[0].argmax())
-        margins = rows[:, label] - np.delete(rows, label, axis=1).max(1)
-        box = opened(pipeline)
-        assert box is not None
-        result = sf.explain(box, words, perturbation=made)
-        if margins[0] <= 0:  # a tie: no set of words is enough
-            assert result.status == "infeasible"
-            continue
-        flips = [changed for (changed, _), margin in zip(texts, margins, strict=True) if margin <= 0]
-        sizes = [
-            len(held)
-            for size in range(len(words) + 1)
-            for held in itertools.combinations(range(len(words)), size)
-            if all(changed & set(held) for changed in flips)
-        ]
-        assert result.status == "optimal", (result.meta.get("reason"), result.meta.get("rejected"))
-        assert result.cost == min(sizes)
-        assert sf.check(result.certificate, box).optimal
-        computed += "computed" in result.meta
-    assert computed > 3
+    rng = np.random.default_rng(100 + seed)
+    ways = [judged(rng, of_trees(rng)) for _ in range(10)]
+    assert ways.count("computed") > 3
 
 
 def forest(vectorizer: Any = None, model: Any = None) -> Pipeline:

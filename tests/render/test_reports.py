@@ -74,7 +74,7 @@ def test_an_aim_is_part_of_what_is_said_of_a_flip():
     flip = sf.contrast(model, text, perturbation=allowed, towards=aim)
     shown = replace(flip, status="none", flip=None, positions=(), words=())
     assert verdicts.flip_headline(shown) == f"Nothing turns it into “{aim}”"
-    assert f"turns it into “{aim}”" in verdicts.flip_badge(shown)[2]
+    assert f"turns the label into “{aim}”" in verdicts.flip_badge(shown)[2]
     assert "flips the label" not in verdicts.flip_badge(shown)[2]
 
 

@@ -18,7 +18,7 @@ from rich.console import Console
 
 import suffice as sf
 from suffice.model.text import rewritten
-from suffice.render import phrases, terminal
+from suffice.render import phrases, terminal, verdicts
 from suffice.verbs.explain import explained
 from suffice.verbs.prefer import carries_little
 from suffice.verbs.question import Question
@@ -66,6 +66,14 @@ def test_words_asked_for_and_left_out_are_in_every_headline_badge_and_price(sst)
     assert phrases.price(result) == f"cost {result.cost:g}, the least possible of a set {wish}"
     assert f"no cheaper set {wish} does (proved)" in str(result)
     assert all(wish in " ".join(unescape(said).split()) for said in everywhere(sst, result))
+
+
+def test_equally_cheap_sets_are_counted_among_those_that_were_asked_for(sst):
+    """Some other set may be cheaper still: it just was not asked for."""
+    text = "A gripping, beautifully acted film"
+    wished = sf.explain(sst, text, perturbation=sf.KNNBox(120), include=["film"])
+    assert phrases.equals(wished).startswith("For a set that holds 'film': ")
+    assert not phrases.equals(sf.explain(sst, text, perturbation=sf.KNNBox(120))).startswith("For a set")
 
 
 def test_without_a_wish_nothing_is_said_of_one(sst):
@@ -499,6 +507,6 @@ def test_a_flip_towards_a_label_names_the_one_that_wins_and_the_one_that_was_ask
     clf = sf.from_function(scores, labels=["a", "b", "c"], name="three")
     third = sf.contrast(clf, "good", perturbation=sf.WordSwap({"good": ["plain"]}), towards="b")
     assert "lets 'b' reach 'a' ('c' wins then), and no cheaper set does" in str(third)
-    assert "lets “b” reach “a” (“c” wins then)" in phrases.turned(third)
+    assert "lets “b” reach “a” (“c” wins then)" in verdicts.turned(third)
     first = sf.contrast(clf, "good", perturbation=sf.WordSwap({"good": ["odd"]}), towards="b")
     assert "turns 'a' into 'b', and no cheaper set does" in str(first)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.prove.asked import Asked, Meter, OutOfBudget
+from suffice.prove.verdict import Budget
 from suffice.search.covers import cheapest_cover, covers_of, price
 from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
 
@@ -269,3 +271,14 @@ def test_no_time_is_no_proof():
     assert sf.bias(clf, " ".join(WORDS), [0, 1], perturbation=sf.Deletion(), seconds=1e-6).status == "unknown"
     assert sf.contrast(clf, " ".join(WORDS), perturbation=sf.Deletion(), seconds=1e-6).status == "unknown"
     assert not sf.attribute(clf, " ".join(WORDS), perturbation=sf.Deletion(), seconds=1e-6).complete
+
+
+def test_a_flip_is_shown_even_where_time_is_up():
+    clf = box(3)
+    asked = Asked(clf, clf.read(" ".join(WORDS)), tuple(("",) for _ in WORDS), None)
+    change = ((1, ""),)
+    flip = asked.flip(change)
+    asked.meter = Meter(Budget(seconds=0.0))
+    assert asked.witness(flip).text == asked.write(change)
+    with pytest.raises(OutOfBudget):
+        asked.margins([((2, ""),)])

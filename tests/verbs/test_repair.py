@@ -78,27 +78,23 @@ def probabilities(classifier):
 
 @pytest.fixture(scope="module")
 def lime_result(sst):
-    from lime.lime_text import LimeTextExplainer
-
-    explainer = LimeTextExplainer(class_names=list(sst.labels), random_state=0)
+    lime = pytest.importorskip("lime.lime_text")
+    explainer = lime.LimeTextExplainer(class_names=list(sst.labels), random_state=0)
     return explainer.explain_instance(TEXT, probabilities(sst), num_features=4, num_samples=200)
 
 
 @pytest.fixture(scope="module")
 def shap_result(sst):
-    import shap
-
+    shap = pytest.importorskip("shap")
     explainer = shap.Explainer(probabilities(sst), shap.maskers.Text(r"\W+"), output_names=list(sst.labels), seed=0)
     return explainer([TEXT], max_evals=200, silent=True)
 
 
 @pytest.fixture(scope="module")
 def anchor_result(sst):
-    import spacy
-    from anchor.anchor_text import AnchorText
-
+    spacy, anchor = pytest.importorskip("spacy"), pytest.importorskip("anchor.anchor_text")
     np.random.seed(0)
-    explainer = AnchorText(spacy.blank("en"), list(sst.labels), use_unk_distribution=True)
+    explainer = anchor.AnchorText(spacy.blank("en"), list(sst.labels), use_unk_distribution=True)
 
     def labels(texts):
         return np.array([sst.labels.index(sst.predict(text).label) for text in texts])

@@ -26,6 +26,7 @@ from suffice.model.classifier import BUNDLED, bundled, load
 from suffice.proof import check_exact
 from suffice.render import auditors, terminal
 from suffice.render.layout import say, show_verdict
+from suffice.verbs.asked import progress as asking
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
@@ -53,7 +54,7 @@ FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown"
 def explain(args: argparse.Namespace) -> int:
     reading.check_folders(args.html, args.certificate)
     question = reading.question(args)
-    with terminal.live(_errors()) as progress:
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
         if args.all:
             every = all_explained(question, progress)
             results, certificate = list(every), every.certificate
@@ -81,7 +82,7 @@ def _print_explanation(
 def contrast(args: argparse.Namespace) -> int:
     reading.check_folders(args.certificate)
     question = reading.question(args, **({} if args.towards is None else {"towards": args.towards}))
-    with terminal.live(_errors()) as progress:
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = contrasted(question, progress)
     _print_answer(args, result, terminal.show_contrast)
     _save_certificate(args.certificate, result.certificate)
@@ -112,7 +113,7 @@ def repair(args: argparse.Namespace) -> int:
         question = replace(question, include=given)
     elif args.question is None:
         raise InputError("Name the words: --words good,film (or their positions).")
-    with terminal.live(_errors()) as progress:
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = repaired(question, progress)
     _print_answer(args, result, auditors.show_repair)
     _save_certificate(args.certificate, result.certificate)
@@ -146,8 +147,9 @@ def _save_profile(folder: Path, result: sf.Profile) -> None:
 
 def attribute(args: argparse.Namespace) -> int:
     reading.check_folders(args.certificate)
-    with terminal.live(_errors()) as progress:
-        result = attributed(reading.question(args, of=args.of, limit=args.limit), progress)
+    question = reading.question(args, of=args.of, limit=args.limit)
+    with terminal.live(_errors(), lambda: asking(question)) as progress:
+        result = attributed(question, progress)
     _print_answer(args, result, auditors.show_attribution)
     _save_certificate(args.certificate, result.certificate)
     return PROVED if result.complete else UNDECIDED

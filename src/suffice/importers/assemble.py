@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from suffice.errors import ModelError
 from suffice.importers.compare import FAINT, compared, odds, random_rows, scores_of
+from suffice.importers.masked import NOTE, counted, over_present, present
 from suffice.importers.walk import Walked
 from suffice.model import graph
 from suffice.model.classifier import Classifier
@@ -88,9 +89,13 @@ def assemble(
         means = "one output, the score of the second of two labels" if single else f"{scores.size} outputs"
         raise ModelError(f"There are {len(given.labels)} labels, but {source} has {means}: give {scores.size} labels.")
     reading = {} if given.tokenizer is None else {"tokenizer": given.tokenizer}
+    network, embedding, padding = Network.of(scores), walked.embedding, walked.padding
+    if padding is not None:
+        _is_padding(padding, given)
+        network, embedding = over_present(network, given.length), counted(embedding, padding)
     classifier = Classifier(
-        network=Network.of(scores),
-        embedding=walked.embedding,
+        network=network,
+        embedding=embedding,
         vocabulary=given.vocabulary,
         labels=given.labels,
         length=given.length,
@@ -102,6 +107,11 @@ def assemble(
     if single and not ending:
         _refuse_share(classifier, source)
 
+    rows = random_rows(classifier)
+    if padding is not None:  # the mean over no word is not a number to some
+        rows = rows[(rows != padding).any(1)]
+    times = np.ones(len(rows)) if padding is None else present(rows, padding)
+
     def seen(answers: Floats) -> Floats:
         """An answer as scores, as far as it tells them."""
         return odds(answers, ending) if ending else answers
@@ -109,14 +119,22 @@ def assemble(
     return compared(
         classifier,
         lambda rows: seen(np.asarray(original(rows), dtype=np.float64)),
-        random_rows(classifier),
+        rows,
         source=source,
         packages=packages,
-        view=lambda found: seen(_ended(found[:, 1:] if single else found, walked.endings)),
+        view=lambda found: seen(_ended((found / times[:, None])[:, int(single) :], walked.endings)),
         floor=FAINT if ending else 0.0,
         against=against,
-        note=note,
+        note=" ".join(part for part in (note, "" if padding is None else NOTE) if part),
     )
+
+
+def _is_padding(place: int, given: Given) -> None:
+    word = given.vocabulary[place] if 0 <= place < len(given.vocabulary) else place
+    if word != given.pad:
+        raise ModelError(
+            f"Its means leave out word {place}, {word!r}, and the padding is {given.pad!r}: give pad={word!r}."
+        )
 
 
 def _refuse_share(classifier: Classifier, source: str) -> None:

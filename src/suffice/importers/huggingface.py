@@ -11,19 +11,25 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
+from suffice.importers.onnx_asked import from_file
+from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.network import Floats
 
-BATCH = 64
-UNLIMITED = 10**6  # tokenizers without a limit name a huge number
 
+def from_huggingface(
+    model: Any, tokenizer: Any = None, *, labels: Sequence[str] | None = None, cache: str | Path | None = None
+) -> BlackBox:
+    """A classifier of the package transformers: a folder, a pipeline, a model with its tokenizer, or an ONNX file.
 
-def from_huggingface(model: Any, tokenizer: Any = None, *, cache: str | Path | None = None) -> BlackBox:
-    """A classifier of the package transformers: a folder, a pipeline, or a model with its tokenizer.
-
-    The labels are those of the model's config. Words are words, not sub-words: a changed text is tokenised anew.
-    `Mask()` puts the tokenizer's own mask. Nothing is downloaded: give a folder that is there, or what you have loaded.
+    The labels are those of the model's config; only an ONNX file, run by onnxruntime, needs `labels`. Words are words,
+    not sub-words: a changed text is tokenised anew. `Mask()` puts the tokenizer's own mask. Nothing is downloaded: give
+    a folder that is there, or what you have loaded.
     """
+    if isinstance(model, str | Path) and Path(model).suffix == ".onnx":
+        return from_file(Path(model), tokenizer, labels, cache)
+    if labels is not None:
+        raise ModelError("The labels are those of the model's config: leave `labels` away.")
     network, splitter, folder = _parts(model, tokenizer)
     labels = _labels(network)
     limit = _limit(network, splitter)
@@ -53,7 +59,7 @@ def predictor(network: Any, splitter: Any, limit: int | None) -> Callable[[list[
         names = [name for name in coded if name != "overflow_to_sample_mapping"]
         rows: list[Floats | None] = [None] * len(texts)
         with torch.inference_mode():
-            for places in _alike([len(ids) for ids in coded["input_ids"]]):
+            for places in alike([len(ids) for ids in coded["input_ids"]]):
                 inputs = {name: torch.tensor([coded[name][i] for i in places]) for name in names}
                 logits = network(**inputs).logits
                 for place, row in zip(places, logits.double().cpu().numpy(), strict=True):
@@ -61,13 +67,6 @@ def predictor(network: Any, splitter: Any, limit: int | None) -> Callable[[list[
         return np.array(rows)
 
     return predict
-
-
-def _alike(lengths: Sequence[int]) -> list[list[int]]:
-    groups: dict[int, list[int]] = {}
-    for place, length in enumerate(lengths):
-        groups.setdefault(length, []).append(place)
-    return [group[i : i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
 
 
 # --- the parts ---
@@ -142,7 +141,7 @@ def _digest(network: Any, splitter: Any, labels: Sequence[str]) -> str:
         array = tensor.detach().cpu().contiguous()
         sha.update(f"{name} {tuple(array.shape)} {array.dtype}".encode())
         sha.update(array.flatten().view(_bytes()).numpy().tobytes())
-    sha.update(_splitting(splitter).encode())
+    sha.update(splitting(splitter).encode())
     return sha.hexdigest()
 
 
@@ -150,12 +149,3 @@ def _bytes() -> Any:
     import torch
 
     return torch.uint8
-
-
-def _splitting(splitter: Any) -> str:
-    """The tokenizer as text, without what calling it changes."""
-    backend = getattr(splitter, "backend_tokenizer", None)
-    if backend is None:
-        return json.dumps([type(splitter).__name__, sorted(splitter.get_vocab().items())])
-    data = json.loads(backend.to_str())
-    return json.dumps({key: data[key] for key in data if key not in ("truncation", "padding")}, sort_keys=True)

@@ -11,6 +11,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +24,7 @@ from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.keras_file import Call, Config, Layer, Model, live_model, read_model
 from suffice.importers.keras_forward import forward
-from suffice.importers.walk import Node, Program, Value, Values, walk
+from suffice.importers.walk import Computation, Operation, Value, Values, walk
 from suffice.model import graph
 from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor
@@ -58,11 +59,15 @@ def from_keras(
         raise ModelError(f"from_keras takes a Keras model or the name of a .keras or .h5 file, not {model!r}.")
     read = live_model(model) if path is None else read_model(path)
     known = given_by(vocabulary, labels, _length(read, length, embedding), pad, unknown, tokenizer, embedding)
-    _refuse(read)
-    walked = walk(_program(read), known.length, len(known.vocabulary), known.embedding)
+    masked = embedding is None and _means_present(read)
+    _refuse(read, masked)
+    walked = walk(_program(read, masked), known.length, len(known.vocabulary), known.embedding)
+    walked = replace(walked, padding=0 if masked else None)
     if path is None:
         return assemble(walked, known, _predicted(model, known), "the Keras model", ["keras"])
-    return assemble(walked, known, _own(read, known), path.name, ["h5py"], "plain NumPy versions of its layers", NOTE)
+    return assemble(
+        walked, known, _own(read, known, masked), path.name, ["h5py"], "plain NumPy versions of its layers", NOTE
+    )
 
 
 def _length(model: Model, length: int | None, embedding: ArrayLike | None) -> Any:
@@ -74,15 +79,31 @@ def _length(model: Model, length: int | None, embedding: ArrayLike | None) -> An
     return own if length is None else length
 
 
-def _refuse(model: Model) -> None:
+def _means_present(model: Model) -> bool:
+    """Whether all words go through embeddings that mask padding, straight into means over the words present."""
+
+    def into_means(name: str) -> bool:
+        users = [call for call in model.calls if name in call.inputs]
+        return bool(users) and all(
+            call.layer.kind == "GlobalAveragePooling1D"
+            or (RULES.get(call.layer.kind) is _same and into_means(call.name))
+            for call in users
+        )
+
+    first = [call for call in model.calls if model.given in call.inputs]
+    masks = all(call.layer.kind == "Embedding" and call.layer.config.get("mask_zero") for call in first)
+    return bool(first) and masks and all(into_means(call.name) for call in first)
+
+
+def _refuse(model: Model, means_present: bool) -> None:
     """What looks like a layer that is known but computes something else."""
     masking = [call.layer.place for call in model.calls if call.layer.config.get("mask_zero")]
     for layer in (call.layer for call in model.calls):
         where = f"{layer.kind} (the layer {layer.place})"
-        if masking and layer.kind in MASKED:
+        if masking and layer.kind in MASKED and not (means_present and layer.kind == "GlobalAveragePooling1D"):
             raise ModelError(
                 f"The layer {masking[0]} has mask_zero=True, so that {where} divides by a number that depends on the "
-                "text, which is not bounded here: train with mask_zero=False."
+                "text, which is known here only straight behind the embedding: train with mask_zero=False."
             )
         if not re.fullmatch("|float32|float64|u?int32|u?int64", _precision(layer.config.get("dtype"))):
             raise ModelError(f"{where} computes in half precision or less, too coarse to compare with: use float32.")
@@ -114,8 +135,8 @@ def _predicted(model: Any, given: Given) -> Callable[[Ints], Floats]:
     return answers
 
 
-def _own(model: Model, given: Given) -> Callable[[Ints], Floats]:
-    return lambda rows: forward(model, _fed(rows, given))
+def _own(model: Model, given: Given, masked: bool) -> Callable[[Ints], Floats]:
+    return lambda rows: forward(model, _fed(rows, given), masked)
 
 
 def _fed(rows: Ints, given: Given) -> Any:
@@ -125,13 +146,17 @@ def _fed(rows: Ints, given: Given) -> Any:
 # --- the layers as operators; a batch axis of size 1 comes first ---
 
 
-def _program(model: Model) -> Program:
-    return Program([node for call in model.calls for node in _nodes(call)], {}, model.given, model.answer)
+def _program(model: Model, masked: bool) -> Computation:
+    """With means over the words present, these are sums, and padding adds nothing to them (see masked.py)."""
+    nodes = [node for call in model.calls for node in _nodes(call, masked)]
+    return Computation(nodes, {}, model.given, model.answer)
 
 
-def _nodes(call: Call) -> list[Node]:
+def _nodes(call: Call, masked: bool) -> list[Operation]:
     """A layer, and its activation as an operator of its own, so that the last one can be left away."""
     layer, activation = call.layer, call.layer.config.get("activation")
+    if masked and layer.kind in PRESENT:
+        return [_node(call.name, layer, layer.kind, call.inputs, PRESENT[layer.kind], "")]
     if activation is None or layer.kind == "Activation":
         ending = _name_of(activation) if layer.kind == "Activation" else layer.kind
         return [_node(call.name, layer, layer.kind, call.inputs, _rule(layer), ending)]
@@ -142,11 +167,11 @@ def _nodes(call: Call) -> list[Node]:
     ]
 
 
-def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Rule, ending: str) -> Node:
+def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Rule, ending: str) -> Operation:
     def lower(values: Values) -> Value:
         return rule(layer, [values[use] for use in uses])
 
-    return Node(
+    return Operation(
         name=name,
         operator=what,
         place=f"the layer {layer.place}",
@@ -173,6 +198,12 @@ def _unknown(layer: Layer, inputs: Sequence[Any]) -> Any:
 
 def _embedding(layer: Layer, inputs: Sequence[Any]) -> Value:
     return rules.look_up(_weights(layer, 1)[0], inputs[0])
+
+
+def _without_padding(layer: Layer, inputs: Sequence[Any]) -> Value:
+    table = np.array(_weights(layer, 1)[0], dtype=np.float64)
+    table[0] = 0.0
+    return rules.look_up(table, inputs[0])
 
 
 def _dense(layer: Layer, inputs: Sequence[Any]) -> Tensor:
@@ -380,6 +411,7 @@ def _spatial(x: Tensor, config: Config, change: Callable[[Tensor], Tensor]) -> T
     return found.reshape((1, *found.shape))
 
 
+PRESENT: dict[str, Rule] = {"Embedding": _without_padding, "GlobalAveragePooling1D": _global("sum")}
 RULES: dict[str, Rule] = {
     "Activation": _activation,
     "ActivityRegularization": _same,

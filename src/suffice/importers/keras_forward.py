@@ -18,11 +18,19 @@ from suffice.model.network import Floats
 Values: TypeAlias = Any  # arrays
 
 
-def forward(model: Model, given: Values) -> Floats:
-    """The outputs (n, outputs) of a model for n inputs: rows of word numbers, or of vectors."""
+def forward(model: Model, given: Values, masked: bool = False) -> Floats:
+    """The outputs (n, outputs) of a model for n inputs: rows of word numbers, or of vectors.
+
+    Where it is `masked`, means over the words leave out those with the number 0.
+    """
     values: dict[str, Values] = {model.given: given}
     for call in model.calls:
-        values[call.name] = _layer(call.layer, [values[name] for name in call.inputs])
+        inputs = [values[name] for name in call.inputs]
+        if masked and call.layer.kind == "GlobalAveragePooling1D":
+            real, kept = (given != 0)[:, :, None], bool(call.layer.config.get("keepdims"))
+            values[call.name] = (inputs[0] * real).sum(1, keepdims=kept) / real.sum(1, keepdims=kept)
+        else:
+            values[call.name] = _layer(call.layer, inputs)
     answer = values[model.answer]
     return np.asarray(answer.reshape(len(answer), -1), dtype=np.float64)
 

@@ -15,7 +15,7 @@ from suffice.errors import MissingExtra, ModelError
 from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
-from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Words, is_constant, walk
+from suffice.importers.walk import MOST_VALUES, Codes, Computation, Operation, Value, Values, is_constant, walk
 from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor, affordable
 from suffice.model.network import Floats, Ints
@@ -157,8 +157,7 @@ def _ports(model: Model) -> tuple[Any, str]:
         raise ModelError(
             f"The file has the inputs {names[0]} and the outputs {names[1]}: one input, the words, and one output, "
             "the scores, are needed. Export it with only these; a transformer, which takes several (input_ids, "
-            "attention_mask), can be asked as it is: run it with its tokenizer in a function from a list of texts to "
-            "scores, and give that to sf.from_function."
+            "attention_mask), can be asked as it is: sf.from_huggingface(file, its tokenizer, labels=...)."
         )
     return inputs[0], model.graph.output[0].name
 
@@ -241,14 +240,14 @@ class Call:
 Rule: TypeAlias = Callable[[Call], Value]
 
 
-def _program(onnx: Any, model: Model, entry: Any, answer: str) -> Program:
+def _program(onnx: Any, model: Model, entry: Any, answer: str) -> Computation:
     opset = next((kind.version for kind in model.opset_import if kind.domain in ("", "ai.onnx")), 1)
     constants = {array.name: onnx.numpy_helper.to_array(array) for array in model.graph.initializer}
     nodes = [made for proto in model.graph.node for made in _nodes(onnx, proto, opset)]
-    return Program(nodes, constants, entry.name, answer)
+    return Computation(nodes, constants, entry.name, answer)
 
 
-def _nodes(onnx: Any, proto: Proto, opset: int) -> list[Node]:
+def _nodes(onnx: Any, proto: Proto, opset: int) -> list[Operation]:
     """One node for an operator with one output; with several, one for all and one for each."""
     outputs = list(proto.output)
     whole = _node(onnx, proto, opset, outputs[0] if len(outputs) == 1 else f"{outputs[0]}:all")
@@ -257,11 +256,11 @@ def _nodes(onnx: Any, proto: Proto, opset: int) -> list[Node]:
     return [whole, *(_part(whole, place, name) for place, name in enumerate(outputs) if name)]
 
 
-def _part(whole: Node, place: int, name: str) -> Node:
+def _part(whole: Operation, place: int, name: str) -> Operation:
     def pick(values: Values) -> Value:
         return values[whole.name][place]
 
-    return Node(
+    return Operation(
         name,
         whole.operator,
         whole.place,
@@ -272,7 +271,7 @@ def _part(whole: Node, place: int, name: str) -> Node:
     )
 
 
-def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
+def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Operation:
     operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
     attributes = {item.name: _attribute(onnx, item) for item in proto.attribute}
     branches = any(item.HasField("g") or item.graphs for item in proto.attribute)
@@ -297,7 +296,7 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Node:
         found = onnx.reference.ReferenceEvaluator(_alone(onnx, proto, opset)).run(None, feeds)
         return np.asarray(found[0]) if len(proto.output) == 1 else tuple(found)
 
-    return Node(
+    return Operation(
         name=name,
         operator=operator,
         place=proto.name or proto.output[0],
@@ -378,7 +377,7 @@ def _control_flow(_: Any) -> Value:
 
 def _gather(a: Call) -> Value:
     axis = int(a.get("axis", 0))
-    if isinstance(a[1], Words):
+    if isinstance(a[1], Codes):
         if axis != 0 or not is_constant(a[0]):
             raise ValueError("it picks by the numbers of the words, but not from a table of vectors")
         return rules.look_up(a[0], a[1])

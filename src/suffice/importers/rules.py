@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.importers.walk import Lookup, Value, Words, is_constant
+from suffice.importers.walk import Codes, Lookup, Value, is_constant
 from suffice.model import graph
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
@@ -56,8 +56,8 @@ def unknown(operator: str) -> str:
 
 def arrange(x: Value, move: Callable[[Ints], Ints]) -> Value:
     """Whatever `move` does to an array of places happens to x: reshape, slice, permute, repeat, pad (with -1)."""
-    if isinstance(x, Words):
-        return Words(_whole(move(x.places)), x.codes)
+    if isinstance(x, Codes):
+        return Codes(_whole(move(x.places)), x.codes)
     places = np.arange(math.prod(x.shape)).reshape(x.shape)
     return x.pick(_whole(move(places)))
 
@@ -283,8 +283,8 @@ def reduce(x: Tensor, kind: str, axes: Sequence[int] | None, keep: bool) -> Tens
 # --- looking up ---
 
 
-def look_up(table: ArrayLike, words: Words) -> Lookup:
-    if not (is_constant(table) and isinstance(words, Words)):
+def look_up(table: ArrayLike, words: Codes) -> Lookup:
+    if not (is_constant(table) and isinstance(words, Codes)):
         raise ValueError("it looks up something else than the word at each position, in a fixed table")
     rows = floats(table)
     codes = np.asarray(words.codes)

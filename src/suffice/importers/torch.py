@@ -23,7 +23,7 @@ from suffice.importers import rules
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.torch_file import Loaded, only_weights, read_file
-from suffice.importers.walk import MOST_VALUES, Node, Program, Value, Values, Walked, is_constant, walk
+from suffice.importers.walk import MOST_VALUES, Computation, Operation, Value, Values, Walked, is_constant, walk
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Ints
 
@@ -202,11 +202,22 @@ def _walked(torch: Any, exported: Any, given: Given) -> Walked:
         _refuse_large(apart)
         program = _program(torch, apart)
         try:
-            return walk(program, given.length, len(given.vocabulary), given.embedding)
+            walked = walk(program, given.length, len(given.vocabulary), given.embedding)
+            return replace(walked, padding=_left_out(apart))
         except ModelError as error:
             first = first or error
     assert first is not None
     raise first
+
+
+def _left_out(exported: Any) -> int | None:
+    """The word that means over bags leave out, where all that is looked up goes into such a mean."""
+    nodes = [node for node in exported.graph.nodes if node.op == "call_function" and "embedding" in _name(node.target)]
+    given = [_named(node) for node in nodes]
+    found = {one.get("padding_idx") if KINDS[one.get("mode") or 0] == "mean" else None for one in given} - {-1}
+    if len(found) > 1:
+        raise ModelError("A mean that leaves padding out stands beside another look at the words: that is not known.")
+    return found.pop() if found else None
 
 
 def _refuse_large(exported: Any) -> None:
@@ -219,7 +230,7 @@ def _refuse_large(exported: Any) -> None:
                 raise ModelError(f"{_place(node)}: {_name(node.target)} gives {size} numbers; at most {MOST_VALUES}.")
 
 
-def _program(torch: Any, exported: Any) -> Program:
+def _program(torch: Any, exported: Any) -> Computation:
     signature = exported.graph_signature
     if len(signature.user_inputs) != 1 or len(signature.user_outputs) != 1:
         raise ModelError(
@@ -234,10 +245,10 @@ def _program(torch: Any, exported: Any) -> Program:
     others = [node.name for node in exported.graph.nodes if node.op == "get_attr"]
     if others:
         raise ModelError(f"The module has {others[0]}, a branch or loop, and the way through it must be fixed.")
-    return Program(nodes, constants, signature.user_inputs[0], signature.user_outputs[0])
+    return Computation(nodes, constants, signature.user_inputs[0], signature.user_outputs[0])
 
 
-def _nodes(torch: Any, node: Any) -> list[Node]:
+def _nodes(torch: Any, node: Any) -> list[Operation]:
     """One node each, but EmbeddingBag is two operators: looking up and pooling."""
     name = _name(node.target)
     short = name.partition(".")[0]
@@ -252,7 +263,7 @@ def _nodes(torch: Any, node: Any) -> list[Node]:
     return [rows, replace(rows, name=node.name, uses=(rows.name, *rows.uses), lower=pool, compute=pool)]
 
 
-def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Node:
+def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Operation:
     short = name.partition(".")[0]
 
     def lower(values: Values) -> Value:
@@ -267,7 +278,7 @@ def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Node:
         found = node.target(*torch.fx.map_arg(node.args, swap), **torch.fx.map_arg(node.kwargs, swap))
         return _arrays(torch, found)
 
-    return Node(
+    return Operation(
         name=node.name,
         operator=name,
         place=_place(node),
@@ -314,14 +325,16 @@ def _arrays(torch: Any, value: Any) -> Value:
 
 def _arguments(node: Any, values: Values) -> Arguments:
     """By name, with the values of other nodes in their place."""
-    swapped = [_swapped(part, values) for part in node.args]
     if node.target is operator.getitem:
-        return SimpleNamespace(self=swapped[0], index=swapped[1])
+        return SimpleNamespace(self=_swapped(node.args[0], values), index=_swapped(node.args[1], values))
+    return SimpleNamespace(**{name: _swapped(part, values) for name, part in _named(node).items()})
+
+
+def _named(node: Any) -> dict[str, Any]:
+    """All arguments of an operator by name, those left away included."""
     schema = node.target._schema.arguments
     named = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
-    named |= dict(zip((argument.name for argument in schema), swapped, strict=False))
-    named |= {name: _swapped(part, values) for name, part in node.kwargs.items()}
-    return SimpleNamespace(**named)
+    return named | dict(zip((argument.name for argument in schema), node.args, strict=False)) | dict(node.kwargs)
 
 
 def _swapped(part: Any, values: Values) -> Any:
@@ -357,14 +370,14 @@ def _embedding(a: Arguments) -> Value:
 def _bag_rows(a: Arguments) -> Value:
     """The rows that an EmbeddingBag looks up, before it puts them into bags."""
     left_out = getattr(a, "padding_idx", None)
-    if left_out not in (None, -1) and ("sum", "mean", "max")[a.mode] == "sum":
+    if left_out not in (None, -1) and KINDS[a.mode] != "max":
         table = rules.floats(a.weight).copy()
-        table[left_out] = 0.0  # what is left out of a sum adds nothing
+        table[left_out] = 0.0  # what is left out of a sum adds nothing; of a mean, the sum is taken
         return rules.look_up(table, a.indices)
     if left_out not in (None, -1):
         raise ValueError(
-            "its padding_idx leaves words out of the bag, so that the divisor depends on the text: train with "
-            "padding_idx=None, or with mode='sum' and a row of zeros for the padding"
+            "its padding_idx leaves words out of the bag, and a maximum over those that are left is not known here: "
+            "train with padding_idx=None"
         )
     return rules.look_up(a.weight, a.indices)
 
@@ -374,7 +387,8 @@ def _bags(a: Arguments) -> Value:
         raise ValueError("its bags or their weights depend on the text")
     starts = rules.numbers(a.offsets)
     starts = starts[:-1] if a.include_last_offset else starts
-    return (rules.bags(a.indices, starts, ("sum", "mean", "max")[a.mode]),)
+    masked = getattr(a, "padding_idx", None) not in (None, -1)
+    return (rules.bags(a.indices, starts, "sum" if masked else KINDS[a.mode]),)
 
 
 def _linear(a: Arguments) -> Value:
@@ -562,6 +576,7 @@ def _minimum(a: Arguments) -> Value:
 
 
 SELU = (1.6732632423543772, 1.0507009873554805)
+KINDS = ("sum", "mean", "max")  # of bags, by PyTorch's numbers
 RULES: dict[str, Rule] = {
     # looking up
     "embedding": _embedding,

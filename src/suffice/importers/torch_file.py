@@ -58,7 +58,7 @@ class Loaded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class Saved:
     """One operator: what it is applied to (names, or plain values), and the names of what it gives."""
 
     operator: Callable[..., Any]
@@ -215,14 +215,14 @@ def _length(meta: Json) -> int | None:
             return None
 
 
-def _step(torch: Any, node: Json, known: set[str], why: Callable[[str], str]) -> Step | None:
+def _step(torch: Any, node: Json, known: set[str], why: Callable[[str], str]) -> Saved | None:
     target = str(node["target"])
     if target == "torch.ops.aten._assert_tensor_metadata.default":
         return None  # says what is so
     operator = _operator(torch, target, known, why)
     inputs = [(str(one["name"]), _value(torch, one["arg"], target), one["kind"]) for one in node["inputs"]]
     gives = [_gives(output) for output in node["outputs"]]
-    return Step(
+    return Saved(
         operator,
         tuple(value for _, value, kind in inputs if kind == 1),
         {name: value for name, value, kind in inputs if kind != 1 and name not in PLACING},
@@ -288,7 +288,7 @@ def _value(torch: Any, argument: Json, target: str) -> Json:
             raise ModelError(f"{target} takes a {kind.replace('_', ' ')}, and tensors and plain numbers only are read.")
 
 
-def _replayed(torch: Any, steps: Sequence[Step], held: Mapping[str, Array], given: str, answer: str) -> Any:
+def _replayed(torch: Any, steps: Sequence[Saved], held: Mapping[str, Array], given: str, answer: str) -> Any:
     """A module that applies the steps in order."""
 
     class Replayed(torch.nn.Module):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
 from suffice.model.step import nonzero
 
-Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Words, Lookup or Refusal
+Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Codes, Lookup or Refusal
 Values: TypeAlias = Mapping[str, Value]
 GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.linspace(7, 100, 32)])
 SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
@@ -33,7 +33,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class Codes:
     """A number for each position that depends on its word alone, such as its index: codes[w] for the word w."""
 
     places: Ints  # which position stands where
@@ -57,7 +57,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class Operation:
     """One operator of the foreign network.
 
     `lower` works on values that depend on the text, `compute` on arrays. `ending` is what the operator does to an
@@ -77,10 +77,10 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Computation:
     """The operators in order, the constants they start from, and the names of what goes in and comes out."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[Operation]
     constants: Values
     given: str
     answer: str
@@ -107,19 +107,23 @@ class Entrance:
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """The scores before anything that only keeps their order, the embedding, and the names of what was left away."""
+    """The scores before anything that only keeps their order, the embedding, and the names of what was left away.
+
+    `padding` is the word that means over the words present leave out; the scores are those on sums then.
+    """
 
     scores: Tensor
     embedding: Floats
     endings: tuple[str, ...]
+    padding: int | None = None
 
 
-def walk(program: Program, length: int, words: int, embedding: Floats | None = None) -> Walked:
+def walk(program: Computation, length: int, words: int, embedding: Floats | None = None) -> Walked:
     """The scores as a function of the embedded text; a ModelError names the first operator that is in the way."""
     if embedding is not None:
         start = _start(length, embedding.shape[1])
         return _ended(program, _values(program, start.reshape((1, *start.shape)), Entrance()), embedding)
-    given = Words(np.arange(length)[None], np.arange(words))
+    given = Codes(np.arange(length)[None], np.arange(words))
     counted = Entrance()
     early = _values(program, given, counted)
     if not counted.tables:
@@ -137,7 +141,7 @@ def _start(length: int, dimension: int) -> Tensor:
         raise ModelError(f"A text of {length} words × {dimension} dimensions is too large: {error}.") from error
 
 
-def _values(program: Program, given: Value, entrance: Entrance) -> dict[str, Value]:
+def _values(program: Computation, given: Value, entrance: Entrance) -> dict[str, Value]:
     values = {**program.constants, program.given: given}
     by_name = {node.name: node for node in _needed(program)}
     kept = 0
@@ -159,7 +163,7 @@ def _size(value: Value) -> int:
     return int(np.size(held))
 
 
-def _needed(program: Program) -> list[Node]:
+def _needed(program: Computation) -> list[Operation]:
     """The nodes that the answer depends on, in order."""
     wanted, found = {program.answer}, []
     for node in reversed(program.nodes):
@@ -169,7 +173,7 @@ def _needed(program: Program) -> list[Node]:
     return found[::-1]
 
 
-def _value(node: Node, values: dict[str, Value], by_name: Mapping[str, Node], entrance: Entrance) -> Value:
+def _value(node: Operation, values: dict[str, Value], by_name: Mapping[str, Operation], entrance: Entrance) -> Value:
     inputs = {name: values[name] for name in node.uses}
     refused = next((value for value in inputs.values() if isinstance(value, Refusal)), None)
     try:
@@ -195,23 +199,23 @@ def _sentence(error: Exception) -> str:
 def is_constant(value: Value) -> bool:
     if isinstance(value, tuple | list):
         return all(is_constant(part) for part in value)
-    return not isinstance(value, Tensor | Words | Lookup | Refusal)
+    return not isinstance(value, Tensor | Codes | Lookup | Refusal)
 
 
-def _entered(value: Value, node: Node, entrance: Entrance) -> Value:
+def _entered(value: Value, node: Operation, entrance: Entrance) -> Value:
     if isinstance(value, Lookup):
         return entrance.enter(value)
-    if isinstance(value, Words) and not node.takes_words:
+    if isinstance(value, Codes) and not node.takes_words:
         column = np.asarray(value.codes, dtype=np.float64)[:, None]
         found = entrance.enter(Lookup(value.places, column))
         return found if isinstance(found, Refusal) else found.reshape(value.shape)
     return value
 
 
-def _folded(node: Node, inputs: Values) -> Value | None:
+def _folded(node: Operation, inputs: Values) -> Value | None:
     """A function of each word alone, such as a mask or a masked vector, is a new code or table."""
     moving = [value for value in inputs.values() if not is_constant(value)]
-    words = [value for value in moving if isinstance(value, Words)]
+    words = [value for value in moving if isinstance(value, Codes)]
     rows = [value for value in moving if isinstance(value, Lookup)]
     still = {name: value for name, value in inputs.items() if is_constant(value)}
     if not (node.elementwise and words and len(words) + len(rows) == len(moving)):
@@ -226,18 +230,20 @@ def _folded(node: Node, inputs: Values) -> Value | None:
         return None
     plain = {name: np.reshape(value, ()) for name, value in still.items()}
     for name, value in inputs.items():
-        if isinstance(value, Words):
+        if isinstance(value, Codes):
             plain[name] = value.codes[:, None] if rows else value.codes
         elif isinstance(value, Lookup):
             plain[name] = value.table
     found = np.asarray(node.compute(plain))
-    return Lookup(places, found.astype(np.float64)) if rows else Words(places, found)
+    return Lookup(places, found.astype(np.float64)) if rows else Codes(places, found)
 
 
 # --- curves that the framework wrote out in small operators ---
 
 
-def _recognised(node: Node, values: Values, by_name: Mapping[str, Node], entrance: Entrance) -> Tensor | Refusal | None:
+def _recognised(
+    node: Operation, values: Values, by_name: Mapping[str, Operation], entrance: Entrance
+) -> Tensor | Refusal | None:
     """A multiple of a known curve, such as x * sigmoid(x), of a value a few elementwise operators back."""
     chain = _chain(node, values, by_name)
     sources = {name for link in chain.values() for name in link.uses if not is_constant(values[name])}
@@ -250,9 +256,9 @@ def _recognised(node: Node, values: Values, by_name: Mapping[str, Node], entranc
     return None
 
 
-def _chain(node: Node, values: Values, by_name: Mapping[str, Node]) -> dict[str, Node]:
+def _chain(node: Operation, values: Values, by_name: Mapping[str, Operation]) -> dict[str, Operation]:
     """The elementwise operators that lead to this one, at most so many; in the order of the program."""
-    found: dict[str, Node] = {}
+    found: dict[str, Operation] = {}
     ahead = [node.name]
     while ahead and len(found) < LONGEST:
         link = by_name.get(ahead.pop(0))
@@ -262,7 +268,7 @@ def _chain(node: Node, values: Values, by_name: Mapping[str, Node]) -> dict[str,
     return {name: link for name, link in by_name.items() if name in found}
 
 
-def _curve(answer: str, source: str, chain: Mapping[str, Node], values: Values) -> tuple[str, float] | None:
+def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Values) -> tuple[str, float] | None:
     """The name of the curve that leads from `source` to `answer`, and its factor, if it is one we know."""
     on_grid: dict[str, Any] = {source: GRID}
     with np.errstate(all="ignore"):
@@ -289,7 +295,7 @@ def _is_number(value: Value) -> bool:
 # --- the end ---
 
 
-def _ended(program: Program, values: Values, embedding: Floats) -> Walked:
+def _ended(program: Computation, values: Values, embedding: Floats) -> Walked:
     """Leave away what only keeps the order of the scores, then take them."""
     by_name = {node.name: node for node in program.nodes}
     name, taken, endings = program.answer, program.answer, []
@@ -310,13 +316,13 @@ def _ended(program: Program, values: Values, embedding: Floats) -> Walked:
     raise ModelError("The scores of the network are not computed from the vectors of the words.")
 
 
-def _keeps_order(node: Node, before: Value) -> bool:
+def _keeps_order(node: Operation, before: Value) -> bool:
     if not isinstance(before, Tensor):
         return False
     return (before.size == before.shape[node.axis] > 1) if "softmax" in node.ending else True
 
 
-def _moves_one(node: Node, before: Value, after: Value) -> bool:
+def _moves_one(node: Operation, before: Value, after: Value) -> bool:
     """Whether a node only moves a single number to another place."""
     both = isinstance(before, Tensor) and isinstance(after, Tensor)
     return both and node.takes_words and before.size == after.size == 1

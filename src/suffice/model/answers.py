@@ -21,7 +21,7 @@ from suffice.errors import InputError, ModelError
 from suffice.model.network import Floats
 
 Function: TypeAlias = Callable[[list[str]], Any]  # texts to scores or probabilities, a row per text
-Row: TypeAlias = tuple[float, ...]
+Scores: TypeAlias = tuple[float, ...]
 
 BATCH = 64  # texts that a function gets at a time
 MOST = 500_000  # answers kept in memory
@@ -36,7 +36,7 @@ class Answers:
     def __init__(self, function: Function, labels: Sequence[str], digest: str, file: str | Path | None = None) -> None:
         self.function, self.labels, self.digest = function, tuple(labels), digest
         self.file = None if file is None else _File(file, digest, len(self.labels))
-        self.memory: dict[str, Row] = {}
+        self.memory: dict[str, Scores] = {}
         self.asked, self.seconds = 0, 0.0
         self.moves: float | None = None if self.file is None else self.file.moves()
 
@@ -81,7 +81,7 @@ class Answers:
 
     # --- what is known ---
 
-    def _recalled(self, texts: Sequence[str]) -> dict[str, Row]:
+    def _recalled(self, texts: Sequence[str]) -> dict[str, Scores]:
         found = {text: self.memory[text] for text in texts if text in self.memory}
         if self.file is not None:
             there = self.file.read([text for text in dict.fromkeys(texts) if text not in found])
@@ -89,14 +89,14 @@ class Answers:
             found |= there
         return found
 
-    def _kept(self, texts: Sequence[str], rows: Floats) -> dict[str, Row]:
+    def _kept(self, texts: Sequence[str], rows: Floats) -> dict[str, Scores]:
         found = {text: tuple(row) for text, row in zip(texts, rows.tolist(), strict=True)}
         self._remember(found)
         if self.file is not None:
             self.file.write(found)
         return found
 
-    def _remember(self, rows: dict[str, Row]) -> None:
+    def _remember(self, rows: dict[str, Scores]) -> None:
         if len(self.memory) < MOST:
             self.memory.update(rows)
 
@@ -179,8 +179,8 @@ class _File:
         except sqlite3.DatabaseError as error:
             raise InputError(f"The file of answers {str(self.path)!r} cannot be used: {error}.") from error
 
-    def read(self, texts: Sequence[str]) -> dict[str, Row]:
-        found: dict[str, Row] = {}
+    def read(self, texts: Sequence[str]) -> dict[str, Scores]:
+        found: dict[str, Scores] = {}
         with self._open() as base:
             for start in range(0, len(texts), 500):
                 part = texts[start : start + 500]
@@ -190,7 +190,7 @@ class _File:
                 found.update({text: row for text, saved in rows if (row := self._row(saved)) is not None})
         return found
 
-    def _row(self, saved: Any) -> Row | None:
+    def _row(self, saved: Any) -> Scores | None:
         """What was saved, or None where it cannot be an answer of this model: then it is asked again."""
         try:
             row = tuple(float(value) for value in json.loads(saved))
@@ -198,7 +198,7 @@ class _File:
             return None
         return row if len(row) == self.width and all(map(math.isfinite, row)) else None
 
-    def write(self, rows: dict[str, Row]) -> None:
+    def write(self, rows: dict[str, Scores]) -> None:
         lines = [(self.digest, text, json.dumps(row)) for text, row in rows.items()]
         with self._open() as base:
             base.executemany("insert or replace into answers values (?, ?, ?)", lines)

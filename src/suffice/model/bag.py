@@ -50,7 +50,10 @@ class Bag:
         return found
 
     def scores(self, tokens: Sequence[str]) -> Floats:
-        """The scores of a list of tokens, worked out here (scikit-learn's own are what counts)."""
+        """The scores of a list of tokens, worked out here (scikit-learn's own are what counts).
+
+        Not numbers where trees stand so close to a threshold that the program's own rounding decides.
+        """
         found = self.features(tokens)
         where, counts = np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.float64)
         values = self.scale[where] * term(self.tf, counts)

@@ -372,12 +372,15 @@ def _read_rows(tensors: dict[str, Floats], name: str, outputs: int) -> Floats:
 
 
 def _narrow(array: Floats) -> Floats:
-    """float32 where that loses nothing, as with weights trained in float32."""
+    """float16 or float32 where that loses nothing, as with weights trained or rounded so."""
     if array.dtype != np.float64:
         return np.ascontiguousarray(array)
-    with np.errstate(over="ignore"):
-        single = array.astype(np.float32)
-    return np.ascontiguousarray(single if np.array_equal(single, array) else array)
+    for kind in (np.float16, np.float32):
+        with np.errstate(over="ignore"):
+            short = array.astype(kind)
+        if np.array_equal(short, array):
+            return np.ascontiguousarray(short)
+    return np.ascontiguousarray(array)
 
 
 def _validate(classifier: Classifier) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from suffice.errors import InputError
 
-Piece: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its start and end in the string
+Span: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its start and end in the string
 
 WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
@@ -83,14 +83,14 @@ class Text:
         return self.words[position].text if position < len(self.words) else self.tokens[position]
 
 
-def split(source: str) -> list[Piece]:
+def split(source: str) -> list[Span]:
     """Lower-cased words and punctuation marks, each with its start and end in `source`."""
     return [(m.group().lower(), m.start(), m.end()) for m in TOKEN.finditer(source)]
 
 
-def split_list(words: Sequence[str], lookup: Container[str] = ()) -> tuple[str, list[Piece]]:
+def split_list(words: Sequence[str], lookup: Container[str] = ()) -> tuple[str, list[Span]]:
     """A list of words taken as it is, and the string it makes when joined by single spaces."""
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     start = 0
     for word in map(_a_word, words):
         if word not in lookup and any(char.isspace() for char in word):
@@ -135,7 +135,7 @@ def read(
     length: int,
     pad: str,
     unknown: str,
-    tokenize: Callable[[str], list[Piece]] = split,
+    tokenize: Callable[[str], list[Span]] = split,
     once: bool = False,
     reader: str = "",
 ) -> Text:
@@ -215,7 +215,7 @@ def _wordlike(char: str) -> bool:
     return char.isalnum() or char == "_"
 
 
-def fitted(source: str, pieces: Iterable[Piece]) -> list[Piece]:
+def fitted(source: str, pieces: Iterable[Span]) -> list[Span]:
     """Pieces in order, without overlap and without the spaces around them, so that every character shows once."""
     found, last = [], 0
     for token, start, end in pieces:
@@ -229,8 +229,8 @@ def fitted(source: str, pieces: Iterable[Piece]) -> list[Piece]:
     return found
 
 
-def _first_of_each(pieces: Sequence[Piece]) -> list[Piece]:
-    found: dict[str, Piece] = {}
+def _first_of_each(pieces: Sequence[Span]) -> list[Span]:
+    found: dict[str, Span] = {}
     for piece in pieces:
         found.setdefault(piece[0], piece)
     return list(found.values())

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from suffice.errors import InputError, MissingExtra, ModelError
 from suffice.model.patterns import why_refused
-from suffice.model.text import Piece, split
+from suffice.model.text import Span, split
 
 FILE = "tokenizer.json"  # where a model folder keeps the tokenizer of Hugging Face
 LONGEST_JSON = 2**26  # characters of it
@@ -39,7 +39,7 @@ class Words:
 
     once: ClassVar[bool] = False
 
-    def __call__(self, source: str) -> list[Piece]:
+    def __call__(self, source: str) -> list[Span]:
         return split(source)
 
     def header(self) -> str:
@@ -81,7 +81,7 @@ class Pattern:
             raise InputError("The words to skip must be strings.")
         object.__setattr__(self, "skip", tuple(sorted(self.skip)))
 
-    def __call__(self, source: str) -> list[Piece]:
+    def __call__(self, source: str) -> list[Span]:
         plain, origin = self._normal(source)
         group = re.compile(self.pattern).groups
         found = []
@@ -124,7 +124,7 @@ class HuggingFace:
     json: str
     once: ClassVar[bool] = False
 
-    def __call__(self, source: str) -> list[Piece]:
+    def __call__(self, source: str) -> list[Span]:
         found = self._tokenizer.encode(source, add_special_tokens=False)
         return [(token, start, end) for token, (start, end) in zip(found.tokens, found.offsets, strict=True)]
 
@@ -172,7 +172,7 @@ class Custom:
     def name(self) -> str:
         return str(getattr(self.function, "__qualname__", type(self.function).__qualname__))
 
-    def __call__(self, source: str) -> list[Piece]:
+    def __call__(self, source: str) -> list[Span]:
         found = list(self.function(source))
         if all(isinstance(item, str) for item in found):
             return located(source, found)
@@ -276,7 +276,7 @@ def own_function(data: Any, given: Any) -> Custom | None:
     return made
 
 
-def located(source: str, words: Sequence[str]) -> list[Piece]:
+def located(source: str, words: Sequence[str]) -> list[Span]:
     """Where each of the words stands in the string, in order and in any case."""
     found, at = [], 0
     for word in words:
@@ -302,7 +302,7 @@ def _hugging_face(given: Any) -> HuggingFace:
     return HuggingFace(given.to_str())
 
 
-def _triple(item: Any, source: str, name: str) -> Piece:
+def _triple(item: Any, source: str, name: str) -> Span:
     match item:
         case (str(word), int(start), int(end)) if word and 0 <= start <= end <= len(source):
             return word, start, end

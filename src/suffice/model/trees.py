@@ -43,15 +43,16 @@ class Trees:
         return x <= at, (x <= at + room) & (x > at - room) & (room > 0.0)
 
     def scores(self, values: Mapping[int, float]) -> Floats:
-        """The scores of a text whose other features are all zero."""
+        """The scores of a text whose other features are all zero; not numbers where rounding decides."""
         every = np.zeros(int(self.column.max(initial=0)) + 1)
         for column, value in values.items():
             every[column : column + 1] = value  # no tree looks at columns beyond
-        node = self.roots
+        node, clear = self.roots, True
         while (inner := self.column[node] != LEAF).any():
-            goes, _ = self.left_of(every[self.column[node]], node)
+            goes, near = self.left_of(every[self.column[node]], node)
+            clear = clear and not (near & inner).any()
             node = np.where(inner, np.where(goes, self.left[node], self.right[node]), node)
-        return np.asarray(self.bias + self.value[node].sum(0))
+        return np.asarray(self.bias + self.value[node].sum(0)) if clear else np.full(len(self.bias), np.nan)
 
     @property
     def tested(self) -> frozenset[int]:

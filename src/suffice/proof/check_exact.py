@@ -42,7 +42,8 @@ HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
 LEAN, NEAR = Fraction(1, 2**20), Fraction(1, 2**32)  # shares within which bounds count as equal, or as zero
 DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
 MOST = 2**29  # bytes read of an unpacked certificate
-CODES = dict(zip(["F64", "F32", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8"], "dfqihbQIHB", strict=True))
+CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U64": "Q", "U32": "I"}
+CODES |= {"U16": "H", "U8": "B"}
 CHOICES, RESTORED = ("word-swap", "deletion", "mask", "removal-or-swap"), "restored"
 
 
@@ -530,6 +531,19 @@ class Inputs:
         free = frozenset([1]) if self.sets.kind == RESTORED else state.left[place]
         return state.put(place, free, opened=opened, budget=rest, count=count), state.put(place, None, opened=opened)
 
+    def only(self, state: State) -> list[Vector] | None:
+        """The input that is left, where words are real ones and just one is."""
+        if self.sets.points is None or self.sets.kind not in (*CHOICES, RESTORED):
+            return None
+        found: list[Vector] = []
+        for i, (own, points, left) in enumerate(zip(self.sets.own, self.sets.points, state.left, strict=True)):
+            barred = i in state.opened and (self.costs[i] > state.budget or state.count == 0)
+            vectors = {own} if left is None or barred else {points[choice] for choice in left}
+            if len(vectors) > 1:
+                return None
+            found += vectors
+        return found
+
     def least(self, row: Row, state: State) -> Fraction:
         """A lower bound of a form: gains of open words as far as they are paid for, those of free words in any case."""
         size = len(self.sets.own[0])
@@ -626,30 +640,34 @@ class Network:
         for step in self.steps[:-1]:
             self.starts.append(self.units)
             self.units += len(step.bias)
-            pairs = list(zip(step.rows, step.bias, strict=True))
-            ends = [[(f * low[j], f * high[j]) for j, f in row.items()] for row, _ in pairs]
-            least, most, sizes = (
-                [sum((pick(*pair) for pair in row), start(b)) for row, b in zip(ends, step.bias, strict=True)]
-                for pick, start in ((min, Fraction), (max, Fraction), (largest, abs))
-            )
-            self.reach.append(list(zip(least, most, strict=True)))
-            self.near.append([NEAR * size for size in sizes])
-            low, high = step.give(least), step.give(most)
+            reach, near = list[Span](), list[Fraction]()
+            for row, bias in zip(step.rows, step.bias, strict=True):
+                ends = [sorted((factor * low[j], factor * high[j])) for j, factor in row.items()]
+                reach.append((sum((a for a, _ in ends), bias), sum((b for _, b in ends), bias)))
+                near.append(NEAR * sum((max(-a, b) for a, b in ends), abs(bias)))
+            self.reach.append(reach)
+            self.near.append(near)
+            low, high = (step.give([span[side] for span in reach]) for side in (0, 1))
         self.first: dict[int, tuple[State, list[Span]]] = {}
 
     def can_split(self, unit: int, signs: Mapping[int, int]) -> bool:
         """A relu that is not split yet, or one of several candidates that may still win."""
-        k = max(k for k, start in enumerate(self.starts) if start <= unit)
-        group = self.steps[k].home.get(unit - self.starts[k])
+        k, mine = self.place(unit)
+        group = self.steps[k].home.get(mine)
         if group is None:
-            return unit - self.starts[k] in self.steps[k].relu and unit not in signs
+            return mine in self.steps[k].relu and unit not in signs
         alive = self.may_win(k, group, signs)
-        return unit - self.starts[k] in alive and len(alive) > 1
+        return mine in alive and len(alive) > 1
 
     def at_zero(self, unit: int) -> bool:
         """Whether a split of the unit says something of its sign: of a candidate it says who wins."""
+        k, mine = self.place(unit)
+        return mine not in self.steps[k].home
+
+    def place(self, unit: int) -> tuple[int, int]:
+        """Step and place in it of a unit that is counted over all steps."""
         k = max(k for k, start in enumerate(self.starts) if start <= unit)
-        return unit - self.starts[k] not in self.steps[k].home
+        return k, unit - self.starts[k]
 
     def may_win(self, k: int, group: Sequence[int], signs: Mapping[int, int]) -> list[int]:
         """The candidates that the splits leave: the one that wins, or those of which none was said not to."""
@@ -660,13 +678,11 @@ class Network:
         self, k: int, row: Row, total: Fraction, lines: list[list[Line]], push: Row, inputs: Inputs, state: State
     ) -> Fraction:
         """A lower bound of row·h + total, h being what step k receives; a maximum's factor goes to all candidates."""
-        row = dict(row)
         for place in reversed(range(k)):
             step, start, before = self.steps[place], self.starts[place], dict[int, Fraction]()
             extra = {u - start: b for u, b in push.items() if start <= u < start + len(step.bias)}
-            for unit in [u for u in row if u in step.home]:
-                factor, group = row.pop(unit), step.home[unit]
-                row.update(dict.fromkeys(group, factor) if unit == group[0] else {})
+            leads = {unit: group[0] for unit, group in step.home.items() if group[0] in row}
+            row = {u: f for u, f in row.items() if u not in step.home} | {u: row[lead] for u, lead in leads.items()}
             for unit in {*row, *extra}:
                 factor, line = row.get(unit, ZERO), lines[place][unit]
                 total += line.shift * factor if factor < 0 else ZERO
@@ -695,7 +711,12 @@ class Network:
         return found
 
     def holds(self, label: int, rival: int, sign: int, leaf: Leaf, inputs: Inputs) -> bool:
-        """Whether the splits contradict the bounds, or sign·margin is above zero."""
+        """Whether sign·margin is above zero at the one input left or by its bound, or splits contradict the bounds."""
+        point = inputs.only(leaf.state)
+        if point is not None:
+            scores = self.scores(point)
+            if sign * (scores[label] - scores[rival]) > 0:
+                return True
         plain: list[list[Line]] = []
         chosen: list[list[Line]] = []
         for k, step in enumerate(self.steps[:-1]):
@@ -748,10 +769,6 @@ class Network:
         for step in self.steps:
             values = step.give([inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)])
         return values
-
-
-def largest(a: Fraction, b: Fraction) -> Fraction:
-    return max(abs(a), abs(b))
 
 
 # --- the evidence ---

@@ -130,21 +130,25 @@ class Asked:
     def flip(self, change: Change, rival: int | None = None) -> Flip:
         """A change whose margin is not above zero, with the rival that wins."""
         row = self._rows([self.write(change)])[0]
-        others = np.delete(np.arange(len(row)), self.label)
-        winner = int(others[row[others].argmax()]) if rival is None else rival
+        winner = self._winner(row) if rival is None else rival
         return Flip(change, sum(1 << i for i, _ in change), winner, float(row[self.label] - row[winner]))
+
+    def _winner(self, row: Floats) -> int:
+        others = np.delete(np.arange(len(row)), self.label)
+        return int(others[row[others].argmax()])
 
     def write(self, change: Change) -> str:
         return rewritten(self.text, dict(change))
 
     def witness(self, flip: Flip) -> Witness:
         """The flip for people; where a rival was asked for, another label may still win."""
+        (row,) = self.blackbox.scores([self.write(flip.change)])  # it was run: known, whatever the budget says
         return Witness(
             point=NOWHERE,
             positions=tuple(i for i, _ in flip.change),
             rival=flip.rival,
             margin=flip.margin,
-            label=self.blackbox.labels[self.flip(flip.change).rival],
+            label=self.blackbox.labels[self._winner(row)],
             words=tuple(word for _, word in flip.change),
             real=True,
             text=self.write(flip.change),

@@ -88,9 +88,10 @@ class Rows:
     @cached_property
     def scores(self) -> Floats:
         """(texts, classes), the texts in the order of their choices, the last word's first."""
-        return np.concatenate([self._scored(part) for part in self._parts()])
+        return np.concatenate([self._scored(part) for part in self.texts()])
 
-    def _parts(self) -> Iterator[Ints]:
+    def texts(self) -> Iterator[Ints]:
+        """All texts as choices, so many at a time."""
         total = math.prod(self.shape)
         for start in range(0, total, PART):
             self.budget.look()

@@ -31,7 +31,7 @@ CLOSED = Leaf(None, np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False)
-class Word:
+class Undecided:
     """An undecided word: the vectors it may take, with the choices that each stands for, and what a change costs.
 
     A word with a price stays at its first vector unless it is paid for, and takes one of the others then.
@@ -52,7 +52,7 @@ class Runs:
     """Every input of a set that has few."""
 
     form: Form
-    words: tuple[Word, ...]
+    words: tuple[Undecided, ...]
     base: Floats  # the input with every undecided word at its first vector
     budget: float = 0.0
     _rows: dict[tuple[int, float], Ints] = field(default_factory=dict)
@@ -130,13 +130,13 @@ def few(form: Form, inputs: Inputs) -> Runs | None:
     return found if found is not None and _count(found.words, found.budget) <= _most(form, found.words) else None
 
 
-def _most(form: Form, words: Sequence[Word]) -> int:
+def _most(form: Form, words: Sequence[Undecided]) -> int:
     steps = form.problem.network.steps
     each = len(words) * len(steps[0].bias) + sum(step.weight.size for step in steps[1:])
     return int(min(MOST, WORTH * form.work // max(1, each)))
 
 
-def _count(words: Sequence[Word], budget: float) -> float:
+def _count(words: Sequence[Undecided], budget: float) -> float:
     """How many inputs there are, as far as it matters."""
     ways: dict[float, float] = {budget: 1.0}
     for word in words:
@@ -176,9 +176,9 @@ def _counted(form: Form, inputs: Freed) -> bool:
     return inputs.uniform or form.problem.limit >= int(inputs.words.sum())
 
 
-def _restored(inputs: Restored, position: int) -> Word:
+def _restored(inputs: Restored, position: int) -> Undecided:
     vectors = np.stack([inputs.start[0, position], inputs.center[position]])
-    return Word(position, vectors, ((), ()), float(inputs.cost[position]))
+    return Undecided(position, vectors, ((), ()), float(inputs.cost[position]))
 
 
 def _of_choices(
@@ -191,11 +191,11 @@ def _of_choices(
         vectors, choices = _distinct(region.points[i], left)
         if free[i]:
             base[i] = vectors[0]
-            words.append(Word(int(i), vectors, choices))
+            words.append(Undecided(int(i), vectors, choices))
         elif len(vectors) > 1 or (vectors[0] != base[i]).any():
             assert prices is not None
             stays = np.concatenate([base[i][None], vectors])
-            words.append(Word(int(i), stays, ((), *choices), float(prices[i])))
+            words.append(Undecided(int(i), stays, ((), *choices), float(prices[i])))
     return Runs(form, tuple(word for word in words if len(word.vectors) > 1), base, budget)
 
 
@@ -210,7 +210,7 @@ def _distinct(points: Floats, left: Ints) -> tuple[Floats, tuple[tuple[int, ...]
 # --- parts of trees and runs ---
 
 
-def _choose(word: Word, options: list[int], below: Tree) -> Tree:
+def _choose(word: Undecided, options: list[int], below: Tree) -> Tree:
     """Picks of the word's choices, half of them at a time, until one is left; nothing to pick where it is restored."""
     if len(options) == 1:
         return below
@@ -224,7 +224,7 @@ def _put(option: int, below: Ints) -> Ints:
     return np.concatenate([np.full((len(below), 1), option, dtype=np.int64), below], axis=1)
 
 
-def _adds(first: Step, length: int, word: Word) -> Floats:
+def _adds(first: Step, length: int, word: Undecided) -> Floats:
     """What each vector of a word adds to the first step's sums: (vectors, units)."""
     moves = word.vectors - word.vectors[0]
     if isinstance(first.weight, np.ndarray):

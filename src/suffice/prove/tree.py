@@ -10,7 +10,7 @@ from suffice.model.network import Floats
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A closed subproblem: the slopes and multipliers (units,) that prove it, or no slopes where one input is left."""
+    """A closed subproblem: the slopes and multipliers (units,) that prove it; no slopes at a single input."""
 
     alpha: Floats | None
     beta: Floats

@@ -54,7 +54,7 @@ body.suffice { margin: 0; }
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .suffice .alone .rise i { background: none; box-shadow: inset 0 0 0 1px var(--accent); }
 .suffice .alone + p { margin-top: .75rem; }
-.suffice .alone b { font-weight: 400; font-size: .8125rem; color: var(--soft); flex: none;
+.suffice .alone .size { font-size: .8125rem; color: var(--soft); flex: none;
   font-variant-numeric: tabular-nums; }
 .suffice .alone .heads { color: var(--soft); font-size: .8125rem; }
 .suffice .alone .heads span { padding: 0 .4rem; } .suffice .alone .heads span:nth-child(2) { text-align: end; }
@@ -74,6 +74,8 @@ body.suffice { margin: 0; }
   .suffice.report td { display: block; padding: .1rem 0; border: 0; }
   .suffice.report td:empty { display: none; }
   .suffice.report td.number { text-align: left; }
+  .suffice.report .words td:nth-child(-n+2) { display: inline-block; margin-inline-end: .75rem; color: var(--soft); }
+  .suffice.report .words td:first-child { color: inherit; font-weight: 600; }
   .suffice.report td[data-head]:not([data-head=""])::before { content: attr(data-head) ": "; color: var(--soft); }
   .suffice dl.scope { grid-template-columns: 1fr; gap: .2rem; }
   .suffice dl.scope dd { margin-bottom: .9rem; }
@@ -190,7 +192,7 @@ def _words(result: Explanation) -> str:
     details = _details(result)
     rows = "".join(_row(result, details[i]) for i in range(len(result.text.words)))
     head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is in the set</th></tr>"
-    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    table = f'<div class="scroll"><table class="words"><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
     return f'<section class="card"><h2>Word by word</h2>{table}</section>'
 
 
@@ -215,7 +217,7 @@ def _strength(result: Explanation, detail: Detail, one: Alone, widest: float) ->
     name = phrases.named(result.text, detail.position).strip("'") or "padding"
     bars = "".join(
         f'<span class="{kind}"><i style="width:{100 * size / widest:.1f}%"></i>'
-        f"<b>{phrases.outward(size) if size > 0 else ''}</b></span>"
+        f'<span class="size">{phrases.outward(size) if size > 0 else ""}</span></span>'
         for kind, size in (("fall", one.fall), ("rise", one.rise or 0.0))
     )
     return f'<div title="{say(phrases.strength(one))}"><bdi class="name">{say(name)}</bdi>{bars}</div>'

@@ -12,7 +12,7 @@ from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
-from suffice.verbs.explanation import Alone, Change, Detail, Explanation, counted, ladder, least_by
+from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, turned_into
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -162,7 +162,13 @@ def quoted(words: str) -> str:
 def equals(result: Explanation) -> str:
     """The equally cheap sets in a sentence; nothing where there is no choice."""
     known = result.alternatives if result.positions and result.status == "optimal" else None
-    return "" if known is None else visible(str(known))
+    return "" if known is None else equally(result, known)
+
+
+def equally(result: Explanation, known: Alternatives) -> str:
+    """How many sets are as cheap; where something was asked of them, among which."""
+    told, wish = visible(str(known)), asked(result)
+    return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
 
 
 def next_question(result: Explanation, model: str = "MODEL") -> tuple[str, str]:

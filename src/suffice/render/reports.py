@@ -126,9 +126,10 @@ def _again(verb: str, saved: str, certificate: Certificate | None, meta: Mapping
     which = f"MODEL is the classifier with digest {meta.get('model', 'unknown')}."
     proof = "" if certificate is None else f" The certificate's SHA-256 is {certificate.digest}."
     ask = f"suffice {verb} --question question.json --model MODEL"
-    check = "" if certificate is None else "\nsuffice check answer.cert --model MODEL"
+    check = "" if certificate is None else " --certificate answer.cert\nsuffice check answer.cert --model MODEL"
+    then = "" if certificate is None else " and keep the proof, then have that checked by a separate program"
     return (
-        f'<section class="card"><h2>Check it yourself</h2><div class="steps"><p>Save {saved} and ask exactly it again; '
-        "a certificate that was kept is checked by a separate program that shares no code with the prover:</p>"
+        '<section class="card"><h2>Check it yourself</h2><div class="steps">'
+        f"<p>Save {saved}, ask exactly it again{then}:</p>"
         f'<pre>{say(ask)}{say(check)}</pre><p class="soft small">{say(which + proof)}</p></div></section>'
     )

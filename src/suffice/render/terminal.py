@@ -59,9 +59,10 @@ def show_contrast(console: Console, result: Contrast) -> None:
 
 
 class Bounds:
-    """The live line: lower and upper bound, and the time since it was made, which goes on between reports."""
+    """The live line: lower and upper bound, what `more` says, and the time since it was made, which goes on."""
 
-    def __init__(self) -> None:
+    def __init__(self, more: Callable[[], str] | None = None) -> None:
+        self.more = more or (lambda: "")
         self.started = time.monotonic()
         self.spinner = Spinner("dots", style="cyan")
         self.lower, self.upper, self.whole = 0.0, 0.0, 0.0
@@ -72,7 +73,8 @@ class Bounds:
         self.lower, self.upper, self.words = lower, upper, len(words)
 
     def line(self) -> Line:
-        elapsed = f"{time.monotonic() - self.started:.1f} s"
+        more = self.more()
+        elapsed = f"{time.monotonic() - self.started:.1f} s{', ' if more else ''}{more}"
         if self.words is None:
             return Line(f"looking for the words that suffice … {elapsed}")
         return Line.assemble(
@@ -95,12 +97,12 @@ class Bounds:
 
 
 @contextmanager
-def live(console: Console) -> Iterator[OnProgress | None]:
-    """A line with both bounds while a search runs; nothing at all where there is no terminal."""
+def live(console: Console, more: Callable[[], str] | None = None) -> Iterator[OnProgress | None]:
+    """A line with both bounds, and `more`, while a search runs; nothing at all where there is no terminal."""
     if not console.is_terminal:
         yield None
         return
-    bounds = Bounds()
+    bounds = Bounds(more)
     with Live(bounds, console=console, refresh_per_second=8, transient=True):
         yield bounds.report
 

@@ -17,7 +17,7 @@ FEW = 4  # protected words named in a headline
 BADGES: Mapping[str, tuple[phrases.Tone, str, str]] = {
     "independent": ("good", "✓", "proved independent"),
     "dependent": ("bad", "✗", "proved dependent"),
-    "optimal": ("good", "✓", "proved: nothing cheaper flips it"),
+    "optimal": ("good", "✓", "proved: nothing cheaper does"),
     "found": ("warn", "◐", "a flip; a cheaper one may exist"),
     "none": ("good", "✓", "proved: no allowed change flips the label"),
     "unknown": ("warn", "?", "undecided"),
@@ -45,13 +45,13 @@ def _aim(result: Contrast) -> str:
 
 def flip_badge(result: Contrast) -> tuple[phrases.Tone, str, str]:
     tone, sign, words = _unless_unchecked(result.status, result.meta, "flip")
-    return tone, sign, words.replace("flips it", _aim(result)).replace("flips the label", _aim(result))
+    return tone, sign, words.replace("flips the label", _aim(result).replace(" it ", " the label "))
 
 
 def turned(result: Contrast) -> str:
     """What a flip means; the words themselves are shown in the text."""
     label = phrases.quoted(result.label)
-    if "towards" in result.meta or (result.flip is not None and not result.positions):
+    if (result.flip is None and "towards" in result.meta) or (result.flip is not None and not result.positions):
         return phrases.visible(str(result))
     if result.flip is None:
         return (
@@ -61,7 +61,7 @@ def turned(result: Contrast) -> str:
         )
     count = len(result.positions)
     which = "this word" if count == 1 else f"these {count} words"
-    what = f"Changing {which} turns {label} into {phrases.quoted(result.flip.label)}"
+    what = f"Changing {which} {result.aim(phrases.quoted)}"
     least = f"no cheaper change does ({result.authority})"
     rest = least if result.status == "optimal" else f"at least {result.lower_bound:g} must be spent"
     return f"{what}; {rest}.{illustrated(result.flip)}"

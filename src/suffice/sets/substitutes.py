@@ -10,19 +10,19 @@ from typing import TypeAlias
 
 from suffice.errors import InputError
 
-Words: TypeAlias = MappingProxyType[str, tuple[str, ...]]
+Table: TypeAlias = MappingProxyType[str, tuple[str, ...]]
 
 FOLDER = files("suffice") / "models" / "substitutes"
 
 
 @cache
-def substitutes() -> Words:
+def substitutes() -> Table:
     """The substitutes of each frequent English word, the most usual first."""
     return read(FOLDER / "substitutes.tsv")
 
 
 @cache
-def group(name: str) -> Words:
+def group(name: str) -> Table:
     """The words of one group, such as gender, each with those that audits put in its place."""
     if name not in groups():
         raise InputError(f"There is no group {name!r}: use one of {', '.join(groups())}.")
@@ -36,7 +36,7 @@ def groups() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".tsv") for name in names if name.endswith(".tsv")))
 
 
-def read(file: Traversable) -> Words:
+def read(file: Traversable) -> Table:
     """A table with one word a line, a tab, and its substitutes with commas between; lines with # are remarks."""
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))

@@ -16,7 +16,7 @@ from suffice.errors import InputError
 from suffice.model.text import Text
 
 
-class Piece(NamedTuple):
+class Weighed(NamedTuple):
     """A stretch of the string, and how much it speaks for the label."""
 
     start: int
@@ -43,7 +43,7 @@ def from_lime(result: Any, text: Text, label: str, labels: Sequence[str], top: i
     _same(source.raw_string(), text, "LIME")
     sign, chosen = _lime_label(result, label, labels)
     pieces = [
-        Piece(int(start), int(start) + len(source.word(feature)), sign * float(weight))
+        Weighed(int(start), int(start) + len(source.word(feature)), sign * float(weight))
         for feature, weight in result.local_exp[chosen]
         for start in source.string_position(feature)
     ]
@@ -76,7 +76,7 @@ def from_shap(result: Any, text: Text, label: str, labels: Sequence[str], top: i
     for token, weight in zip(tokens, weights, strict=True):
         kept = token.strip()
         begin = start + token.find(kept)
-        pieces.append(Piece(begin, begin + len(kept), weight))
+        pieces.append(Weighed(begin, begin + len(kept), weight))
         start += len(token)
     return _positions([piece for piece in pieces if piece.end > piece.start], text, top)
 
@@ -107,7 +107,7 @@ def from_anchor(result: Any, text: Text, label: str, labels: Sequence[str]) -> t
     _same(found["instance"], text, "Anchors")
     names, starts = result.names(), found["positions"]
     return _positions(
-        [Piece(int(a), int(a) + len(str(n)), 1.0) for n, a in zip(names, starts, strict=True)], text, None
+        [Weighed(int(a), int(a) + len(str(n)), 1.0) for n, a in zip(names, starts, strict=True)], text, None
     )
 
 
@@ -116,7 +116,7 @@ def _same(theirs: str, text: Text, who: str) -> None:
         raise InputError(f"{who} explained another text, {theirs[:60]!r}, not {text.source[:60]!r}.")
 
 
-def _positions(pieces: Sequence[Piece], text: Text, top: int | None) -> tuple[int, ...]:
+def _positions(pieces: Sequence[Weighed], text: Text, top: int | None) -> tuple[int, ...]:
     """The words that overlap pieces of positive weight, the heaviest `top` of them."""
     weights: dict[int, float] = {}
     for piece in pieces:
@@ -127,7 +127,7 @@ def _positions(pieces: Sequence[Piece], text: Text, top: int | None) -> tuple[in
     return tuple(sorted(ranked[:top]))
 
 
-def _overlapped(piece: Piece, text: Text) -> list[int]:
+def _overlapped(piece: Weighed, text: Text) -> list[int]:
     hits = [word.position for word in text.words if word.start < piece.end and piece.start < word.end]
     if not hits:
         shown, seen = text.source[piece.start : piece.end], len(text.words)

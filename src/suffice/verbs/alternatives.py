@@ -20,18 +20,20 @@ def alternatives(question: Question, outcome: Outcome) -> Alternatives:
     """Every set of the optimal cost, as far as the limits go."""
     assert outcome.held is not None
     if outcome.upper == question.costs.of(question.included):  # only what was asked for: nothing else is as cheap
-        return _told(question, {tuple(positions(outcome.held))}, complete=True)
+        return told(question, {tuple(positions(outcome.held))})
     with single_threaded():
         search = searcher(question, Budget(min(SECONDS, question.seconds / 10)), None)
         found = {tuple(positions(outcome.held))}
         sets = (tuple(positions(held)) for held, _ in optimal_sets(search, outcome.upper))
         found |= set(islice(sets, LIMIT))
-        return _told(question, found, complete=len(found) < LIMIT and search.frontier.done)
+        complete = len(found) < LIMIT and search.frontier.done
+        return told(question, found, None if complete else needed_words(question))
 
 
-def _told(question: Question, found: set[tuple[int, ...]], complete: bool) -> Alternatives:
-    words = question.text.words
-    everywhere = set.intersection(*map(set, found)) if complete else needed_words(question)
+def told(question: Question, found: set[tuple[int, ...]], needed: set[int] | None = None) -> Alternatives:
+    """The sets for people; where they may not be all, with the words that every explanation must hold."""
+    words, complete = question.text.words, needed is None
+    everywhere = set.intersection(*map(set, found)) if needed is None else needed
     somewhere = set.union(*map(set, found)) - everywhere
     return Alternatives(
         sets=tuple(sorted(found)),

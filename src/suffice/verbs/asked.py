@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 from typing import Any
 
 from suffice.errors import NotACertificate, Rejected
@@ -25,7 +26,9 @@ from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
 from suffice.search.opened_writing import computed_line, proof_line, rule_line
 from suffice.verbs.alone import alone_asked
-from suffice.verbs.explanation import Change, Detail, Explanation, Status, Tested
+from suffice.verbs.alternatives import LIMIT, told
+from suffice.verbs.asked_further import further_asked, spare
+from suffice.verbs.explanation import Alternatives, Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 
@@ -121,7 +124,23 @@ def _explanation(question: Question, search: Asking, reason: str, started: float
         meta=_meta(question, "" if sure else reason) | _ladder(search, held) | _way(search),
         tested=_tested(search, held) if status == "tested" else None,
         look=lambda: details(question, search.flips, held),
+        count=(lambda: alternatives(question, search, held)) if sure else None,
+        ahead=lambda: further_asked(question, search, held),
     )
+
+
+def alternatives(question: Question, search: Asking, held: int) -> Alternatives:
+    """The sets that are as cheap, as far as a few more texts tell; none is asked that may cost money."""
+    search.asked.meter = spare(question, search)
+    found = {tuple(bits(held))}
+    try:
+        found |= {tuple(bits(one)) for one in islice(search.all_cheapest(), LIMIT)}
+        complete = len(found) < LIMIT
+    except OutOfBudget:
+        complete = False
+    alone = {flip.mask & ~search.exclude for flip in search.flips}
+    needed = {i for i in bits(search.everything) if search.include >> i & 1 or 1 << i in alone}
+    return told(question, found, None if complete else needed)
 
 
 def _confirmed(search: Asking, reason: str) -> str:
@@ -318,6 +337,16 @@ def flippers(question: Question) -> list[int]:
     return sorted({change[0][0] for change, margin in zip(singles, margins, strict=True) if margin <= 0})
 
 
+def progress(question: Question) -> str:
+    """How many texts a black box was asked so far, and how fast; empty for other classifiers."""
+    asked = question.__dict__.get("asked")  # only looked at: it is made by those who ask
+    if asked is None:
+        return ""
+    meter = asked.meter
+    speed = f", {meter.rate:,.0f} a second" if meter.seconds else ""
+    return f"{meter.spent:,} texts asked{speed}"
+
+
 def leads(question: Question, positions: Sequence[int], rival: int) -> list[float]:
     """By how much removing each of the words lowers the label's lead over a rival."""
     asked = question.asked
@@ -419,7 +448,9 @@ def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int
         checked = replay(result.certificate, question.asked.blackbox, Wanted(anew=False))
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
-        lowered = replace(result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta)
+        lowered = replace(
+            result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta, count=None
+        )
         return lowered, getattr(error, "line", 0)
     return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved), 0
 

@@ -68,8 +68,8 @@ def _larger(question: Question) -> Iterator[tuple[str, Perturbation]]:
     limit = given.at_most
     if limit is not None:
         for more in _doubled(limit, int(question.features.sum())):
-            yield f"If up to {more} words may change at once", _limited(question, more)
-        yield "If any number of words may change at once", _limited(question, None)
+            yield f"If up to {more} words may change at once", limited(question, more)
+        yield "If any number of words may change at once", limited(question, None)
     match given:
         case KNNBox(k=k) | KNNHull(k=k):
             sizes = [max(k, 1) * 2**i for i in range(1, DOUBLINGS)]
@@ -100,14 +100,14 @@ def _doubled(limit: int, most: int) -> Iterator[int]:
         yield limit
 
 
-def _limited(question: Question, limit: int | None) -> Perturbation:
+def limited(question: Question, limit: int | None) -> Perturbation:
     """The question's set with another limit; the default set by its name, not by the words it allows."""
     given = question.perturbation
     bundled = BundledSubstitutes(at_most=given.at_most)
     if bundled.narrowed(question.classifier, question.text) == given:
         return BundledSubstitutes(at_most=limit)
-    limited: Perturbation = replace(given, at_most=limit)  # type: ignore[type-var]
-    return limited
+    other: Perturbation = replace(given, at_most=limit)  # type: ignore[type-var]
+    return other
 
 
 def _flipped(question: Question, perturbation: Perturbation) -> str | None:
@@ -154,7 +154,7 @@ def _one_at_a_time(question: Question, total: int, count: int) -> Further | None
     if enough >= count or question.perturbation.at_most == 1:
         return None
     seen = f"If only one word may change at a time, {enough} of {total} words {'is' if enough == 1 else 'are'} enough."
-    return Further(seen, _limited(question, 1))
+    return Further(seen, limited(question, 1))
 
 
 def _spare(question: Question, perturbation: Perturbation) -> int:

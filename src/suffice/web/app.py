@@ -27,7 +27,7 @@ from suffice.sets import table
 from suffice.sets.substitutes import groups
 from suffice.version import __version__
 from suffice.web import cards, corpora, fields, guard, jobs, openapi
-from suffice.web.asking import Asking, Desk
+from suffice.web.asking import Desk, Posed
 from suffice.web.clerks import Clerks
 from suffice.web.corpora import Corpora, Running
 from suffice.web.guard import Guard, Patient, Refusal
@@ -158,11 +158,11 @@ class Routes:
     async def openapi(self, request: Request) -> Response:
         return JSONResponse(openapi.document(self.questions, self.corpus_fields))
 
-    async def ask(self, request: Request) -> Asking:
+    async def ask(self, request: Request) -> Posed:
         verb = request.url.path.rpartition("/")[2]
         question = await self._question(request, self.questions[verb], self.limits.body)
         live = "text/event-stream" in request.headers.get("accept", "")
-        return Asking(self.desk, verb, {**question, "folder": self.offered[question["model"]]}, live)
+        return Posed(self.desk, verb, {**question, "folder": self.offered[question["model"]]}, live)
 
     async def _question(self, request: Request, known: Mapping[str, fields.Field], limit: int) -> dict[str, Any]:
         try:

@@ -1,4 +1,4 @@
-"""Asking: one question on its way through a worker, as a stream of events or as one JSON answer."""
+"""Posed: one question on its way through a worker, as a stream of events or as one JSON answer."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Desk:
                 del self.running[key]
 
 
-class Asking:
+class Posed:
     """An ASGI answer: runs the job while the client listens, and ends it when the client goes away."""
 
     def __init__(self, desk: Desk, verb: str, question: dict[str, Any], live: bool) -> None:

@@ -322,7 +322,7 @@ def _follow_explanation(found: sf.Explanation, send: Send) -> None:
 def _details(found: sf.Explanation, send: Send) -> None:
     equal = getattr(found, "alternatives", None)  # first, because what is said of a word depends on it
     if equal is not None:
-        send("equal", {**equal.to_dict(), "sentence": phrases.visible(str(equal))})
+        send("equal", {**equal.to_dict(), "sentence": phrases.equally(found, equal)})
     send("words", {"words": [phrases.about(found, detail) for detail in found.details]})
 
 

@@ -24,7 +24,7 @@ from suffice.proof.check.reading import MALFORMED, Evidence, Limit, rejection
 from suffice.proof.check.sets import read_sets
 from suffice.proof.export import vnnlib
 from suffice.proof.export.onnx import graph_of
-from suffice.proof.export.questions import Asking, Attacked, Question, Skipped
+from suffice.proof.export.questions import Attacked, Query, Querying, Skipped
 from suffice.proof.export.readme import Weights, readme
 
 __all__ = ["Exported", "Instance", "Skipped", "export"]
@@ -82,7 +82,7 @@ def _walk(certificate: Any, classifier: Classifier, writing: _Writing) -> None:
     try:
         with np.errstate(all="ignore"):
             header = read_header(next(evidence.lines, None), classifier)
-            Asking(classifier, header, read_sets(header, classifier, evidence.limit), evidence, writing.tell).run()
+            Querying(classifier, header, read_sets(header, classifier, evidence.limit), evidence, writing.tell).run()
     except NotACertificate:
         raise
     except MALFORMED as error:
@@ -108,7 +108,7 @@ class _Writing:
     networks: dict[int, tuple[Attacked | None, str]] = field(default_factory=dict)
     weights: Weights = field(default_factory=Weights)
 
-    def tell(self, question: Question | Skipped) -> None:
+    def tell(self, question: Query | Skipped) -> None:
         if isinstance(question, Skipped):
             self.skipped.append(question)
             return

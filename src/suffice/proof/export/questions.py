@@ -35,7 +35,7 @@ class Attacked:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Query:
     """Is there an input in one of `boxes`, on the given sides of units, at which one score is at most another?
 
     `signs` has -1 for units whose sum is at most zero, 1 for at least zero. `budget` limits what the restored words
@@ -61,10 +61,10 @@ class Skipped:
     reason: str
 
 
-Tell: TypeAlias = Callable[[Question | Skipped], None]
+Tell: TypeAlias = Callable[[Query | Skipped], None]
 
 
-class Asking(Walk):
+class Querying(Walk):
     """The checker's walk, but what it would work out is told as a question."""
 
     def __init__(self, classifier: Classifier, header: Header, sets: Sets, evidence: Evidence, tell: Tell) -> None:
@@ -83,7 +83,7 @@ class Asking(Walk):
                 raise Unwritten("it is about who wins a maximum, which has no plain form in VNN-LIB")
             over, region = self._region(inputs, leaf)
             about = f"{over}, is {self._said(lower, higher)}? {_sides(leaf.signs)}"
-            self.tell(Question(name, about, "unsat", lower, higher, signs=leaf.signs, **region))
+            self.tell(Query(name, about, "unsat", lower, higher, signs=leaf.signs, **region))
         except Unwritten as reason:
             self.tell(Skipped(name, str(reason)))
 
@@ -127,7 +127,7 @@ class Asking(Walk):
 
     def _point(self, name: str, about: str, vectors: Floats, lower: int, higher: int) -> None:
         nothing = np.zeros(self.net.units, dtype=np.int8)
-        self.tell(Question(name, about, "sat", lower, higher, (_at(vectors),), nothing))
+        self.tell(Query(name, about, "sat", lower, higher, (_at(vectors),), nothing))
 
     def _said(self, lower: int, higher: int) -> str:
         return f"the score of {self.names[lower]!r} anywhere at most that of {self.names[higher]!r}"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from suffice.model.network import Bools
-from suffice.proof.export.questions import Question
+from suffice.proof.export.questions import Query
 from suffice.proof.export.regions import Box, Boxes
 
 
-def written(question: Question, classes: int, relus: Bools) -> str:
+def written(question: Query, classes: int, relus: Bools) -> str:
     """The file; `relus` marks the hidden units (of all) whose sums are outputs."""
     inputs, outputs = len(question.boxes[0].low), classes + int(relus.sum()) + (question.budget is not None)
     lines = [f"; expected: {question.answer}", f"; {question.about}"]
@@ -43,7 +43,7 @@ def _limits(box: Box, known: Box) -> Iterator[str]:
             yield f"(<= X_{i} {decimal(box.high[i])})"
 
 
-def _outputs(question: Question, classes: int, relus: Bools) -> Iterator[str]:
+def _outputs(question: Query, classes: int, relus: Bools) -> Iterator[str]:
     """The sides of split units, and the budget."""
     place = classes + np.cumsum(relus) - 1
     for unit in np.flatnonzero(question.signs):

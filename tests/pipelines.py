@@ -1,0 +1,216 @@
+"""Random small pipelines of scikit-learn, judged by trying all strings through scikit-learn itself.
+
+    make fuzz SECONDS=600        (or: python -m tests.pipelines --seconds 600 --first 0)
+
+Every seed is one fitted pipeline with one question: the cheapest explanation must be that of all subsets of words over
+all allowed strings, and its certificate must be accepted. What disagrees is printed with its seed; the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+import suffice as sf
+from suffice.importers.kinds import NotLowered
+from suffice.importers.sklearn_asked import opened
+from suffice.model.text import rewritten, written
+from suffice.search import grown
+
+WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
+CLEAR = 1e-6  # margins within this are another question: ties, and what rounding decides
+
+Texts = list[tuple[frozenset[int], str]]  # the words that are changed, and the string
+
+
+def fitted(rng: np.random.Generator, *steps: Any) -> Pipeline:
+    labels = int(rng.choice([2, 2, 3]))
+    texts = [" ".join(rng.choice(WORDS, int(rng.integers(2, 8)))) for _ in range(40)]
+    classes = [int(k) for k in rng.permutation(np.arange(40) % labels)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make_pipeline(*steps).fit(texts, classes)
+
+
+def vectorizer(rng: np.random.Generator, orders: tuple[int, int], norms: list[str | None]) -> Any:
+    norm = norms[rng.integers(len(norms))]
+    return [
+        CountVectorizer(ngram_range=orders, binary=bool(rng.integers(2))),
+        TfidfVectorizer(ngram_range=orders, norm=norm, sublinear_tf=bool(rng.integers(2)), token_pattern=r"\w+"),
+        TfidfVectorizer(ngram_range=orders, norm=norm, use_idf=bool(rng.integers(2)), binary=bool(rng.integers(2))),
+        HashingVectorizer(n_features=16, norm=norm, ngram_range=orders, alternate_sign=bool(rng.integers(2))),
+    ][rng.integers(4)]
+
+
+def of_weights(rng: np.random.Generator) -> Pipeline:
+    """Words and pairs with a row of weights for each label."""
+    read = vectorizer(rng, [(1, 1), (1, 2), (2, 2)][rng.integers(3)], [None, "l2", "l2", "l1"])
+    plain = type(read) is CountVectorizer
+    steps: list[Any] = [[], [MaxAbsScaler()], [SelectKBest(k=4)], [TruncatedSVD(3)], [TfidfTransformer()]][
+        rng.integers(5 if plain else 4)
+    ]
+    signed = isinstance(read, HashingVectorizer) or (steps and isinstance(steps[0], TruncatedSVD))
+    models = [LogisticRegression(C=10), LinearSVC(), SGDClassifier(random_state=0), RidgeClassifier(), Perceptron()]
+    models += [OneVsRestClassifier(LogisticRegression()), CalibratedClassifierCV(LinearSVC(), cv=2, ensemble=False)]
+    models += [] if signed else [MultinomialNB(), ComplementNB(), BernoulliNB()]
+    return fitted(rng, read, *steps, models[rng.integers(len(models))])
+
+
+def of_trees(rng: np.random.Generator) -> Pipeline:
+    """Trees, forests and boosting over words and pairs."""
+    seed = int(rng.integers(1000))
+    read = vectorizer(rng, [(1, 1), (1, 1), (1, 2)][rng.integers(3)], [None, "l2", "l2", "l1"])
+    steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)]][rng.integers(4)]
+    model: Any = [
+        DecisionTreeClassifier(random_state=seed),
+        ExtraTreeClassifier(random_state=seed),
+        RandomForestClassifier(9, random_state=seed),
+        RandomForestClassifier(6, max_depth=3, random_state=seed),
+        ExtraTreesClassifier(7, random_state=seed),
+        GradientBoostingClassifier(n_estimators=8, random_state=seed),
+        HistGradientBoostingClassifier(max_iter=6, min_samples_leaf=3, random_state=seed),
+    ][rng.integers(7)]
+    if isinstance(model, HistGradientBoostingClassifier):
+        steps = [*steps, FunctionTransformer(lambda x: x.toarray(), accept_sparse=True)]
+    return fitted(rng, read, *steps, model)
+
+
+def of_rows(rng: np.random.Generator) -> Pipeline:
+    """Three words in a row, or models that are run on rows of features."""
+    seed, linear = int(rng.integers(1000)), int(rng.integers(3)) == 0
+    orders = [(1, 3), (2, 3), (3, 3)] if linear else [(1, 1), (1, 2), (1, 3)]
+    read = vectorizer(rng, orders[rng.integers(3)], ["l2", "l2", "l1"])
+    steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)], [TruncatedSVD(3)]][rng.integers(5)]
+    steps = [] if linear else steps
+    signed = isinstance(read, HashingVectorizer) or (steps and isinstance(steps[0], TruncatedSVD))
+    network = MLPClassifier((4,), max_iter=20, random_state=seed, activation=["relu", "tanh"][rng.integers(2)])
+    second: Any = network if signed else MultinomialNB()
+    model: Any = [
+        CalibratedClassifierCV(LinearSVC(), cv=2),
+        CalibratedClassifierCV(LogisticRegression(), cv=3, method="isotonic"),
+        VotingClassifier([("a", LogisticRegression(C=10)), ("b", second)], voting="soft"),
+        VotingClassifier([("a", LogisticRegression()), ("b", second)], voting="soft", weights=[1, 3]),
+        network,
+    ][rng.integers(5)]
+    weights: Any = [LogisticRegression(C=10), LinearSVC(), RidgeClassifier()][rng.integers(3)]
+    return fitted(rng, read, *steps, weights if linear else model)
+
+
+KINDS = {"weights": of_weights, "trees": of_trees, "rows": of_rows}
+
+
+def scores(pipeline: Pipeline, texts: list[str]) -> np.ndarray:
+    """By scikit-learn alone."""
+    if hasattr(pipeline, "decision_function"):
+        found = np.asarray(pipeline.decision_function(texts))
+        return found if found.ndim == 2 else np.stack([np.zeros(len(found)), found], 1)
+    if hasattr(pipeline[-1], "predict_joint_log_proba"):
+        return np.asarray(pipeline[-1].predict_joint_log_proba(pipeline[:-1].transform(texts)))
+    return np.asarray(pipeline.predict_proba(texts))
+
+
+def every_text(words: list[str], options: list[tuple[str, ...]], limit: int | None) -> Texts:
+    text, found = written(words), []
+    for choice in itertools.product(*((None, *some) for some in options)):
+        new = {i: word for i, word in enumerate(choice) if word is not None}
+        if limit is None or len(new) <= limit:
+            found.append((frozenset(new), rewritten(text, new)))
+    return found
+
+
+def question(rng: np.random.Generator) -> tuple[list[str], Any, list[tuple[str, ...]], int | None]:
+    """Words, what they may become as a set and as lists, and how many at once."""
+    words = [str(word) for word in rng.choice([*WORDS, "zzz", "good-plot"], int(rng.integers(3, 8)))]
+    limit = [None, None, 1, 2][rng.integers(4)]
+    swaps = {word: [str(w) for w in rng.choice([*WORDS, "very-bad"], 2) if w != word] for word in words[::2]}
+    which = int(rng.integers(3)) if len(words) < 7 else 0
+    made = [sf.Deletion(at_most=limit), sf.WordSwap(swaps, at_most=limit), sf.RemoveOrSwap(swaps, at_most=limit)]
+    gone = ("",) if which != 1 else ()
+    options = [(*gone, *(dict.fromkeys(swaps.get(w, ())) if which else ())) for w in words]
+    return words, made[which], options, limit
+
+
+def fewest(texts: Texts, flips: list[bool], count: int) -> int | None:
+    """By all subsets: how many words it takes that every flip changes one of; None where no set does."""
+    sets = [changed for (changed, _), flip in zip(texts, flips, strict=True) if flip]
+    for size in range(count + 1):
+        if any(all(changed & set(held) for changed in sets) for held in itertools.combinations(range(count), size)):
+            return size
+    return None
+
+
+def judged(rng: np.random.Generator, pipeline: Pipeline) -> str:
+    """Ask one question of a pipeline and compare; how it was answered, or "close" where rounding would decide."""
+    words, made, options, limit = question(rng)
+    texts = every_text(words, options, limit)
+    rows = scores(pipeline, [text for _, text in texts])
+    label = int(rows[0].argmax())
+    margins = rows[:, label] - np.delete(rows, label, axis=1).max(1)
+    exact = hasattr(pipeline[-1], "tree_") or hasattr(pipeline[-1], "estimators_")  # trees: a tie is a tie
+    if not exact and np.abs(margins).min() < CLEAR:
+        return "close"
+    box = opened(pipeline)
+    assert box is not None, "the bag is not the pipeline"
+    result = sf.explain(box, words, perturbation=made)
+    wanted = fewest(texts, list(margins <= 0), len(words))
+    if wanted is None:
+        assert result.status == "infeasible", result.status
+        return "infeasible"
+    assert result.status == "optimal", (result.meta.get("reason"), result.meta.get("rejected"))
+    assert result.cost == wanted, (result.cost, wanted)
+    assert sf.check(result.certificate, box).optimal
+    return "computed" if "computed" in result.meta else "asked"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    args = parser.parse_args()
+    grown.SMALL = 0  # tables for short texts too
+    began, seen, wrong, seed = time.monotonic(), Counter[str](), 0, args.first
+    while time.monotonic() - began < args.seconds:
+        kind = list(KINDS)[seed % len(KINDS)]
+        rng = np.random.default_rng([19, seed])
+        try:
+            seen[f"{kind}, {judged(rng, KINDS[kind](rng))}"] += 1
+        except NotLowered as reason:
+            seen[f"{kind}, not laid open: {reason}"] += 1
+        except Exception as error:
+            wrong += 1
+            print(f"seed {seed} ({kind}): {type(error).__name__}: {error}", flush=True)
+        seed += 1
+    print(f"seeds {args.first} to {seed - 1}, {wrong} wrong")
+    for name, count in sorted(seen.items()):
+        print(f"{count:6d}  {name}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""What follows an answer about a black box: equally cheap sets, the next question, and how many texts were asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import suffice as sf
+from suffice.search.covers import bits
+from suffice.verbs.asked import progress
+from suffice.verbs.explain import explained
+from tests.blackboxes import SWAPS, WORDS, Truth, box, rugged
+
+SETS = [sf.Deletion(), sf.Deletion(at_most=2), sf.WordSwap(SWAPS), sf.RemoveOrSwap(SWAPS, at_most=2)]
+
+
+@pytest.mark.parametrize("perturbation", SETS, ids=repr)
+def test_alternatives_are_all_cheapest_sets_where_they_say_so(perturbation: sf.Perturbation) -> None:
+    complete = 0
+    for seed in range(12):
+        clf, text = box(seed, smooth=1.5), " ".join(WORDS[: 5 + seed % 4])
+        result = sf.explain(clf, text, perturbation=perturbation)
+        truth = Truth(sf.Question(clf, text, perturbation=perturbation))
+        if result.status != "optimal":
+            continue
+        found = {sum(1 << i for i in held) for held in result.alternatives.sets}
+        assert found <= truth.cheapest
+        everywhere = set.intersection(*(set(bits(held)) for held in truth.explanations))
+        if result.alternatives.complete:
+            complete += 1
+            assert found == truth.cheapest
+        else:
+            assert {word.position for word in result.alternatives.in_all} <= everywhere
+    assert complete > 3
+
+
+def test_nothing_more_is_asked_where_texts_may_cost_money(tmp_path) -> None:
+    for limits in ({"max_queries": 300}, {"cache": tmp_path / "answers"}):
+        count = [0]
+        inner = rugged(3)
+
+        def counted(texts: list[str], count: list[int] = count, inner=inner) -> np.ndarray:
+            count[0] += len(texts)
+            return inner(texts)
+
+        clf = sf.from_function(counted, ["no", "yes"], f"counted {sorted(limits)}")
+        result = sf.explain(clf, " ".join(WORDS[:7]), perturbation=sf.Deletion(at_most=2), **limits)
+        before = count[0]
+        assert result.alternatives is None or result.alternatives.count >= 1
+        assert str(result)
+        _ = result.further
+        assert count[0] == before
+
+
+def test_an_empty_answer_names_how_many_changes_flip_it() -> None:
+    def three(texts: list[str]) -> np.ndarray:
+        """Good as long as one of three good words is left."""
+        kept = [sum(word in text.split() for word in ("fine", "good", "great")) for text in texts]
+        return np.array([[0.5, float(count)] for count in kept])
+
+    clf = sf.from_function(three, ["bad", "good"], "three")
+    result = sf.explain(clf, "a fine good great film", perturbation=sf.Deletion(at_most=1))
+    assert result.positions == ()
+    assert str(result.further) == (
+        "If up to 3 words may change at once, the label can become 'bad': some word is needed then."
+    )
+    assert sf.explain(clf, "a fine good great film", perturbation=result.further.perturbation).positions
+
+
+def test_an_answer_of_most_words_says_what_single_changes_need() -> None:
+    def two_of_five(texts: list[str]) -> np.ndarray:
+        """One word is needed always; of the others, any two that go flip it."""
+        rows = []
+        for text in texts:
+            words = text.split()
+            gone = 4 - sum(word in words for word in ("b", "c", "d", "e"))
+            rows.append([0.5, float("a" in words and gone < 2)])
+        return np.array(rows)
+
+    clf = sf.from_function(two_of_five, ["no", "yes"], "two of five")
+    result = sf.explain(clf, "a b c d e", perturbation=sf.Deletion())
+    assert len(result.positions) == 4
+    assert str(result.further) == "If only one word may change at a time, 1 of 5 words is enough."
+    assert len(sf.explain(clf, "a b c d e", perturbation=result.further.perturbation).positions) == 1
+
+
+def test_progress_counts_the_texts_that_were_asked() -> None:
+    question = sf.Question(box(1), " ".join(WORDS[:6]), perturbation=sf.Deletion(at_most=2))
+    assert progress(question) == ""
+    result = explained(question)
+    assert progress(question).startswith(f"{result.stats['texts']:,} texts asked")
