@@ -128,6 +128,7 @@ class Covering:
         held, proof = search.best if search.best is not None else (None, None)
         root = self._tree(self.lower)
         lower = self.lower if root.settled else root.lower
+        reason = reason or ("" if root.settled else "the proof would be too large")
         finished = search.best is not None and lower == search.upper
         return Outcome(held, proof, lower, search.upper, root, None, search.stats, finished, reason)
 
