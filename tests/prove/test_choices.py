@@ -170,7 +170,7 @@ def test_proofs_have_nothing_but_words_and_leaves_without_numbers(seed):
         waiting = [] if isinstance(answer, Refuted) else list(answer.evidence)
         while waiting:
             node = waiting.pop()
-            assert isinstance(node, branch.Pick) or node.alpha is None and not len(node.beta)
+            assert isinstance(node, branch.Pick) or (node.alpha is None and not len(node.beta))
             waiting += getattr(node, "branches", ())
 
 
@@ -189,7 +189,7 @@ def rejected(question):
 def test_a_bug_in_what_points_stand_for_is_caught(monkeypatch):
     lift = choices.Source.lift
     monkeypatch.setattr(choices.Source, "lift", lambda self, points: lift(self, np.roll(points, 1, axis=-2)))
-    assert any([rejected(asked(seed)) for seed in range(12)])
+    assert any(rejected(asked(seed)) for seed in range(12))
 
 
 def test_a_candidate_that_is_wrongly_left_out_is_caught(monkeypatch):
@@ -199,7 +199,7 @@ def test_a_candidate_that_is_wrongly_left_out_is_caught(monkeypatch):
         return found
 
     monkeypatch.setattr(choices, "_hopeless", careless)
-    assert any([rejected(asked(seed)) for seed in range(0, 36, 3)])
+    assert any(rejected(asked(seed)) for seed in range(0, 36, 3))
 
 
 def test_a_certificate_with_another_choice_is_rejected():
@@ -209,9 +209,7 @@ def test_a_certificate_with_another_choice_is_rejected():
         lines = [json.loads(json.dumps(line)) for line in result.certificate.lines]
         places = [i for i, line in enumerate(lines) if "attack" in line]
         if places:
-            lines[places[0]]["attack"]["changed"] = [
-                (i + 1) % LENGTH for i in lines[places[0]]["attack"]["changed"]
-            ]
+            lines[places[0]]["attack"]["changed"] = [(i + 1) % LENGTH for i in lines[places[0]]["attack"]["changed"]]
             lines[places[0]]["attack"]["changed"].sort()
             with pytest.raises(sf.Rejected):
                 sf.check(type(result.certificate)(tuple(lines)), question.classifier)

@@ -17,8 +17,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,8 @@ from suffice.model.step import Groups
 from suffice.prove import maxima
 from suffice.prove.inputs import PIECE, Inputs, Interval, Shared
 from suffice.prove.tangents import lines
-from suffice.prove.verdict import Budget, Problem
+from suffice.prove.verdict import Budget, Problem, Source
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
-
-if TYPE_CHECKING:
-    from suffice.prove.choices import Source
 
 ROUND = 2.0**-53
 # Products of numbers up to LARGE that underflow lose less than TINY times the rounding error in all.
@@ -178,12 +175,18 @@ class Form:
         return sum(len(step.bias) for step in self.steps)
 
 
+@lru_cache(maxsize=1)
+def form_of_source(problem: Problem) -> Form:
+    """The form of a problem that many smaller ones stand for, one after the other."""
+    return Form.of(problem)
+
+
 def _in_coordinates(problem: Problem, stands_for: Source) -> Form:
     """The form of a problem that stands for another: what rounding is measured by is that of the original.
 
     So bounds are those that a reader of the original network gets, within what is taken off them.
     """
-    source, kept = stands_for.form, stands_for.kept
+    source, kept = form_of_source(stands_for.problem), stands_for.kept
     (low, high), *later = source.reach
     hidden = problem.network.steps[:-1]
     size, reach = (source.size[0][kept], *source.size[1:]), ((low[kept], high[kept]), *later)
@@ -352,7 +355,8 @@ def hidden(
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
         found.lower[:, part], found.upper[:, part] = lower, upper
-        _relax(found, part, NEAR * form.size[place], None if signs is None else signs[:, part])
+        if not form.steps[place].pooled.all():
+            _relax(found, part, NEAR * form.size[place], None if signs is None else signs[:, part])
         _relax_curves(found, part, form.steps[place])
         _relax_maxima(found, form, place, None if signs is None else signs[:, part])
     return found

@@ -50,6 +50,7 @@ STUCK = 16  # subproblems at zero that a question may have before it is given up
 STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
 TRIED = 4  # of inputs that were all run, those that may answer the question
 TOGETHER = 32  # subproblems per round where only words are decided on: more do not fit the cache
+DESCENTS = 6  # rounds of these in which the best point is made better
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -82,6 +83,7 @@ class Subproblem:
     dual: Dual | None = None
     loss: Floats | None = None
     row: Floats | None = None  # of the bound, over the input
+    word: int | None = None  # to be decided on, where that is known
     cut: int | tuple[int, Chosen] | None = None  # the unit, or the word and its choices, that it was split on
     halves: tuple[Subproblem, Subproblem] | None = None
     tree: Tree | None = None  # the proof, where all its inputs were run
@@ -403,7 +405,7 @@ class WordByWord(Branching):
         budget: Budget,
     ) -> None:
         super().__init__(_fewer_units(form, inputs), inputs, rivals, sign, judge, budget)
-        self.batch = min(self.batch, TOGETHER)
+        self.batch, self.rounds = min(self.batch, TOGETHER), 0
         assert self.form.problem.source is not None
         self.sums = Sums(self.form.problem.source, self.form.steps[0].bias)
 
@@ -420,9 +422,33 @@ class WordByWord(Branching):
         left = np.flatnonzero(found.bound <= 0)
         if len(left):
             open_ = [parts[i] for i in left]
-            self._try(open_, inputs.take(left).minimiser(found.inputs[left]))
+            points = inputs.take(left).minimiser(found.inputs[left])
+            self._try(open_, points)
+            self._descend(open_, points)
             for part in open_:
                 self._keep_open(part)
+
+    def _descend(self, parts: list[Subproblem], points: Floats) -> None:
+        """In the first rounds: change one word at a time of the best point as long as the margin falls."""
+        problem, region = self.form.problem, self.form.problem.region
+        part, point = parts[0], points[0]
+        assert isinstance(region, Choice)
+        self.rounds += 1
+        if self.rounds > DESCENTS or not isinstance(part.inputs, Free) or self.questions[part.question].answer:
+            return
+        words = np.flatnonzero(part.inputs.free[0])
+        least = np.inf
+        while True:
+            self.budget.look()
+            trials = np.repeat(point[None], len(words) * problem.center.shape[1], axis=0)
+            at = np.repeat(words, problem.center.shape[1])
+            trials[np.arange(len(at)), at] = region.points[words].reshape(len(at), -1)
+            margins = self.sign * problem.margins(trials)[:, part.rival]
+            best = int(margins.argmin())
+            if not len(margins) or margins[best] >= least:
+                break
+            least, point = float(margins[best]), trials[best]
+        self._try([part], point[None])
 
     def _first_step(self, inputs: InputSet) -> Interval | None:
         """Bounds of the first step's units; None where words are bought, which the sums do not know of."""
@@ -441,16 +467,15 @@ class WordByWord(Branching):
         assert part.row is not None
         if question.answer is not None:
             return
-        if part.inputs.word(part.row, any_word=True) is not None:
+        if (word := part.inputs.word(part.row, any_word=True)) is not None:
+            part.word = word
             question.open.append(part)
         elif not self._run_all(part):
             question.answer = Unknown(self._why_stuck)
 
     def _split(self, part: Subproblem, depth: int) -> list[Subproblem]:
-        assert part.row is not None
-        word = part.inputs.word(part.row, any_word=True)
-        assert word is not None
-        halves = _split_word(part, word)
+        assert part.word is not None
+        halves = _split_word(part, part.word)
         part.row = None
         return list(halves)
 

@@ -9,50 +9,20 @@ vectors of their words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 import scipy
 
 from suffice.model.network import Bools, Floats, Ints, Network
 from suffice.model.step import Groups, Step, compact
-from suffice.prove.bounds import Form
-from suffice.prove.verdict import Problem, Witness
+from suffice.prove.verdict import Problem, Source, Witness
 from suffice.sets.regions import Choice
 
-LARGE = 1000  # inputs below which the original is quick enough as it is
+LARGE = 10**6  # weights of a first step below which the original is quick enough as it is
 SHARE = 2  # times smaller that the first step must become
 CODED = 48  # choices of a word whose sets fit a whole number, next to the word's place
 ROUND = 2.0**-53
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """The problem that a smaller one stands for, which units of its first step are kept, and what choices add there.
-
-    `added` (units, length, choices) is the first step's weight, word by word; `form` is that of the problem.
-    """
-
-    form: Form
-    kept: Ints
-    added: Floats
-
-    @property
-    def problem(self) -> Problem:
-        return self.form.problem
-
-    def lift(self, points: Floats) -> Floats:
-        """The vectors (n, length, dimension) of points in coordinates (n, length, choices), each a choice or none."""
-        region = self.problem.region
-        assert isinstance(region, Choice)
-        chosen = region.points[np.arange(len(region.center)), points.argmax(-1)]
-        return np.where(points.any(-1, keepdims=True), chosen, region.center)
-
-    @cached_property
-    def reach(self) -> tuple[Floats, Floats]:
-        """How far each word can move each unit down and up: (units, length)."""
-        return self.added.min(-1), self.added.max(-1)
 
 
 # --- the smaller problem ---
@@ -64,7 +34,7 @@ def by_choice(problem: Problem) -> Problem:
     if not isinstance(region, Choice) or problem.source is not None or len(problem.network.steps) < 2:
         return problem
     _, choices, dimension = region.points.shape
-    small = problem.network.inputs < LARGE or SHARE * choices > dimension or choices > CODED
+    small = problem.network.steps[0].weight.size < LARGE or SHARE * choices > dimension or choices > CODED
     return problem if small else composed(problem)
 
 
@@ -76,7 +46,7 @@ def composed(problem: Problem) -> Problem:
     added = _added(first, moves)
     base, every = first.apply(region.center.reshape(1, -1))[0], np.arange(len(first.bias))
     whole = replace(first, weight=added.reshape(len(base), -1), bias=base)
-    source = Source(Form.of(problem), every, added)
+    source = Source(problem, every, added)
     large = replace(problem, network=Network((whole, *rest)), region=_coordinates(region), source=source)
     return narrowed(large, problem.features)
 
@@ -91,7 +61,7 @@ def narrowed(problem: Problem, free: Bools) -> Problem:
     added = source.added[kept]
     step = _with_units(first, kept, compact(added.reshape(len(kept), -1)))
     rest[0] = replace(rest[0], weight=rest[0].weight[:, kept])
-    smaller = Source(source.form, source.kept[kept], added)
+    smaller = Source(source.problem, source.kept[kept], added)
     return replace(problem, network=Network((step, *rest)), source=smaller)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from suffice.model.curves import CURVES, FUZZ, Curve
 from suffice.model.network import Bools, Floats, Network
+from suffice.prove.bounds import form_of_source
 from suffice.prove.verdict import Problem, Witness
 from suffice.sets.regions import Hull
 
@@ -150,7 +151,7 @@ def _confirm_at_source(
     changed = (points != problem.center).any(-1)
     sound = problem.region.contains(points).all(-1) & ~(changed & ~free).any(-1) & (changed.sum(-1) <= problem.limit)
     places = list(range(len(problem.rivals)) if aims is None else aims)
-    margins, doubt = problem.margins(points)[:, places], APART * source.form.off[places]
+    margins, doubt = problem.margins(points)[:, places], APART * form_of_source(source.problem).off[places]
     found: list[Witness | None] = [None] * len(points)
     for i in np.flatnonzero(sound & (margins - doubt <= 0).any(-1)):
         best = int((margins[i] + doubt).argmin())

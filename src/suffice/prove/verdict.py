@@ -9,17 +9,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats, Network
+from suffice.model.network import Bools, Floats, Ints, Network
 from suffice.proof.certificate import Certificate
 from suffice.prove.tree import Tree
-from suffice.sets.regions import Region
-
-if TYPE_CHECKING:
-    from suffice.prove.choices import Source
+from suffice.sets.regions import Choice, Region
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +53,30 @@ class Problem:
         """Margins (n, rivals) of points (n, length, dimension), by the plain forward pass."""
         scores = self.network.forward(points)
         return scores[..., [self.label]] - scores[..., list(self.rivals)]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The problem that a smaller one stands for, which units of its first step are kept, and what choices add there.
+
+    `added` (units, length, choices) is the first step's weight, word by word.
+    """
+
+    problem: Problem
+    kept: Ints
+    added: Floats
+
+    def lift(self, points: Floats) -> Floats:
+        """The vectors (n, length, dimension) of points in coordinates (n, length, choices), each a choice or none."""
+        region = self.problem.region
+        assert isinstance(region, Choice)
+        chosen = region.points[np.arange(len(region.center)), points.argmax(-1)]
+        return np.where(points.any(-1, keepdims=True), chosen, region.center)
+
+    @cached_property
+    def reach(self) -> tuple[Floats, Floats]:
+        """How far each word can move each unit down and up: (units, length)."""
+        return self.added.min(-1), self.added.max(-1)
 
 
 @dataclass(frozen=True, eq=False)

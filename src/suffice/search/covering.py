@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.model.network import Bools
-from suffice.prove.choices import Source, told_witness
-from suffice.prove.verdict import OutOfTime, Proved, Refuted, Unknown, Witness
+from suffice.prove.choices import told_witness
+from suffice.prove.verdict import OutOfTime, Proved, Refuted, Source, Unknown, Witness
 from suffice.search.covers import bits, cheapest_cover, mask_of, price
 from suffice.search.node import ByAttack, ByCost, Node, Reason
 from suffice.search.words import Outcome, Search
 
-PROBE = 600  # subproblems for a word to be freed
-QUICK = 40  # for a further counterexample
+PROBE = 250  # subproblems for a word to be freed
+QUICK = 8  # for a further counterexample
 FURTHER = 6  # counterexamples looked for beside each one that is found
 LARGEST = 20_000  # nodes of a proof
 
@@ -128,6 +128,7 @@ class Covering:
         held, proof = search.best if search.best is not None else (None, None)
         root = self._tree(self.lower)
         lower = self.lower if root.settled else root.lower
+        reason = reason or ("" if root.settled else "the proof would be too large")
         finished = search.best is not None and lower == search.upper
         return Outcome(held, proof, lower, search.upper, root, None, search.stats, finished, reason)
 
