@@ -264,9 +264,9 @@ CHECK_TERMS = {
 }
 PROVE_TERMS = {
     "hidden units, own terms": ("error = form.gamma * form.size[place][units]", "error = 0 * form.size[place][units]"),
-    "hidden units, through steps": ("        total -= form.gamma * (np.abs(over) @ form.size[k])\n", ""),
+    "hidden units, through steps": ("        total -= form.gamma * (np.abs(over) @ form.toll[k])\n", ""),
     "margin, own terms": ("batch.rows.constant - form.gamma * batch.rows.size", "batch.rows.constant"),
-    "margin, through steps": ("total - form.gamma * (error @ form.size[k]) + over", "total + over"),
+    "margin, through steps": ("total - form.gamma * (error @ form.toll[k]) + over", "total + over"),
     "margin, multipliers": ("error = error + np.abs(multiplier[:, part])", "error = error + 0"),
     "chords": ("high * (1 - slope)) + 8 * ROUND * high", "high * (1 - slope))"),
     "bounds that touch zero": ("np.maximum(np.where(flat, upper, -lower), 0.0)", "0.0"),
