@@ -14,6 +14,7 @@ import numpy as np
 
 from suffice.model.network import Bools
 from suffice.prove.choices import told_witness
+from suffice.prove.exact import confirm
 from suffice.prove.verdict import OutOfTime, Proved, Refuted, Source, Unknown, Witness
 from suffice.search.covers import bits, cheapest_cover, mask_of, price
 from suffice.search.node import ByAttack, ByCost, Node, Reason
@@ -164,9 +165,15 @@ def told(source: Source, outcome: Outcome) -> Outcome:
     """What a search found, about the problem that its problem stands for."""
     return replace(
         outcome,
-        witness=None if outcome.witness is None else told_witness(source, outcome.witness),
+        witness=None if outcome.witness is None else _run(source, outcome.witness),
         root=_told_node(source, outcome.root),
     )
+
+
+def _run(source: Source, witness: Witness) -> Witness | None:
+    """A counterexample for people: its input goes through the original network, whatever its coordinates say."""
+    point = told_witness(source, witness).point[None]
+    return confirm(source.problem, point, source.problem.features[None])[0]
 
 
 def _told_node(source: Source, root: Node) -> Node:
