@@ -535,7 +535,7 @@ def test_a_length_beyond_any_text_is_refused(length):
 def test_several_inputs_are_refused_with_the_way_to_ask_such_a_model():
     model = written(SUM, HELD)
     model.graph.input.append(helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ("batch", LENGTH)))
-    with pytest.raises(ModelError, match=r"inputs words, attention_mask.*sf\.from_function"):
+    with pytest.raises(ModelError, match=r"inputs words, attention_mask.*sf\.from_huggingface"):
         imported(model)
 
 
