@@ -22,7 +22,7 @@ from suffice.prove.tree import Leaf, Pick, Tree
 from suffice.prove.verdict import Budget
 from suffice.sets.regions import Choice
 
-MOST = 8192  # inputs run for one subproblem: the certificate has a line for each
+MOST = 1024  # inputs run for one subproblem: the certificate has a line for each
 WORTH = 16  # passes of bounds that a run may take as long as
 SAFE = 4.0  # times the rounding error that a margin must exceed
 
