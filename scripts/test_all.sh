@@ -2,7 +2,7 @@
 # The tests on every Python that is named: `scripts/test_all.sh 3.11 3.12 3.13` (or `make test-all`), each in an environment
 # of its own below build/. Python 3.11 has everything. On the others torch and what needs it are left out, because without
 # its GPU packages the pinned torch is to be had for 3.11 only; tests that need them say so and are skipped. EXTRA=dev puts
-# them in. Words after -- go to pytest.
+# them in. Slow tests, which `make test` leaves out, are run too. Words after -- go to pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ run() {
     echo "== Python $1, extra ${EXTRA:-$extra}"
     "$python" -m venv "$folder" &&
         "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[${EXTRA:-$extra}]" &&
-        "$folder/bin/python" -m pytest -n 2 "${@:2}"
+        "$folder/bin/python" -m pytest -n 2 -m "" "${@:2}"
 }
 
 versions=()

@@ -14,6 +14,7 @@ from experiments import asking, paper, plan, report, tables, training
 from experiments.store import Job, Store
 
 pytest.importorskip("torch")
+pytestmark = pytest.mark.slow
 
 GOOD, BAD = ("lovely", "bright", "warm", "funny"), ("dull", "awful", "cold", "boring")
 FILLER = ("the", "film", "was", "and", "quite", "a", "story", "with", "its", "cast")

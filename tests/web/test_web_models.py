@@ -36,6 +36,7 @@ def transformer(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow  # every worker loads torch and transformers anew
 def test_a_transformer_is_served_from_its_folder(transformer):
     with (
         serving("--model", f"hf:{transformer}", "--workers", "1") as address,
