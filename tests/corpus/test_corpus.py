@@ -365,6 +365,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_killed_with_kill_9_twice_it_loses_nothing_and_repeats_nothing(folder, small, tmp_path):
     texts, out = tmp_path / "t.csv", tmp_path / "o.jsonl"

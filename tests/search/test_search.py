@@ -135,6 +135,7 @@ def test_all_methods_find_the_brute_force_cost(kind: str) -> None:
                 assert result.lower_bound == result.cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["swap", "deletion"])
 def test_the_search_is_right_on_thousands_of_texts_with_real_words(kind: str) -> None:
     for seed in range(600):
