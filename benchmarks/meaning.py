@@ -6,8 +6,9 @@ Prints, over SST test sentences: the share of empty answers, of one to three wor
 of stop words among the words of the answers; and the agreement with people. People are SST's own labels of phrases: a
 word whose one-word phrase has a label carries it. Agreement is the share of an explanation's words that carry
 the label's sentiment, less those that carry the other one. LIME and SHAP give as many words as our answer has (their
-best first, at least one); Anchors as many as it likes. Only sentences with a non-empty answer are compared. Seconds are
-those of the processor.
+best first, at least one); Anchors as many as it likes. Only sentences with a non-empty answer are compared; "ours less
+theirs" is the mean of the differences on the same sentences, with its standard error. Seconds are those of the
+processor.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def compare(model: sf.Classifier, answers: Sequence[sf.Explanation], carries: di
     own = [agreement([w.text for w in answer.words], label[answer.label], carries) for answer in spoken]
     yield f"suffice   agreement {statistics.mean(own):+.3f}   refuted 0 %   {len(spoken)} sentences"
     for name in ("lime", "shap", "anchors"):
-        found: list[tuple[float, bool, float]] = []
-        for answer in spoken:
+        found: list[tuple[float, float, bool, float]] = []
+        for answer, mine in zip(spoken, own, strict=True):
             try:
                 words, seconds = others(model, answer, name)
             except (TimeoutError, sf.InputError):
@@ -102,10 +103,13 @@ def compare(model: sf.Classifier, answers: Sequence[sf.Explanation], carries: di
             if not words:
                 continue
             verdict = sf.is_robust(model, answer.text, words, perturbation=SETS[args.set])
-            found.append((agreement(words, label[answer.label], carries), isinstance(verdict, sf.Refuted), seconds))
-        scores, refuted, times = zip(*found, strict=True)
+            score = agreement(words, label[answer.label], carries)
+            found.append((score, mine - score, isinstance(verdict, sf.Refuted), seconds))
+        scores, ahead, refuted, times = zip(*found, strict=True)
+        error = statistics.stdev(ahead) / len(ahead) ** 0.5
         yield (
-            f"{name:9} agreement {statistics.mean(scores):+.3f}   refuted {sum(refuted) / len(refuted):.0%}   "
+            f"{name:9} agreement {statistics.mean(scores):+.3f}   ours less theirs {statistics.mean(ahead):+.3f} "
+            f"(standard error {error:.3f})   refuted {sum(refuted) / len(refuted):.0%}   "
             f"{statistics.median(times):.2f} s in the median   {len(found)} sentences"
         )
 

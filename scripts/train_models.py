@@ -90,6 +90,8 @@ class Recipe:
     words: int = 24_000
     first: int = 1  # epochs of the first round, which also sees `more`
     epochs: int = 3
+    runs: int = 1  # in other orders and from the same start, of which the weights are averaged
+    smooth: float = 0.0  # the share of each label that all classes get alike
     batch: int = 64
     rate: float = 3e-3
     drop: float = 0.3  # the share of words removed, on average
@@ -135,9 +137,11 @@ RECIPES = {
         64,
         ("agnews/train",),
         "agnews/test",
-        dimension=40,
+        dimension=64,
         hidden=32,
         epochs=8,
+        runs=3,
+        smooth=0.1,
         batch=128,
         noise=0.2,
         near=2e-3,
@@ -309,12 +313,18 @@ def answered(
 def shares(rows: Sequence[Row], answers: Mapping[str, NDArray[np.float32]], recipe: Recipe) -> Tensor:
     """Shares of the classes (n, classes): the label's and the teacher's, that of the one there is, or equal ones."""
     trust = recipe.lessons.trust if recipe.lessons else 0.0
-    own = np.vstack([np.eye(len(recipe.labels), dtype=np.float32), np.full(len(recipe.labels), 1 / len(recipe.labels))])
-    found = np.zeros((len(rows), len(recipe.labels)), np.float32)
+    count = len(recipe.labels)
+    own = np.vstack([softened(torch.eye(count), recipe).numpy(), np.full(count, 1 / count)]).astype(np.float32)
+    found = np.zeros((len(rows), count), np.float32)
     for place, (words, label) in enumerate(rows):
         answer = answers.get(" ".join(words), own[label])
         found[place] = answer if label == NONE else trust * answer + (1 - trust) * own[label]
     return torch.from_numpy(found)
+
+
+def softened(labels: Tensor, recipe: Recipe) -> Tensor:
+    """Labels (n, classes) of which all classes get a share: a network that need not be sure learns more from little."""
+    return labels * (1 - recipe.smooth) + recipe.smooth / len(recipe.labels)
 
 
 def vocabulary(rows: Sequence[Row], counts: Mapping[str, int], most: int) -> list[str]:
@@ -432,7 +442,7 @@ def fit(model: Model, rows: Rows, dev: Rows | None, epochs: int, rate: float) ->
     size = model.recipe.batch
     steps, done = epochs * (len(classes) // size), 0
     optimiser = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
-    mean = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    mean = copied(model)
     best: tuple[float, dict[str, Tensor]] = (-1.0, mean)
     for epoch in range(epochs):
         for batch in torch.randperm(len(classes)).split(size)[: len(classes) // size]:
@@ -446,7 +456,7 @@ def fit(model: Model, rows: Rows, dev: Rows | None, epochs: int, rate: float) ->
                 inertia = min(INERTIA, done / (done + 10 * EVERY))
                 for name, value in model.state_dict().items():
                     mean[name].lerp_(value, 1 - inertia)
-        now = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        now = copied(model)
         model.load_state_dict(mean)
         reached = model.accuracy(*dev) if dev else float(epoch)
         print(f"  epoch {epoch + 1} of {epochs}" + (f": dev {reached:.4f}" if dev else ""), flush=True)
@@ -496,15 +506,26 @@ def learn(data: Data, recipe: Recipe, work: Path | None) -> Model:
     model = begun(data, recipe, work)
     if recipe.more:
         fit(model, data.first, data.dev, recipe.first, recipe.rate)
-    fit(model, data.train, data.dev, recipe.epochs, recipe.rate / 2 if recipe.more else recipe.rate)
+    start, found = copied(model), []
+    for run in range(recipe.runs):
+        model.load_state_dict(start)
+        if run:
+            torch.manual_seed(recipe.seed + run)
+        fit(model, data.train, data.dev, recipe.epochs, recipe.rate / 2 if recipe.more else recipe.rate)
+        found.append(copied(model))
+    model.load_state_dict({name: torch.stack([one[name] for one in found]).mean(0) for name in start})
     return model
+
+
+def copied(model: Model) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
 def on_all(data: Data, recipe: Recipe) -> Data:
     """The data with the dev rows among those to learn from, for the last run, when nothing is left to choose."""
     assert data.dev is not None
     numbers, classes = data.dev
-    more = numbers, one_hot(classes, len(recipe.labels)).float()
+    more = numbers, softened(one_hot(classes, len(recipe.labels)).float(), recipe)
     first, rows = (tuple(map(torch.cat, zip(part, more, strict=True))) for part in (data.first, data.train))
     return replace(data, first=first, train=rows, dev=None)
 

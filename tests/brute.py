@@ -17,6 +17,7 @@ from suffice.model.network import Network, Step
 
 WORDS = [f"w{i}" for i in range(6)]
 KINDS = ["deletion", "mask", "word-swap", "removal-or-swap"]
+CLOSE = 1e-9  # of the sums: doubles that are further from zero have the right sign
 
 
 # --- scores without rounding ---
@@ -63,6 +64,20 @@ def exact_scores(steps: Sequence[Whole], inputs: list[float]) -> list[Fraction]:
             for unit in group:
                 values[unit] = max(sums[other] for other in group) if unit == group[0] else 0
     return [Fraction(value, 1 << power) for value in values]
+
+
+def rough_scores(steps: Sequence[Step], inputs: Any) -> tuple[Any, Any]:
+    """Scores (n, labels) of inputs (n, words, dimension) in doubles, and how large the sums behind them are."""
+    values = inputs.reshape(len(inputs), -1)
+    sizes = np.abs(values)
+    for step in steps:
+        weight = step.dense()
+        sums, sizes = values @ weight.T + step.bias, sizes @ np.abs(weight).T + np.abs(step.bias)
+        values = np.where(step.relu, np.maximum(sums, 0), sums)
+        for group in step.maxima:
+            values[:, group], largest = 0, sizes[:, group].max(1)
+            values[:, group[0]], sizes[:, group[0]] = sums[:, group].max(1), largest
+    return values, sizes
 
 
 # --- small questions ---
@@ -133,9 +148,15 @@ class Case:
 
     @cached_property
     def all_flips(self) -> list[tuple[tuple[int, ...], int]]:
-        """Every allowed text that lets a rival reach the label, with the rival."""
+        """Every allowed text that lets a rival reach the label, with the rival, exactly where doubles are close."""
         texts = list(self.texts({*range(self.length)}))
-        return [(text, j) for text in texts for j in self.rivals if self.margin(text, self.label, j) <= 0]
+        label = self.label
+        rows = [[self.choices[i][c] for i, c in enumerate(text)] for text in texts]
+        scores, sizes = rough_scores(self.classifier.network.steps, self.classifier.table[rows])
+        margins, slack = scores[:, [label]] - scores, CLOSE * (sizes[:, [label]] + sizes)
+        lost, close = margins < -slack, np.abs(margins) <= slack
+        pairs = ((n, int(j)) for n, j in np.argwhere(lost | close) if j != label)
+        return [(texts[n], j) for n, j in pairs if lost[n, j] or self.margin(texts[n], label, j) <= 0]
 
     def flips(self, free: set[int], rivals: Sequence[int] | None = None) -> list[tuple[tuple[int, ...], int]]:
         """Texts that let a rival (one of these, if given) reach the label and change free words only."""
@@ -170,23 +191,38 @@ class Case:
 
 def make_case(kind: str, seed: int, at_most: bool) -> Case:
     rng = np.random.default_rng([seed, at_most, *map(ord, kind)])
+    classifier = make_classifier(rng, whole=seed % 3 == 0)
+    return make_question(classifier, kind, rng, at_most, "w1" if seed % 2 else None, equal=seed % 2 == 1)
+
+
+def make_classifier(rng: np.random.Generator, whole: bool, tiny: bool = False) -> Classifier:
+    """Two to four words; weights that are small whole numbers, so that scores tie, or others."""
     length, size, classes = int(rng.integers(2, 5)), int(rng.integers(1, 3)), int(rng.integers(2, 4))
     hidden = [(), (3,), (2, 2)][int(rng.integers(3))]
+    if tiny:
+        length, size, classes, hidden = 4, 1, 2, [(), (1,), (2,), (1, 1)][int(rng.integers(4))]
 
     def numbers(*shape: int) -> Any:
-        return rng.integers(-2, 3, shape).astype(float) if seed % 3 == 0 else rng.standard_normal(shape)
+        return rng.integers(-2, 3, shape).astype(float) if whole else rng.standard_normal(shape)
 
     layers = [(numbers(b, a), numbers(b) / 2) for a, b in itertools.pairwise([length * size, *hidden, classes])]
     names = ["<PAD>", "<UNK>", *WORDS]
     labels = [f"label{i}" for i in range(classes)]
-    classifier = Classifier(Network.dense(layers), numbers(len(names), size), names, labels, length)
+    return Classifier(Network.dense(layers), numbers(len(names), size), names, labels, length)
+
+
+def make_question(
+    classifier: Classifier, kind: str, rng: np.random.Generator, at_most: bool, mask: str | None, equal: bool
+) -> Case:
+    """A text of the classifier, what its words may become, and what they cost."""
+    length = classifier.length
     tokens = tuple(rng.choice([*WORDS, "nowhere"], length).tolist())
     once = dict.fromkeys(tokens)  # in order: the order of a set would not come again with the seed
     swaps = {word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist() for word in once}
     data: dict[str, Any] = {"kind": kind}
-    data |= {"swaps": swaps} if "swap" in kind else {"token": "w1" if seed % 2 else None} if kind == "mask" else {}
+    data |= {"swaps": swaps} if "swap" in kind else {"token": mask} if kind == "mask" else {}
     data |= {"at_most": int(rng.integers(1, 3))} if at_most else {}
-    costs = [1] * length if seed % 2 else (2 * rng.integers(1, 4, length)).tolist()
+    costs = [1] * length if equal else (2 * rng.integers(1, 4, length)).tolist()
     return Case(classifier, tokens, data, [list_choices(classifier, token, data) for token in tokens], costs)
 
 

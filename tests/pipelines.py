@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 import sys
 import time
 import warnings
@@ -32,7 +33,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
@@ -43,6 +44,8 @@ from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
 from suffice.search import grown
 
+MARKS = [",", ".", "(", '"', "-"]
+SHORT = ["good", "bad", "film", "a", "dull", "be", "not", "I", "was"]
 WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
 CLEAR = 1e-6  # margins within this are another question: ties, and what rounding decides
 
@@ -102,12 +105,10 @@ def of_trees(rng: np.random.Generator) -> Pipeline:
 
 
 def of_rows(rng: np.random.Generator) -> Pipeline:
-    """Three words in a row, or models that are run on rows of features."""
-    seed, linear = int(rng.integers(1000)), int(rng.integers(3)) == 0
-    orders = [(1, 3), (2, 3), (3, 3)] if linear else [(1, 1), (1, 2), (1, 3)]
+    """Models that are run on rows of features."""
+    seed, orders = int(rng.integers(1000)), [(1, 1), (1, 2), (1, 3)]
     read = vectorizer(rng, orders[rng.integers(3)], ["l2", "l2", "l1"])
     steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)], [TruncatedSVD(3)]][rng.integers(5)]
-    steps = [] if linear else steps
     signed = isinstance(read, HashingVectorizer) or (steps and isinstance(steps[0], TruncatedSVD))
     network = MLPClassifier((4,), max_iter=20, random_state=seed, activation=["relu", "tanh"][rng.integers(2)])
     second: Any = network if signed else MultinomialNB()
@@ -118,11 +119,62 @@ def of_rows(rng: np.random.Generator) -> Pipeline:
         VotingClassifier([("a", LogisticRegression()), ("b", second)], voting="soft", weights=[1, 3]),
         network,
     ][rng.integers(5)]
-    weights: Any = [LogisticRegression(C=10), LinearSVC(), RidgeClassifier()][rng.integers(3)]
-    return fitted(rng, read, *steps, weights if linear else model)
+    return fitted(rng, read, *steps, model)
 
 
-KINDS = {"weights": of_weights, "trees": of_trees, "rows": of_rows}
+def prose(rng: np.random.Generator, low: int, high: int) -> str:
+    """Words and marks, some of them without a space between."""
+    found = ""
+    for _ in range(int(rng.integers(low, high))):
+        piece = str(rng.choice(SHORT if rng.random() < 0.7 else MARKS))
+        glued = found and (not piece.isalnum() or not found[-1].isalnum()) and rng.random() < 0.6
+        found += ("" if glued or not found else str(rng.choice([" ", " ", "  ", "\n"]))) + piece
+    return found
+
+
+def stream(rng: np.random.Generator, norm: str | None) -> Any:
+    """A vectorizer of characters, of words between spaces, or of several words in a row."""
+    low = int(rng.integers(1, 5))
+    chars = {"analyzer": str(rng.choice(["char", "char_wb"])), "ngram_range": (low, low + int(rng.integers(3)))}
+    words: list[dict[str, Any]] = [
+        {"ngram_range": (1, 3), "token_pattern": r"\w+"},
+        {"ngram_range": (1, 2), "tokenizer": str.split, "token_pattern": None},
+        {"ngram_range": (1, 1), "token_pattern": r"\S+", "stop_words": ["a"]},
+        {"ngram_range": (2, 3), "tokenizer": re.compile(r"\w\w+").findall, "token_pattern": None},
+    ]
+    given = words[rng.integers(4)] if rng.random() < 0.35 else chars
+    match rng.integers(4):
+        case 0:
+            return CountVectorizer(**given, binary=bool(rng.integers(2)))
+        case 1:
+            return HashingVectorizer(**given, n_features=16, norm=norm, alternate_sign=False)
+        case 2:
+            return HashingVectorizer(**given, n_features=16, norm=norm)
+        case _:
+            return TfidfVectorizer(**given, norm=norm, sublinear_tf=bool(rng.integers(2)))
+
+
+def of_streams(rng: np.random.Generator) -> Pipeline:
+    """Features that reach over words, and several vectorizers side by side."""
+    texts, labels = [prose(rng, 3, 9) for _ in range(25)], int(rng.choice([2, 2, 3]))
+    norm = [None, "l2", "l2", "l1"][rng.integers(4)]
+    steps: list[Any] = [stream(rng, norm)]
+    if rng.random() < 0.3:
+        one = CountVectorizer(analyzer="char_wb", ngram_range=(2, 3))
+        union = [make_union(CountVectorizer(), one), FeatureUnion([("a", one), ("b", TfidfVectorizer(norm=None))])]
+        steps = [union[rng.integers(2)], TfidfTransformer(norm=norm)]
+    signed = isinstance(steps[0], HashingVectorizer)
+    models: list[Any] = [LogisticRegression(C=10), LinearSVC(), RidgeClassifier(), MultinomialNB(), BernoulliNB()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = make_pipeline(*steps, models[rng.integers(3 if signed else 5)])
+        try:
+            return made.fit(texts, rng.permutation(np.arange(25) % labels))
+        except ValueError:  # nothing was left to count
+            return of_streams(rng)
+
+
+KINDS = {"weights": of_weights, "trees": of_trees, "rows": of_rows, "streams": of_streams}
 
 
 def scores(pipeline: Pipeline, texts: list[str]) -> np.ndarray:
@@ -135,7 +187,7 @@ def scores(pipeline: Pipeline, texts: list[str]) -> np.ndarray:
     return np.asarray(pipeline.predict_proba(texts))
 
 
-def every_text(words: list[str], options: list[tuple[str, ...]], limit: int | None) -> Texts:
+def every_text(words: str | list[str], options: list[tuple[str, ...]], limit: int | None) -> Texts:
     text, found = written(words), []
     for choice in itertools.product(*((None, *some) for some in options)):
         new = {i: word for i, word in enumerate(choice) if word is not None}
@@ -144,16 +196,18 @@ def every_text(words: list[str], options: list[tuple[str, ...]], limit: int | No
     return found
 
 
-def question(rng: np.random.Generator) -> tuple[list[str], Any, list[tuple[str, ...]], int | None]:
+def question(rng: np.random.Generator, glued: bool = False) -> tuple[Any, Any, list[tuple[str, ...]], int | None]:
     """Words, what they may become as a set and as lists, and how many at once."""
     words = [str(word) for word in rng.choice([*WORDS, "zzz", "good-plot"], int(rng.integers(3, 8)))]
+    source = prose(rng, 2, 7) if glued else words
+    words = [word.text for word in written(source).words]
     limit = [None, None, 1, 2][rng.integers(4)]
     swaps = {word: [str(w) for w in rng.choice([*WORDS, "very-bad"], 2) if w != word] for word in words[::2]}
     which = int(rng.integers(3)) if len(words) < 7 else 0
     made = [sf.Deletion(at_most=limit), sf.WordSwap(swaps, at_most=limit), sf.RemoveOrSwap(swaps, at_most=limit)]
     gone = ("",) if which != 1 else ()
     options = [(*gone, *(dict.fromkeys(swaps.get(w, ())) if which else ())) for w in words]
-    return words, made[which], options, limit
+    return source, made[which], options, limit
 
 
 def fewest(texts: Texts, flips: list[bool], count: int) -> int | None:
@@ -165,10 +219,10 @@ def fewest(texts: Texts, flips: list[bool], count: int) -> int | None:
     return None
 
 
-def judged(rng: np.random.Generator, pipeline: Pipeline) -> str:
+def judged(rng: np.random.Generator, pipeline: Pipeline, glued: bool = False) -> str:
     """Ask one question of a pipeline and compare; how it was answered, or "close" where rounding would decide."""
-    words, made, options, limit = question(rng)
-    texts = every_text(words, options, limit)
+    source, made, options, limit = question(rng, glued)
+    texts = every_text(source, options, limit)
     rows = scores(pipeline, [text for _, text in texts])
     label = int(rows[0].argmax())
     margins = rows[:, label] - np.delete(rows, label, axis=1).max(1)
@@ -177,8 +231,8 @@ def judged(rng: np.random.Generator, pipeline: Pipeline) -> str:
         return "close"
     box = opened(pipeline)
     assert box is not None, "the bag is not the pipeline"
-    result = sf.explain(box, words, perturbation=made)
-    wanted = fewest(texts, list(margins <= 0), len(words))
+    result = sf.explain(box, source, perturbation=made)
+    wanted = fewest(texts, list(margins <= 0), len(options))
     if wanted is None:
         assert result.status == "infeasible", result.status
         return "infeasible"
@@ -199,7 +253,7 @@ def main() -> int:
         kind = list(KINDS)[seed % len(KINDS)]
         rng = np.random.default_rng([19, seed])
         try:
-            seen[f"{kind}, {judged(rng, KINDS[kind](rng))}"] += 1
+            seen[f"{kind}, {judged(rng, KINDS[kind](rng), kind == 'streams')}"] += 1
         except NotLowered as reason:
             seen[f"{kind}, not laid open: {reason}"] += 1
         except Exception as error:

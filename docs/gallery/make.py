@@ -183,18 +183,18 @@ def index(found: dict[str, Made]) -> str:
     ]
     for name, (title, _) in PAGES.items():
         rows = [_row(entry, found) for entry in ENTRIES if entry.page == name]
-        parts.append(f"## {title}\n\n| question | answer | |\n|---|---|---|\n" + "\n".join(rows) + "\n")
+        parts.append(f"## {title}\n\n| question | answer |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
 
 def _row(entry: Entry, found: dict[str, Made]) -> str:
     where = f"[{entry.title}]({entry.page}.md#{entry.name})"
     if entry.name not in found:
-        return f"| {where} | not made here: {', '.join(missing(entry))} is not installed | |"
+        return f"| {where} | not made here: {', '.join(missing(entry))} is not installed |"
     one = found[entry.name]
-    certificate = "" if one.certificate is None else f", [certificate]({entry.name}.cert)"
+    certificate = "" if one.certificate is None else f" · [certificate]({entry.name}.cert)"
     said = phrases.visible(one.sentence).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
-    return f"| {where} | {said} | [report]({entry.name}.html){certificate} |"
+    return f"| {where} | {said}<br>[report]({entry.name}.html){certificate} |"
 
 
 # --- files ---

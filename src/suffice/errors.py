@@ -32,7 +32,10 @@ class MissingExtra(SufficeError, ImportError):
     """An optional package is needed; the message is the command that installs it."""
 
     def __init__(self, extra: str, package: str) -> None:
-        super().__init__(f"This needs the package {package}: run  pip install 'suffice[{extra}]'")
+        super().__init__(
+            f"This needs {package}: install suffice with the extra {extra!r}, in a clone by  "
+            f"pip install -c constraints.txt '.[{extra}]'"
+        )
 
 
 class Rejected(SufficeError):

@@ -64,7 +64,9 @@ def test_explain_shows_the_marked_text_the_label_the_proof_and_the_time() -> Non
 def test_json_is_exactly_the_dictionary(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", TEXT, "--knn-box", "40", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    wanted = sf.explain(sf.load(DEFAULT), TEXT, perturbation=sf.KNNBox(40)).to_dict()
+    result = sf.explain(sf.load(DEFAULT), TEXT, perturbation=sf.KNNBox(40))
+    assert all(data is not None for data in (result.alternatives, result.details, result.further))
+    wanted = result.to_dict()
     for data in (printed, wanted):
         data["stats"].pop("seconds")
     assert printed == json.loads(json.dumps(wanted))
@@ -79,7 +81,7 @@ def test_exit_code_1_for_an_exclusion_that_cannot_be_met(capsys: pytest.CaptureF
 
 def test_exit_code_3_when_time_runs_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", TEXT, "--knn-box", "80", "--seconds", "1e-9"]) == 3
-    assert "Undecided" in capsys.readouterr().out
+    assert "undecided" in capsys.readouterr().out
 
 
 def test_include_and_exclude_reach_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +113,29 @@ def test_every_perturbation_option_is_understood(capsys: pytest.CaptureFixture[s
     for kind, options in kinds.items():
         main(["explain", TEXT, *options, "--json"])
         assert json.loads(capsys.readouterr().out)["meta"]["perturbation"]["kind"] == kind
+
+
+def test_json_says_why_each_word_is_there_which_sets_are_as_cheap_and_what_to_ask_next(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["explain", "The plot is dull and the jokes fall flat.", "--deletion", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert [one["position"] for one in said["why"]] == said["positions"]
+    assert sf.load("sentiment").predict(said["why"][0]["text"]).label == said["why"][0]["label"] != said["label"]
+    assert said["positions"] in said["alternatives"]["sets"]
+    main(["explain", "boring dull tedious awful", "--deletion", "--at-most", "1", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said["positions"] == said["why"] == []
+    assert said["further"]["perturbation"]["kind"] == "deletion"
+
+
+def test_the_next_question_names_the_files_that_were_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    swaps, costs = tmp_path / "mine.json", tmp_path / "dear.json"
+    swaps.write_text(json.dumps({"story": ["tale"]}))
+    costs.write_text(json.dumps({"dull": 2}))
+    main(["explain", "a dull story", "--swaps", str(swaps), "--cost", str(costs)])
+    told = "".join(capsys.readouterr().out.split())
+    assert f"--deletion--swaps{swaps}--cost{costs}" in told
 
 
 def test_contrast_finds_a_flip_of_real_words(capsys: pytest.CaptureFixture[str], folder: str) -> None:
@@ -171,7 +196,7 @@ def test_it_runs_from_any_folder_and_reads_standard_input(tmp_path: Path) -> Non
 def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     main(["explain", "zzyzx " + "good " * 70])
     out = capsys.readouterr().out
-    assert "seen as unknown: zzyzx" in out
+    assert "seen as unknown: 'zzyzx'" in out
     assert "Cut off" in out
 
 

@@ -91,5 +91,5 @@ def test_the_command_runs_on_ray_and_audits_are_the_same(cluster, small, tmp_pat
 
 def test_without_ray_the_message_says_what_to_install(monkeypatch, small, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(sf.MissingExtra, match=r"pip install 'suffice\[ray\]'"):
+    with pytest.raises(sf.MissingExtra, match=r"extra 'ray'"):
         explain_rows(small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), engine="ray")

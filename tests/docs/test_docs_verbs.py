@@ -1,4 +1,4 @@
-"""Every example of the verbs, the imports, training and keeping evidence runs and prints what its page says.
+"""Every example of the start page, verbs, imports, training and tasks runs and prints what its page says.
 
 `python tests/docs/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep it.
 """
@@ -25,7 +25,7 @@ FOLDER = DOCS / "verbs"
 VERBS = sorted(FOLDER.glob("*.md"))
 IMPORTS = [page for page in sorted((DOCS / "imports").glob("*.md")) if page.stem != "README"]
 TASKS = [page for page in sorted((DOCS / "tasks").glob("*.md")) if page.stem != "gate"]
-PAGES = [*VERBS, *IMPORTS, DOCS / "training.md", *TASKS]
+PAGES = [DOCS / "index.md", *VERBS, *IMPORTS, DOCS / "training.md", *TASKS]
 # what a page needs beyond suffice itself
 NEEDS = {
     "training": ["torch"],

@@ -147,3 +147,40 @@ def test_what_an_onnx_file_lacks_is_said(file: Path, tokenizer) -> None:
         sf.from_huggingface(file, lambda texts: {"input_ids": [[1]]}, labels=["a", "b", "c"])
     with pytest.raises(ModelError, match=r"sf\.from_huggingface"):
         sf.from_onnx(file, ["<PAD>", "<UNK>"], ["a", "b", "c"])
+
+
+# --- Model2Vec ---
+
+
+def static(activation: str):
+    pytest.importorskip("model2vec")
+    from model2vec import StaticModel
+    from model2vec.inference import StaticModelPipeline
+    from model2vec.inference.mlp import Activation, Layer, MLPHead
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    rng = np.random.default_rng(1)
+    words = {word: i for i, word in enumerate(["[UNK]", *TEXT.split(), "dull"])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    model = StaticModel(rng.normal(size=(len(words), 6)).astype(np.float32), tokenizer)
+    layer = Layer(weight=rng.normal(size=(2, 6)).astype(np.float32), bias=np.zeros(2, dtype=np.float32))
+    return StaticModelPipeline(model, MLPHead([layer], Activation(activation), np.array(["bad", "good"])))
+
+
+def test_a_pipeline_of_model2vec_is_asked_and_says_so() -> None:
+    pipeline = static("softmax")
+    clf = sf.from_sklearn(pipeline)
+    assert clf.name == "Model2Vec's StaticModelPipeline"
+    assert clf.notes == (
+        "Asked as a function, not laid open: Model2Vec averages vectors of sub-words, and divides by the length of the "
+        "mean.",
+    )
+    assert clf.predict(TEXT).label == pipeline.predict([TEXT])[0]
+    assert sf.from_sklearn(pipeline).digest == clf.digest
+    agrees(clf, sf.Deletion())
+
+
+def test_a_pipeline_of_model2vec_with_several_labels_per_text_is_refused() -> None:
+    with pytest.raises(ModelError, match="Model2Vec's StaticModelPipeline gives several labels to one text"):
+        sf.from_sklearn(static("sigmoid"))

@@ -406,7 +406,7 @@ def test_without_onnxruntime_the_evaluator_of_onnx_is_asked(monkeypatch):
 
 def test_without_onnx_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(sf.MissingExtra, match=r"suffice\[onnx\]"):
+    with pytest.raises(sf.MissingExtra, match=r"extra 'onnx'"):
         imported("model.onnx")
 
 

@@ -258,10 +258,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "l1": (lambda: fitted(TfidfVectorizer(norm="l1"), LinearSVC()), r"norm='l1'\) is not supported"),
     "sublinear": (lambda: fitted(tfidf(sublinear_tf=True), LinearSVC()), "sublinear_tf=False"),
     "pairs": (lambda: fitted(tfidf(ngram_range=(1, 2)), LinearSVC()), r"ngram_range=\(1, 2\)\) is not supported"),
-    "letters": (lambda: fitted(tfidf(analyzer="char"), LinearSVC()), "analyzer='char'"),
-    "preprocessor": (lambda: fitted(tfidf(preprocessor=str.upper), LinearSVC()), "preprocessor=.*function of its own"),
+    "analyzer": (lambda: fitted(tfidf(analyzer=lambda text: text.split(" ")), LinearSVC()), "analyzer=.*of its own"),
+    "preprocessor": (lambda: fitted(tfidf(preprocessor=str.title), LinearSVC()), "preprocessor=.*function of its own"),
     "tokenizer": (
-        lambda: fitted(tfidf(tokenizer=str.split, token_pattern=None), LinearSVC()),
+        lambda: fitted(tfidf(tokenizer=str.splitlines, token_pattern=None), LinearSVC()),
         "tokenizer=.*function of its own",
     ),
     "accents": (lambda: fitted(tfidf(strip_accents=str.strip), LinearSVC()), "strip_accents=.*function of its own"),

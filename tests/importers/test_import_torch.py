@@ -598,7 +598,7 @@ def test_what_is_no_module_is_refused(given):
 
 def test_without_torch_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(sf.MissingExtra, match=r"suffice\[torch\]"):
+    with pytest.raises(sf.MissingExtra, match=r"extra 'torch'"):
         imported(None)
 
 

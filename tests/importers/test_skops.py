@@ -83,5 +83,5 @@ def test_a_pickle_is_never_loaded(name, tmp_path):
 
 def test_without_the_package_the_answer_is_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    with pytest.raises(MissingExtra, match=r"suffice\[skops\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'skops'"):
         load_any(tmp_path / "model.skops")

@@ -12,7 +12,7 @@ import pytest
 
 import suffice as sf
 from suffice.errors import InputError, ModelError, NotACertificate, Rejected
-from suffice.model.text import rewritten, written
+from suffice.model.text import Writer, rewritten, written
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
 from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
@@ -78,7 +78,60 @@ def test_what_is_left_is_never_fused_to_new_words():
         assert [word.text for word in written(left).words] == kept if kept else left == ""
 
 
+def test_many_changes_are_written_as_one_by_one():
+    rng = np.random.default_rng(0)
+    signs = ["a", "bc", "é", "e\u0301", "日", "👍", ",", ".", "(", " ", "  ", "\n", "'", "_"]
+    for _ in range(400):
+        text = written("x" + "".join(rng.choice(signs, size=10)))
+        writer = Writer(text)
+        for _ in range(6):
+            places = np.flatnonzero(rng.random(len(text.words)) < 0.6).tolist()
+            change = [(i, str(rng.choice(["", "", "new", "!"]))) for i in places]
+            assert writer.write(change) == rewritten(text, dict(change))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("un cafe\u0301, noir", ["un", "cafe\u0301", ",", "noir"]),
+        ("e\u0301le\u0300ve", ["e\u0301le\u0300ve"]),
+        ("हिन्दी फ़िल्म अच्छी है।", ["हिन्दी", "फ़िल्म", "अच्छी", "है", "।"]),
+        ("good 👩‍👩‍👧 👍🏽! ❤️", ["good", "👩‍👩‍👧", "👍🏽", "!", "❤️"]),
+        ("... !", [".", ".", ".", "!"]),
+    ],
+)
+def test_marks_belong_to_the_word_that_they_stand_on(source, words):
+    text = written(source)
+    assert [word.text for word in text.words] == words
+    assert [source[word.start : word.end] for word in text.words] == words
+
+
+def test_a_word_that_ends_in_a_mark_is_not_fused_with_the_next():
+    assert rewritten(written("cafe\u0301,bar"), {1: ""}) == "cafe\u0301 bar"
+
+
 # --- bad functions ---
+
+
+class Unready:
+    """As a tensor of torch that has a gradient: it raises RuntimeError where numbers are wanted."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+
+
+def test_a_function_may_use_its_array_again():
+    kept = np.zeros((4096, 2))
+
+    def predict(texts):
+        kept[: len(texts)] = [[0.0, 1.0] if "good" in text else [1.0, 0.0] for text in texts]
+        return kept[: len(texts)]
+
+    result = sf.explain(sf.from_function(predict, LABELS), "a good film", perturbation=sf.Deletion())
+    assert [word.text for word in result.words] == ["good"]
 
 
 @pytest.mark.parametrize(
@@ -87,6 +140,8 @@ def test_what_is_left_is_never_fused_to_new_words():
         (lambda texts: np.zeros((len(texts), 3)), r"\(\d+, 2\), not \(\d+, 3\)"),
         (lambda texts: np.zeros(len(texts)), "a row for each text and a column for each label"),
         (lambda texts: [["a", "b"] for _ in texts], "array of numbers"),
+        (lambda texts: np.full((len(texts), 2), 1j), "complex numbers have no order"),
+        (Unready, "array of numbers.*detach"),
         (lambda texts: None, "array of numbers|column for each label"),
         (lambda texts: np.full((len(texts), 2), np.nan), "not a finite number"),
         (lambda texts: [[0.0, np.inf]] * len(texts), "not a finite number"),
@@ -102,7 +157,7 @@ def test_a_bad_function_gets_one_clear_sentence(predict, words):
 
 
 def test_labels_and_settings_that_make_no_sense_are_refused():
-    for labels in (["one"], ["a", "a"], "ab", [1, 2]):
+    for labels in (["one"], ["a", "a"], "ab", [1, 2], None, 2):
         with pytest.raises(ModelError, match=r"labels|Labels"):
             sf.from_function(rule, labels)
     with pytest.raises(ModelError, match="function"):
@@ -117,6 +172,7 @@ def test_labels_and_settings_that_make_no_sense_are_refused():
         {"confidence": 99},
         {"max_queries": 0},
         {"max_queries": 2.5},
+        {"cache": 5},
     ):
         with pytest.raises(InputError):
             sf.explain(good(), "a good film", **settings)

@@ -354,7 +354,7 @@ def test_a_saved_tokenizer_that_was_changed_is_found(tmp_path):
 def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):
     made = kinds.as_tokenizer(wordpiece())
     monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
-    with pytest.raises(MissingExtra, match=r"suffice\[tokenizers\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'tokenizers'"):
         made("good")
 
 

@@ -294,7 +294,7 @@ def point_lines(classifier: Classifier, claim: dict[str, Any], point: dict[str, 
 def test_a_counterexample_refutes_and_shows_infeasibility():
     refuted = verdict(point_lines(both(), {"kind": "refuted", "positions": [0]}, attack([1])), both())
     assert isinstance(refuted, Checked)
-    assert "do not suffice" in refuted.sentence
+    assert "does not suffice" in refuted.sentence
     infeasible = verdict(point_lines(both(), {"kind": "infeasible", "exclude": [1]}, attack([1])), both())
     assert isinstance(infeasible, Checked)
     assert infeasible.positions == (1,)

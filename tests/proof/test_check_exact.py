@@ -167,6 +167,25 @@ def test_a_relu_that_only_one_of_them_finds_stable_gets_the_slope_that_was_chose
     assert second(lines, models(touching()))
 
 
+def test_a_relu_that_cannot_be_below_zero_is_bounded_by_lines_too(models):
+    """2 relu(x) + 2 relu(y) touches zero by intervals; where both are split on, lines say that it is above."""
+    steps = [
+        ([[-2, 2, -2, 2, -2, -1, -2, 0], [0, -2, 1, -1, 1, -2, 0, 2]], [0.5, 1]),
+        ([[-2, 0], [2, 2]], [1, 0]),
+        ([[-2, -2], [1, 1], [-1, -2]], [0, 0.5, 0.5]),
+    ]
+    table = [[0, 1], [1, -1], [0, -2], [-1, -2], [-2, 0], [-2, -2], [1, 2], [0, 2]]
+    network = Network.dense([(np.array(weight, dtype=float), np.array(bias, dtype=float)) for weight, bias in steps])
+    words = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(6))]
+    classifier = Classifier(network, np.array(table, dtype=float), words, ["x", "y", "z"], 4)
+    chosen = sf.RemoveOrSwap({"w1": ["w2", "w4"], "w0": ["w2"]})
+    answer = sf.is_robust(classifier, ["w1", "w1", "w0", "w0"], [], perturbation=chosen)
+    assert isinstance(answer, Proved)
+    lines = list(answer.certificate.lines)
+    assert first(lines, classifier)
+    assert second(lines, models(classifier))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_both_accept_proofs_over_whole_numbers_where_bounds_touch_and_tie(seed, models):
     rng = np.random.default_rng(seed)
@@ -182,6 +201,20 @@ def test_both_accept_proofs_over_whole_numbers_where_bounds_touch_and_tie(seed, 
         assert "rejected" not in answer.meta
         if answer.certificate is not None:
             assert second(list(answer.certificate.lines), models(classifier)), text
+
+
+@pytest.mark.parametrize("power", [-300, -60, 60, 100])
+def test_balls_of_the_2_norm_are_checked_beside_weights_of_any_size(power, models):
+    """A root that is rounded up by a fixed amount would be far too large for tiny weights."""
+    last = np.ldexp([[1.0, 2.0, -1.0, 0.5], [0.0, 0.0, 0.0, 0.0]], power)
+    network = Network.dense([(last, np.ldexp([3.0, 0.0], power))])
+    table = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.5], [0.25, 1.0]])
+    classifier = Classifier(network, table, ["<PAD>", "<UNK>", "a", "b"], ["yes", "no"], 2)
+    answer = sf.is_robust(classifier, ["a", "b"], [], perturbation=sf.EpsilonBall(0.5, 2))
+    assert isinstance(answer, Proved)
+    lines = list(answer.certificate.lines)
+    assert first(lines, classifier)
+    assert second(lines, models(classifier))
 
 
 def test_weights_of_units_that_a_maximum_leaves_at_zero_do_not_count(models):
@@ -251,9 +284,9 @@ def test_what_is_no_certificate_for_one_is_none_for_the_other(models):
         (exact, "down", lambda value: value + 1),
         (exact, "knapsack", lambda gains, costs, budget: Fraction(0)),
         (exact.Network, "holds", lambda *_: True),
-        (exact.Sets, "holds", lambda *_: True),
+        (exact.Points, "holds", lambda *_: True),
         (exact, "relu_line", lambda *_: exact.ON),
-        (exact.Inputs, "least", lambda self, row, state: Fraction(1)),
+        (exact.Inputs, "least", lambda self, row: Fraction(1)),
         (exact.Check, "counterexample", lambda *_: None),
     ],
 )
@@ -368,6 +401,9 @@ def test_rounding_is_to_the_safe_side():
         assert exact.down(value) <= value <= exact.up(value)
         assert abs(exact.down(value) - value) <= abs(value) / 2**150
         assert exact.root_above(abs(value)) ** 2 >= abs(value)
+    for power in (-900, -161, 0, 900):
+        value = Fraction(3) * Fraction(2) ** power
+        assert value <= exact.root_above(value) ** 2 <= value * (1 + Fraction(1, 2**150)), power
     assert exact.down(Fraction(0)) == exact.up(Fraction(0)) == exact.root_above(Fraction(0)) == 0
 
 

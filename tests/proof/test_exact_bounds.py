@@ -111,8 +111,7 @@ class Exactly:
     def __init__(self, case: Case, model: exact.Model) -> None:
         self.sets = exact.read_sets(case.perturbation.to_dict(), model, TEXT, frozenset(case.features))
         self.network, self.steps = exact.Network(model, self.sets), model.steps
-        self.inputs = exact.Inputs(self.sets)
-        self.state = self.inputs.begin(frozenset(case.features))
+        self.inputs = exact.varied(self.sets, frozenset(case.features))
         self.lines: list[list[exact.Line]] = []
 
     def draw(self, below: Any, above: Any, shift: Any) -> None:
@@ -120,8 +119,8 @@ class Exactly:
         rows = zip(below.tolist(), above.tolist(), shift.tolist(), strict=True)
         self.lines.append([exact.Line(*map(Fraction, row)) for row in rows])
 
-    def least(self, k: int, row: Any, constant: Fraction, push: exact.Row | None = None) -> Fraction:
-        return self.network.back(k, row, constant, self.lines, push or {}, self.inputs, self.state)
+    def least(self, k: int, row: Any, constant: Fraction, push: exact.Shares | None = None) -> Fraction:
+        return self.network.back(k, row, constant, self.lines, self.inputs, push)
 
     def ends(self, k: int, unit: int) -> tuple[Fraction, Fraction]:
         """The best that intervals and lines say of a unit."""
@@ -131,11 +130,13 @@ class Exactly:
         low, high = self.least(k, row, bias), -self.least(k, minus, -bias)
         return max(low, reach[unit][0]), min(high, reach[unit][1])
 
-    def margin(self, label: int, rival: int, push: exact.Row) -> Fraction:
+    def margin(self, label: int, rival: int, push: Any) -> Fraction:
+        """With something taken off each hidden unit's coefficient."""
         last = self.steps[-1]
         columns = {*last.rows[label], *last.rows[rival]}
         row = {j: last.rows[label].get(j, exact.ZERO) - last.rows[rival].get(j, exact.ZERO) for j in columns}
-        return self.least(len(self.steps) - 1, row, last.bias[label] - last.bias[rival], push)
+        taken = dict(zip(self.network.units, map(Fraction, push.tolist()), strict=True))
+        return self.least(len(self.steps) - 1, row, last.bias[label] - last.bias[rival], taken)
 
     def sizes(self, k: int, low: Any, high: Any) -> list[Fraction]:
         """The sums of |weight| |value| + |bias|, for values within these."""
@@ -191,7 +192,7 @@ def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
         push = np.zeros((1, net.units))
         push[:, part] = scale * rng.standard_normal(part.stop - part.start)
         found = net.below(len(net.parts), net.margin(1.0, [1]), inputs, states, around, push)
-        if Fraction(found[0, 0]) > right.margin(0, 1, {u: Fraction(push[0, u]) for u in range(net.units)}):
+        if Fraction(found[0, 0]) > right.margin(0, 1, push[0]):
             yield f"margin, multipliers of {scale:g}"
 
 
@@ -219,7 +220,7 @@ def prove_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
         beta = scale * rng.random((1, form.units))
         batch = module.Batch(inputs, found, module.margin_rows(form, np.array([0])), signs)
         bound = module.margin_bound(form, batch, module.Dual(found.low, beta)).bound[0]
-        push = {u: Fraction(beta[0, u]) * int(signs[0, u]) for u in range(form.units)}
+        push = beta[0] * signs[0]
         if np.isfinite(bound) and Fraction(bound) > right.margin(form.problem.label, form.problem.rivals[0], push):
             yield f"margin, multipliers of {scale:g}"
 

@@ -502,7 +502,7 @@ def test_other_files_and_full_folders_are_refused(tmp_path):
 def test_without_onnx_the_command_that_installs_it_is_named(tmp_path, monkeypatch):
     classifier, result = explained(0, sf.KNNBox(3))
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingExtra, match=r"suffice\[onnx\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'onnx'"):
         export(result.certificate, classifier, tmp_path / "out")
 
 

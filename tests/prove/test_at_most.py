@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from suffice.prove.oracles.milp import MilpOracle
 from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown
 from suffice.sets.regions import Choice
 from suffice.verbs.question import Question
+from tests.blackboxes import box
 
 FINITE = ("word-swap", "deletion")
 
@@ -166,3 +168,27 @@ def test_the_answer_grows_with_the_limit_up_to_that_without_one() -> None:
         assert costs[-1] == sf.explain(classifier, text, perturbation=make(None)).cost
         grew += costs[0] < costs[-1]
     assert grew > 3
+
+
+@pytest.mark.parametrize("classifier", [make_classifier(3), box(3)], ids=["network", "black box"])
+def test_what_is_proved_says_how_many_words_change_at_once(classifier):
+    text = ["word1", "word2", "word3"]
+    asked: dict[str, Any] = {"perturbation": sf.Deletion(at_most=1), "seconds": 30}
+    answers = [
+        sf.explain(classifier, text, **asked),
+        sf.repair(classifier, text, [0], **asked),
+        sf.bias(classifier, text, [0], **asked),
+        sf.contrast(classifier, text, **asked),
+    ]
+    for answer in answers:
+        label, *facts = answer.to_dict()["proved"]
+        assert label.startswith("the text has the label")
+        limited = [fact for fact in facts if "whatever" in fact or "no change" in fact or "no allowed change" in fact]
+        assert all("(at most 1 at once)" in fact for fact in limited), facts
+
+
+def test_who_changes_is_decided_before_many_relus() -> None:
+    text, few = "How many legs does a lobster have?", sf.EpsilonBall(0.5, at_most=2)
+    problem = sf.Question(sf.load("question"), text, perturbation=few).problem
+    answer = BoundsOracle(problem).ask(problem.features[None], Budget(np.inf, 100))[0]
+    assert isinstance(answer, Proved)  # splitting relus first leaves it open after 400 subproblems

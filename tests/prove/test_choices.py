@@ -14,8 +14,10 @@ from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpo
 from suffice.proof import check_exact
 from suffice.proof.check import inputs as checking
 from suffice.prove import branch, choices
+from suffice.prove import windows as windows_module
 from suffice.prove.bounds import Form
-from suffice.prove.verdict import Budget, Proved, Refuted
+from suffice.prove.verdict import Budget, Proved, Refuted, Unknown
+from suffice.prove.windows import Windows
 from suffice.verbs.question import Question
 
 WORDS = [f"w{i}" for i in range(7)]
@@ -215,3 +217,28 @@ def test_a_certificate_with_another_choice_is_rejected():
                 sf.check(type(result.certificate)(tuple(lines)), question.classifier)
             return
     raise AssertionError("no certificate has a counterexample")
+
+
+# --- sums over words ---
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 9])
+def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed):
+    problem = choices.by_choice(asked(seed).problem)
+    windows = Windows.of(Form.of(problem))
+    source, every = problem.source.problem, range(problem.source.problem.region.points.shape[1])
+    texts = np.array(list(itertools.product(every, repeat=LENGTH)))
+    points = source.region.points[np.arange(LENGTH), texts]
+    changed, flips = (points != source.center).any(-1), source.margins(points).min(-1) <= 0
+    for row in itertools.product([False, True], repeat=LENGTH):
+        free = np.array(row) & problem.features
+        answer = windows.within(free).decide(free, Budget())
+        assert isinstance(answer, Refuted) == bool((flips & ~(changed & ~free).any(-1)).any())
+        assert not isinstance(answer, Unknown)
+
+
+def test_a_bound_of_sums_that_is_too_high_is_caught(monkeypatch):
+    monkeypatch.setattr(Windows, "attacked", lambda *given: None)
+    monkeypatch.setattr(windows_module._Chunk, "bound", property(lambda chunk: np.ones(len(chunk.ids))))
+    rejected = [explained(asked(seed)).meta.get("rejected") for seed in (0, 3, 6, 9)]
+    assert any(rejected)

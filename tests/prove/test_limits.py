@@ -104,6 +104,43 @@ def test_time_that_runs_out_anywhere_in_a_search_leaves_true_bounds(
     assert "unknown" in seen
 
 
+def test_a_proof_that_there_was_no_time_to_check_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    classifier, text = make_classifier(3, length=5, dimension=2, hidden=(6, 4)), make_text(12, length=5)
+    monkeypatch.setattr("suffice.verbs.question.GRACE", 0.0)
+    monkeypatch.setattr("suffice.verbs.question.FINDING", 1 - 1e-12)
+    question = {"perturbation": sf.KNNBox(4), "seconds": 60.0}
+    explained, turned = sf.explain(classifier, text, **question), sf.contrast(classifier, text, **question)
+    free = sf.bias(classifier, text, [0], **question)
+    assert (explained.status, explained.certificate, explained.proved) == ("unknown", None, ())
+    assert explained.lower_bound == 0
+    assert "no time left to check" in explained.to_html()
+    assert turned.status in ("found", "unknown")
+    assert free.status == "unknown"
+    for answer in (explained, turned, free):
+        assert not answer.meta["checked"]
+        assert "unchecked" in answer.meta
+
+
+def test_finding_and_checking_share_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The times that each is given add up to the limit and one second at the most."""
+    given: list[float] = []
+    real, start = sf.check, Budget.__init__
+
+    def checked(*asked: object, seconds: float) -> object:
+        given.append(seconds)
+        return real(*asked, seconds=seconds)
+
+    def noted(self: Budget, seconds: float = 60.0, *rest: float, **more: float) -> None:
+        given.append(seconds)
+        start(self, seconds, *rest, **more)
+
+    monkeypatch.setattr("suffice.verbs.answering.check", checked)
+    monkeypatch.setattr(Budget, "__init__", noted)
+    classifier, text = make_classifier(3, length=5, dimension=2, hidden=(6, 4)), make_text(12, length=5)
+    sf.explain(classifier, text, perturbation=sf.KNNBox(4), seconds=8.0)
+    assert given[-1] + max(given[:-1]) <= 9.0
+
+
 def test_subproblems_that_would_not_fit_end_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suffice.prove.branch.MEMORY", 10_000)
     reasons = []

@@ -80,5 +80,5 @@ def test_an_odd_answer_is_unknown(status: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_maraboupy_the_message_is_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"suffice\[marabou\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'marabou'"):
         MarabouOracle(make_case("dense-1", "boxes", seed=0).problem)

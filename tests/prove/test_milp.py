@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from cases import NETWORKS, PERTURBATIONS, Case, complaint, flip_among, make_case, samples
 
+from suffice.model.network import Network
 from suffice.prove.oracles import milp
 from suffice.prove.oracles.milp import MilpOracle
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Verdict
@@ -33,6 +35,22 @@ def test_answers_do_not_contradict_brute_force(network: str, perturbation: str) 
     verdicts = ask(case)
     assert not wrong(case, verdicts)
     assert {verdict.by for verdict in verdicts} == {"milp"}
+
+
+def scaled(case: Case, place: int, power: int) -> Case:
+    steps = list(case.problem.network.steps)
+    weight, bias = (np.ldexp(part, power) for part in (steps[place].dense(), steps[place].bias))
+    steps[place] = replace(steps[place], weight=weight, bias=bias)
+    return replace(case, problem=replace(case.problem, network=Network(tuple(steps))))
+
+
+@pytest.mark.parametrize("power", [-100, 60])
+@pytest.mark.parametrize("place", [0, -1])
+def test_weights_of_any_size_mislead_nobody(place: int, power: int) -> None:
+    """HiGHS calls 1e20 infinite and works to fixed tolerances: beside 2^60 it called programs infeasible."""
+    for seed in range(6):
+        case = scaled(make_case("dense-1", "boxes", seed, questions=2), place, power)
+        assert not wrong(case, ask(case))
 
 
 def test_two_norm_balls_are_not_its_business() -> None:

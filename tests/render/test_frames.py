@@ -34,7 +34,7 @@ def test_a_frame_has_a_row_for_each_word_and_marks_the_set(answer):
 
 def test_without_pandas_it_is_said_what_to_install(answer, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(sf.MissingExtra, match=r"suffice\[pandas\]"):
+    with pytest.raises(sf.MissingExtra, match=r"extra 'pandas'"):
         answer.to_frame()
 
 

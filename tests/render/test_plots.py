@@ -111,7 +111,7 @@ def test_figures_leave_no_trace_in_pyplot():
 def test_without_matplotlib_the_message_is_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(sf.MissingExtra, match=r"pip install 'suffice\[plot\]'"):
+    with pytest.raises(sf.MissingExtra, match=r"extra 'plot'"):
         plots.bounds([(0.0, 1.0, 0.0, ())])
 
 

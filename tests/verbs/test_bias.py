@@ -84,7 +84,7 @@ def test_a_word_stands_for_all_its_occurrences_and_absent_words_do_not_matter(ss
 def test_a_text_without_protected_words_is_trivially_independent_and_says_so(sst):
     found = sf.bias(sst, "a fine film", ["she"], perturbation=sf.KNNBox(5))
     assert (found.status, found.trivial, found.positions) == ("independent", True, ())
-    assert str(found).startswith("Trivially independent: no protected word is in the text")
+    assert str(found).startswith("Nothing to prove: no protected word is in the text")
     assert found.certificate is not None
 
 
@@ -101,13 +101,13 @@ def test_what_cannot_be_protected_is_refused(sst, protected):
 
 
 def test_a_rejected_certificate_makes_the_answer_unknown(sst, monkeypatch):
-    def reject(certificate, classifier):
+    def reject(certificate, classifier, seconds):
         raise sf.Rejected(3, "no")
 
     monkeypatch.setattr(biases, "check", reject)
     found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.KNNBox(5))
     assert (found.status, found.certificate, found.witness) == ("unknown", None, None)
-    assert "rejected" in found.reason
+    assert "did not accept" in found.reason
 
 
 class Shrugging:

@@ -220,6 +220,7 @@ def test_the_limit_on_changes_at_once_is_a_size_too(large):
 
 def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):
     from suffice.render.auditors import _growth
+    from suffice.verbs.wording import named
 
     for item in grown.growth:
         holding = tuple(
@@ -227,9 +228,8 @@ def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):
         )
         assert item.steps == holding
         if holding and item.needed is None:
-            assert _growth(item, "k") == f"'{item.word.text}': in the explanation at k = " + ", ".join(
-                map(str, holding)
-            )
+            said = f": in the explanation at k = {', '.join(map(str, holding))}"
+            assert _growth(item, grown) == named(grown.text, [item.word.position]) + said
 
 
 def test_radii_are_called_proved_only_where_the_checker_accepts(large, monkeypatch):

@@ -107,6 +107,16 @@ def test_the_other_verbs_answer_too(client, verb, question):
     assert "What is guaranteed" in report.text
 
 
+def test_a_stream_names_the_next_question_where_no_word_is_needed(client):
+    with stream(
+        client, {"text": "boring dull tedious awful", "perturbation": {"kind": "deletion", "at_most": 1}}
+    ) as told:
+        found = dict(events(told))
+    assert found["answer"]["result"]["positions"] == []
+    assert found["next"]["sentence"].startswith("A quick look: if ")
+    assert found["next"]["command"].startswith("suffice explain 'boring dull tedious awful' --model MODEL --deletion")
+
+
 def test_a_stream_tells_the_text_the_bounds_and_the_answer(client):
     with stream(client, {"text": TEXT, "perturbation": BOX}) as response:
         assert response.headers["content-type"].startswith("text/event-stream")

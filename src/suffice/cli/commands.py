@@ -25,7 +25,7 @@ from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
 from suffice.proof import check_exact
 from suffice.render import auditors, terminal
-from suffice.render.layout import say, show_verdict
+from suffice.render.layout import say, show_command, show_path, show_verdict
 from suffice.verbs.asked import progress as asking
 from suffice.verbs.attribute import attributed
 from suffice.verbs.bias import guarded, judged
@@ -71,10 +71,14 @@ def explain(args: argparse.Namespace) -> int:
 def _print_explanation(
     args: argparse.Namespace, result: sf.Explanation, classifier: sf.Classifier | sf.BlackBox
 ) -> None:
-    if args.json:
-        print(result.to_json(indent=None if args.all else 2))
+    if args.json and args.all:
+        print(result.to_json(indent=None))
+    elif args.json:
+        _ = result.alternatives, result.details, result.further  # what people are shown is in the data, too
+        print(result.to_json())
     else:
-        terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model)
+        files = {"swaps.json": args.swaps or "swaps.json", "cost.json": args.cost or "cost.json"}
+        terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model, files)
         if result.mistake is not None:
             auditors.show_mistake(Console(), result.mistake)
 
@@ -209,6 +213,7 @@ def audit(args: argparse.Namespace) -> int:
             **reading.asking(args),
         )
     say(Console(), str(found))
+    show_path(Console(), "Report", args.report)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
 
 
@@ -297,11 +302,12 @@ def export(args: argparse.Namespace) -> int:
 
 
 def words(args: argparse.Namespace) -> int:
-    found = every_set(load_any(args.model), args.word)
+    classifier = load_any(args.model)
+    found = every_set(classifier, args.word)
     if args.json:
         print(json.dumps({name: list(others) for name, others in found.items()}, indent=2, ensure_ascii=False))
     else:
-        terminal.show_words(Console(), args.word, found)
+        terminal.show_words(Console(), args.word, found, bool(classifier.read(args.word).unknown))
     return PROVED
 
 
@@ -337,13 +343,20 @@ def serve(args: argparse.Namespace) -> int:
 def train(args: argparse.Namespace) -> int:
     from suffice.train.command import run_train
 
-    return run_train(args)
+    return _done(*run_train(args))
 
 
 def bring_in(args: argparse.Namespace) -> int:
     from suffice.importers.command import run_import
 
-    return run_import(args)
+    return _done(*run_import(args))
+
+
+def _done(what: str, command: str) -> int:
+    """What was made, and the command to try next."""
+    say(Console(), what)
+    show_command(Console(), command)
+    return PROVED
 
 
 # --- printing ---

@@ -16,15 +16,23 @@ from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS
 from suffice.version import __version__
 
-MODEL = f"a name or folder, FILE.skops, hf:FOLDER or python:module:object (default: {DEFAULT})"
+MODEL = f"a name or folder, FILE.skops, FILE.bin (fastText), hf:FOLDER or python:module:object (default: {DEFAULT})"
 
 
 # what the exit codes 0, 1 and 3 of a command mean; an empty one does not occur, and 2 is misuse everywhere
 CODES: dict[str, tuple[str, str, str]] = {
-    "explain": ("proved", "proved that no set fits what was excluded", "open within the limit, or only tested"),
-    "contrast": ("proved: the cheapest change", "proved: no allowed change flips the label", "open within the limit"),
-    "bias": ("proved independent", "dependent, with a text that shows it", "open within the limit"),
-    "repair": ("proved", "proved that no set fits what was excluded", "open within the limit"),
+    "explain": (
+        "proved, or nothing to prove",
+        "proved that no set fits what was excluded",
+        "open within the limit, or only tested",
+    ),
+    "contrast": ("proved: the cheapest change", "no allowed change flips the label", "open within the limit"),
+    "bias": (
+        "proved independent, or nothing to prove",
+        "dependent, with a text that shows it",
+        "open within the limit",
+    ),
+    "repair": ("proved, or nothing to prove", "proved that no set fits what was excluded", "open within the limit"),
     "profile": ("every step proved", "some step has no set that fits", "some step open within the limit"),
     "attribute": ("all explanations were found", "", "not all were found within the limit"),
     "batch": ("every text was answered", "", "some text failed, or the run was stopped"),

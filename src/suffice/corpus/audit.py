@@ -25,7 +25,7 @@ from suffice.model.classifier import Classifier
 from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
-from suffice.sets.table import sentence
+from suffice.sets.table import in_general
 from suffice.verbs.answering import summary
 from suffice.verbs.bias import Bias, Protected, bias, guarded
 from suffice.verbs.question import Given, Question
@@ -231,7 +231,7 @@ def facts(verb: Auditing) -> list[tuple[str, str]]:
     return [
         ("Model", verb.classifier.digest[:12]),
         ("Protected", listed if len(listed) <= LONGEST else f"{listed[: LONGEST - 3]}..."),
-        ("Allowed changes", sentence(verb.perturbation.to_dict())),
+        ("Allowed changes", in_general(verb.perturbation.to_dict())),
     ]
 
 

@@ -16,7 +16,7 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Rate:
-    """Exact counts of verdicts over some texts. `trivial` texts hold no protected word that may change."""
+    """Exact counts of verdicts over some texts. Of `trivial` texts there was nothing to prove."""
 
     name: str
     dependent: int = 0
@@ -112,7 +112,7 @@ class Audit:
     def __str__(self) -> str:
         total, rate = len(self.lines), self.overall
         parts = [f"{rate.dependent} dependent", f"{rate.independent} independent (proved)", f"{rate.unknown} undecided"]
-        trivial = f"{rate.trivial} with no protected word that may change"
+        trivial = f"{rate.trivial} with nothing to prove"
         changed = f" {self.comparison}" if self.comparison is not None else ""
         return f"{total} texts: {', '.join(parts)}, {trivial}, {self.errors} errors.{changed}"
 

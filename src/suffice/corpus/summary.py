@@ -36,6 +36,7 @@ class Summary:
     seconds: float | None
     total_seconds: float
     slowest: tuple[Slow, ...]
+    nothing: int = 0  # of the answers, those with nothing to prove: no word of the text may change
 
     def to_dict(self) -> dict[str, Any]:
         slowest = [one._asdict() for one in self.slowest]
@@ -61,7 +62,8 @@ class Summary:
     def __str__(self) -> str:
         told = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
         middle = "" if self.words is None else f" Median: {self.words:g} words, {self.seconds:.2f} s."
-        return f"{self.texts} texts: {told or 'none explained'}.{middle}"
+        empty = f" ({self.nothing} of them with nothing to prove)" if self.nothing else ""
+        return f"{self.texts} texts: {told or 'none explained'}{empty}.{middle}"
 
 
 @dataclass
@@ -73,6 +75,7 @@ class Tally:
     words: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     slowest: list[Slow] = field(default_factory=list)
+    nothing: int = 0
 
     def add(self, line: Mapping[str, Any]) -> None:
         """A line of a batch."""
@@ -81,6 +84,7 @@ class Tally:
             return
         answer = line["explanation"]
         self.statuses[answer["status"]] += 1
+        self.nothing += "nothing" in answer["meta"]
         if answer["status"] in ("optimal", "sufficient"):
             self.words.append(len(answer["words"]))
         self.seconds.append(answer["stats"]["seconds"])
@@ -96,6 +100,7 @@ class Tally:
             seconds=median(self.seconds) if self.seconds else None,
             total_seconds=sum(self.seconds),
             slowest=tuple(self.slowest),
+            nothing=self.nothing,
         )
 
 

@@ -2,63 +2,138 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from suffice.importers import trees
+from suffice.importers import streams, trees
 from suffice.importers.kinds import BAYES, LINEAR, VECTORIZERS, NotLowered, kind_of
 from suffice.model.bag import Bag, Count, Norm
 from suffice.model.network import Floats, Ints
-
-# A token pattern is understood when it is made of these: then what ends a token can be said.
-ATOM = re.compile(
-    r"\(\?u\)|\\b|(?P<eats>\\[wd]|\[(?:[^\[\]^\\]|\\[wd\-'])+\]|[\w'’@#\-])|\(\?:|[()|]|[+*?]|\{\d+(?:,\d*)?\}"
-)
+from suffice.model.streams import named
+from suffice.model.trees import Trees
 
 
 def lowered(steps: Sequence[Any]) -> Bag:
     """The steps of a fitted pipeline as a bag of words; NotLowered says what is in the way."""
-    vectorizer, *between, model = steps
-    kind = kind_of(vectorizer)
-    if kind not in VECTORIZERS:
-        raise NotLowered(f"{type(vectorizer).__name__} is not one of {', '.join(VECTORIZERS)}")
-    tokens, separates = _tokens(vectorizer)
-    count = _width(vectorizer)
-    state = _State(np.ones(count), "count", None, None)
-    state = _vectorized(state, vectorizer)
+    first, *between, model = steps
+    state, parts = _read(first)
     for step in between:
         state = _through(state, step)
-    forest, run, column = None, None, _column(vectorizer)
+    plain = _plain(parts, model)
+    forest, run, curved = None, None, False
     if kind_of(model) in trees.KINDS:
         forest = trees.grown(kind_of(model), model, *state.places(), state.norm is None and state.scaled <= 1)
         rows, bias = np.zeros((len(forest.bias), 0)), forest.bias
-        column = _only(column, forest.tested) if state.norm is None else column
     elif not _linear(model):
         rows, bias, run = np.zeros((len(model.classes_), 0)), np.zeros(len(model.classes_)), _run(model, state)
     else:
         rows, bias, once = _scores(model)
-        state = _binarized(state) if once else state
+        state, curved = _binarized(state) if once else state, kind_of(model) == "CalibratedClassifierCV"
         rows = state.back(rows)
+    whole = _one(parts[0], forest, state) if plain else _several(parts)
     return Bag(
-        tokens=tokens,
-        separates=separates,
-        orders=_orders(vectorizer),
-        column=column,
+        **whole,
         scale=state.scale,
         tf=state.tf,
         norm=state.norm,
         rows=rows,
         bias=bias,
-        examples=_examples(vectorizer),
-        curved=run is None and kind_of(model) == "CalibratedClassifierCV",
+        examples=_examples(parts),
+        curved=curved,
         trees=forest,
         model=run,
     )
+
+
+def _read(first: Any) -> tuple[_State, list[Any]]:
+    """The state after the vectorizers, and the vectorizers."""
+    if kind_of(first) != "FeatureUnion":
+        return _vectorized(_counted(first), first), [first]
+    found = [_part(name, part, first.transformer_weights) for name, part in first.transformer_list if part != "drop"]
+    return _joined([state for state, _ in found]), [vectorizer for _, vectorizer in found]
+
+
+def _counted(vectorizer: Any) -> _State:
+    if kind_of(vectorizer) not in VECTORIZERS:
+        raise NotLowered(f"{type(vectorizer).__name__} is not one of {', '.join(VECTORIZERS)}")
+    return _State(np.ones(streams.width(vectorizer)), "count", None, None)
+
+
+def _part(name: str, part: Any, factors: Mapping[str, float] | None) -> tuple[_State, Any]:
+    """One part of a FeatureUnion: a vectorizer, or a pipeline that begins with one."""
+    vectorizer, *steps = [step for _, step in part.steps] if kind_of(part) == "Pipeline" else [part]
+    state = _vectorized(_counted(vectorizer), vectorizer)
+    for step in steps:
+        state = _through(state, step)
+    factor = (factors or {}).get(name)
+    if factor is not None:
+        state = _scaled(state, np.full(_sees(state), float(factor)))
+    return state, vectorizer
+
+
+def _sees(state: _State) -> int:
+    """How many numbers come out."""
+    return len(state.scale) if state.after is None or state.after.ndim == 1 else int(state.after.shape[0])
+
+
+def _joined(states: Sequence[_State]) -> _State:
+    """The parts of a FeatureUnion side by side."""
+    if len(states) == 1:
+        return states[0]
+    if any(state.norm is not None for state in states):
+        raise NotLowered("the parts of the FeatureUnion have norms of their own")
+    if len({state.tf for state in states}) > 1:
+        raise NotLowered("the parts of the FeatureUnion count differently")
+    after = None
+    if any(state.after is not None for state in states):
+        after = sparse.block_diag([_matrix(state) for state in states]).tocsr()
+    return _State(np.concatenate([state.scale for state in states]), states[0].tf, None, after, 2)
+
+
+def _matrix(state: _State) -> Any:
+    if state.after is None:
+        return sparse.eye_array(len(state.scale))
+    return sparse.diags_array(state.after) if state.after.ndim == 1 else state.after
+
+
+def _plain(parts: Sequence[Any], model: Any) -> bool:
+    """Whether single words or pairs are counted, or tables are made: then features belong to words."""
+    kinds = [streams.kind_read(part) for part in parts]
+    if kinds == ["word"] and (parts[0].ngram_range[1] <= 2 or not _linear(model)):
+        return True
+    if not _linear(model):
+        raise NotLowered(f"{type(model).__name__} stands after features that reach over words")
+    return False
+
+
+def _one(vectorizer: Any, forest: Trees | None, state: _State) -> dict[str, Any]:
+    """How a vectorizer reads words."""
+    tokens, separates = streams.words(vectorizer)
+    column = streams.columns(vectorizer)
+    column = _only(column, forest.tested) if forest is not None and state.norm is None else column
+    low, high = vectorizer.ngram_range
+    return {"tokens": tokens, "separates": separates, "orders": (int(low), int(high)), "column": column}
+
+
+def _several(parts: Sequence[Any]) -> dict[str, Any]:
+    """How streams read whole texts: each feature is a token of its own."""
+    starts = np.concatenate([[0], np.cumsum([streams.width(part) for part in parts])]).tolist()
+    found = tuple(streams.read(part, start) for part, start in zip(parts, starts, strict=False))
+
+    def tokens(text: str) -> list[str]:
+        return [named(k, feature) for k, stream in enumerate(found) for feature in stream.analyze(text)]
+
+    def column(token: str) -> tuple[int, float] | None:
+        number, feature = token.split(":", 1)
+        return found[int(number)].column(feature)
+
+    ends = {"separates": lambda char: False, "orders": (1, 1), "column": column, "streams": found}
+    return {"tokens": lru_cache(10_000)(tokens), **ends}
 
 
 def _run(model: Any, state: _State) -> Callable[[Any], Floats]:
@@ -101,9 +176,10 @@ def _only(
     return found
 
 
-def _examples(vectorizer: Any) -> tuple[str, ...]:
+def _examples(vectorizers: Sequence[Any]) -> tuple[str, ...]:
     """Some words to make texts of."""
-    known = sorted(str(word) for word in getattr(vectorizer, "vocabulary_", {}) if " " not in str(word))
+    known = sorted({str(word).strip() for one in vectorizers for word in getattr(one, "vocabulary_", {})})
+    known = [word for word in known if word and " " not in word]
     return (*known[:: max(1, len(known) // 300)], "unheard", "of", ",", "The", "a1")
 
 
@@ -145,78 +221,6 @@ def largest_difference(bag: Bag, function: Callable[[list[str]], Floats]) -> flo
         return 0.0 if ((lead[:, 1] > 0) == (ours_lead[:, 1] > 0)).all() else np.inf
     size = max(1.0, float(np.abs(lead).max()))
     return float(np.abs(lead - ours_lead).max()) / size
-
-
-# --- the vectorizer ---
-
-
-def _tokens(vectorizer: Any) -> tuple[Callable[[str], Sequence[str]], Callable[[str], bool]]:
-    given = vectorizer.get_params()
-    kind = type(vectorizer).__name__
-    if given["analyzer"] != "word":
-        raise NotLowered(f"{kind}(analyzer={given['analyzer']!r}) has no words")
-    if given["input"] != "content":
-        raise NotLowered(f"{kind}(input={given['input']!r}) does not take strings")
-    for name in ("preprocessor", "tokenizer"):
-        if given[name] is not None:
-            raise NotLowered(f"{kind}({name}=...) is a function of its own")
-    if callable(given["strip_accents"]):
-        raise NotLowered(f"{kind}(strip_accents=...) is a function of its own")
-    if np.dtype(given["dtype"]) not in (np.float64, np.int64):
-        raise NotLowered(f"{kind}(dtype={np.dtype(given['dtype']).name}) rounds too much")
-    eats = _eaters(given["token_pattern"])
-    prepare, cut = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
-    stop = frozenset(vectorizer.get_stop_words() or ())
-
-    def tokens(text: str) -> list[str]:
-        return [token for token in cut(prepare(text)) if token not in stop]
-
-    def separates(char: str) -> bool:
-        made = prepare(char)
-        return bool(made) and not any(_wordlike(c) or any(e.fullmatch(c) for e in eats) for c in made)
-
-    return lru_cache(100_000)(tokens), lru_cache(10_000)(separates)
-
-
-def _wordlike(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-def _eaters(pattern: str) -> list[re.Pattern[str]]:
-    """What a token pattern takes character by character; patterns that look further are not understood."""
-    found, at = [], 0
-    while at < len(pattern):
-        hit = ATOM.match(pattern, at)
-        if hit is None:
-            raise NotLowered(f"token_pattern={pattern!r} is not understood")
-        if hit["eats"] is not None:
-            found.append(re.compile(hit["eats"]))
-        at = hit.end()
-    return found
-
-
-def _width(vectorizer: Any) -> int:
-    if kind_of(vectorizer) == "HashingVectorizer":
-        return int(vectorizer.n_features)
-    return len(vectorizer.vocabulary_)
-
-
-def _orders(vectorizer: Any) -> tuple[int, int]:
-    low, high = vectorizer.ngram_range
-    return int(low), int(high)
-
-
-def _column(vectorizer: Any) -> Callable[[str], tuple[int, float] | None]:
-    if kind_of(vectorizer) == "HashingVectorizer":
-        hasher = vectorizer._get_hasher()
-
-        def hashed(feature: str) -> tuple[int, float] | None:
-            row = hasher.transform([[feature]])
-            return int(row.indices[0]), float(row.data[0])
-
-        return lru_cache(1_000_000)(hashed)
-    places = {str(feature): (int(column), 1.0) for feature, column in vectorizer.vocabulary_.items()}
-    return places.get
 
 
 # --- from counts to what the model sees ---
@@ -327,8 +331,6 @@ def _dense(function: Any) -> bool:
 
 
 def _selected(state: _State, support: Any) -> _State:
-    from scipy import sparse
-
     kept = np.flatnonzero(support)
     shape = (len(kept), len(support))
     return _mapped(state, sparse.csr_matrix((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=shape))

@@ -20,12 +20,12 @@ from suffice.model.tokenizers import HuggingFace
 
 Importer: TypeAlias = Callable[..., Classifier]
 FASTTEXT = (
-    "cannot be imported: a model of fastText makes vectors of parts of words, and can be asked as it is, in a function "
-    "from a list of texts to probabilities, with sf.from_function; a pytorch_model.bin holds weights and no network"
+    "needs no import if it is a classifier of fastText: name it as the model, --model FILE.bin; a pytorch_model.bin "
+    "holds weights and no network"
 )
 REFUSED = {
     ".bin": FASTTEXT,
-    ".ftz": FASTTEXT,
+    ".ftz": "is a quantised model of fastText: name the .bin that it was made from as the model, --model FILE.bin",
     **dict.fromkeys(PICKLES, PIPELINE),
     ".skops": "is a pipeline and needs no import: name it as the model, --model FILE.skops",
     ".pt": PICKLE,
@@ -56,8 +56,8 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_import(args: argparse.Namespace) -> int:
-    """`suffice import`: read, compare, save, say what was done."""
+def run_import(args: argparse.Namespace) -> tuple[str, str]:
+    """`suffice import`: read, compare, save; what was done, and the command to try next."""
     path = Path(args.file)
     importer = _importer(path)
     if not path.is_file():
@@ -75,8 +75,7 @@ def run_import(args: argparse.Namespace) -> int:
         embedding=table,
     )
     classifier.save(args.out)
-    print(summary(classifier, args.out))
-    return 0
+    return summary(classifier, args.out), f"suffice explain TEXT --model {shlex.quote(args.out)}"
 
 
 def _importer(path: Path) -> Importer:
@@ -129,7 +128,7 @@ def _text(file: str | Path) -> str:
 
 
 def summary(classifier: Classifier, folder: str) -> str:
-    """What came in, what it was compared with, and what to try next."""
+    """What came in, and what it was compared with."""
     facts = classifier.meta["import"]
     versions = " and ".join(f"{name} {version}" for name, version in facts["versions"].items())
     seen = ", ".join(f"{label} {count}" for label, count in facts["labels seen"].items())
@@ -145,6 +144,5 @@ def summary(classifier: Classifier, folder: str) -> str:
         f"Labels seen: {seen}.",
         *([] if facts["compared with"] == "the original" else [f"The original was not run: {facts['note']}."]),
         f"Saved in {folder}. Look whether texts of yours get the labels they should, then try",
-        f"  suffice explain TEXT --model {shlex.quote(folder)}",
     ]
-    return "\n".join(lines)
+    return " ".join(lines)

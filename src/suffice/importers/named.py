@@ -1,4 +1,4 @@
-"""Named: the classifier that a command line names: a name, a folder, FILE.skops, hf:FOLDER or python:module:object."""
+"""Named: what a command line names: a name, a folder, FILE.skops, FILE.bin, hf:FOLDER or python:module:object."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelError
+from suffice.importers.fasttext import from_fasttext
 from suffice.importers.skops import PICKLES, PIPELINE, from_skops
 from suffice.model.blackbox import BlackBox, from_function
 from suffice.model.classifier import Classifier, load
 
 
 def load_any(name: str | Path) -> Classifier | BlackBox:
-    """A bundled model or saved folder by its name, FILE.skops, a transformer by hf:FOLDER, or python:module:object.
+    """A model or folder by its name, FILE.skops, fastText's FILE.bin, a transformer by hf:FOLDER, python:module:object.
 
     The object of a module may be a classifier, a fitted pipeline of scikit-learn, a predict function with an attribute
     `labels`, or a function without parameters that gives one of these. Its code is run.
@@ -30,6 +31,8 @@ def load_any(name: str | Path) -> Classifier | BlackBox:
         return replace(found, again=(load_any, (str(name),))) if isinstance(found, BlackBox) else found
     if str(name).endswith((".skops", *PICKLES)):
         return _pipeline(Path(name))
+    if str(name).endswith((".bin", ".ftz")):
+        return from_fasttext(name)
     return load(name)
 
 

@@ -49,7 +49,7 @@ def from_sklearn(
     Texts are read as by the vectorizer, but cut to `length` words, which scikit-learn does not do; `Text.cut` lists
     what was cut. The import is compared with the pipeline on made-up texts and on those of `texts` that fit.
 
-    The other pipelines of a vectorizer of words and a linear model (norm l2 and l1, n-grams up to two words, ...) are
+    The other pipelines of vectorizers and a linear model (norm l2 and l1, n-grams of words or characters, ...) are
     laid open as a bag of words: texts of any length, real strings, the worst case computed. Anything else that gives
     probabilities or decision values for texts becomes a black box, which is asked as a function and whose `notes` say
     why. `meta["import"]["way"]` names the way it took.

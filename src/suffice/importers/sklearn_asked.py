@@ -18,6 +18,8 @@ from suffice.model.network import Floats
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
 BOUNDED = "Laid open as a bag of words: the worst case is computed, and every flip was run."
 TABLES = "Laid open as a bag of words: all texts that a short text may become are computed; long texts are asked."
+MAKERS = {"sklearn": "scikit-learn", "model2vec": "Model2Vec"}
+WITHOUT = {"model2vec": "Model2Vec averages vectors of sub-words, and divides by the length of the mean"}
 PROBE = ["a text", "another text, of several words"]
 
 
@@ -27,12 +29,15 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
     try:
         rows = None if function is None else function(PROBE)
         labels = tuple(str(label) for label in pipeline.classes_)
-        single = np.ndim(pipeline.predict(PROBE)) == 1  # one label per text
+        said = pipeline.predict(PROBE)
+        single = np.ndim(said) == 1 and np.ndim(said[0]) == 0  # one label per text
     except Exception as error:  # not fitted, or not for texts
         raise ModelError(reason) from error
-    if function is None or not single or rows is None or rows.shape != (len(PROBE), len(labels)):
+    if not single:
+        raise ModelError(f"{_name(pipeline)} gives several labels to one text; one label per text is explained here.")
+    if function is None or rows is None or rows.shape != (len(PROBE), len(labels)):
         raise ModelError(reason)
-    name = f"scikit-learn's {_kind(pipeline)}"
+    name = _name(pipeline)
     note = f"Asked as a function, not laid open: {why}"
     return BlackBox(
         function,
@@ -47,6 +52,8 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
 
 def laid_open_or_asked(pipeline: Any, reason: str) -> BlackBox:
     """The pipeline as a bag of words, or where it is none as a function that is asked, with the reason why."""
+    if not hasattr(pipeline, "steps"):
+        return asked_instead(pipeline, reason, WITHOUT.get(_package(pipeline), f"{_kind(pipeline)} has no steps") + ".")
     try:
         return opened(pipeline) or asked_instead(pipeline, reason, "a bag of words gives other scores.")
     except NotLowered as why:
@@ -67,7 +74,7 @@ def opened(pipeline: Any) -> BlackBox | None:
     difference = largest_difference(bag, function)
     if not difference <= SAME or np.ndim(pipeline.predict(PROBE)) != 1:
         return None
-    labels, name = tuple(str(label) for label in pipeline.classes_), f"scikit-learn's {_kind(pipeline)}"
+    labels, name = tuple(str(label) for label in pipeline.classes_), _name(pipeline)
     facts = {"from": name, "way": "laid open as a bag of words", "largest difference": difference}
     return BlackBox(
         function,
@@ -95,6 +102,15 @@ def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:
         return np.stack([-values, values], axis=1) if values.ndim == 1 else values
 
     return decide
+
+
+def _name(pipeline: Any) -> str:
+    package = _package(pipeline)
+    return f"{MAKERS.get(package, package)}'s {_kind(pipeline)}"
+
+
+def _package(pipeline: Any) -> str:
+    return type(pipeline).__module__.split(".")[0]
 
 
 def _kind(pipeline: Any) -> str:

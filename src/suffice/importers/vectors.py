@@ -59,7 +59,7 @@ def read_vectors(
             if file.peek(4)[:4] == FASTTEXT:  # type: ignore[attr-defined]
                 raise InputError(
                     f"{path.name} is a model of fastText, which makes vectors of parts of words: it is no list of word "
-                    "vectors. Write one with get_word_vector in Python, or ask the whole model by sf.from_function."
+                    "vectors. Write one with get_word_vector in Python; name a classifier as the model, --model FILE."
                 )
             pairs = _binary(file, path.name, limit) if binary else _text(file, path.name, limit)
             return _with_special(pairs, pad, unknown, limit)

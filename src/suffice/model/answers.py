@@ -74,7 +74,7 @@ class Answers:
             given = self.function(list(texts))
         except Exception as error:
             what = f"{type(error).__name__}: {error}".strip()
-            raise ModelError(f"The predict function failed on {len(texts)} texts: {what}") from error
+            raise ModelError(f"The predict function failed on {_counted(texts)}: {what}") from error
         self.seconds += time.monotonic() - began
         self.asked += len(texts)
         return _checked(given, texts, self.labels)
@@ -137,12 +137,14 @@ def batches(texts: Sequence[str]) -> Iterator[list[str]]:
 def _checked(given: Any, texts: Sequence[str], labels: Sequence[str]) -> Floats:
     shape = (len(texts), len(labels))
     try:
-        rows = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"predict must give an array of numbers, not {_short(given)}.") from error
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers have no order")
+        rows = np.array(given, dtype=np.float64)  # a copy: the function may use its array again
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a tensor of torch that needs detach()
+        raise ModelError(f"predict must give an array of numbers, not {_short(given)}: {error}") from error
     if rows.shape != shape:
         raise ModelError(
-            f"predict must give a row for each text and a column for each label: {shape[0]} texts and {shape[1]} "
+            f"predict must give a row for each text and a column for each label: {_counted(texts)} and {shape[1]} "
             f"labels make {shape}, not {rows.shape}."
         )
     bad = ~np.isfinite(rows).all(1)
@@ -151,8 +153,12 @@ def _checked(given: Any, texts: Sequence[str], labels: Sequence[str]) -> Floats:
     return rows
 
 
+def _counted(texts: Sequence[str]) -> str:
+    return "1 text" if len(texts) == 1 else f"{len(texts)} texts"
+
+
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -160,6 +166,8 @@ class _File:
     """Answers on the disk (SQLite), by the digest of the model: for functions that cost money or time."""
 
     def __init__(self, path: str | Path, digest: str, width: int) -> None:
+        if not isinstance(path, str | Path):
+            raise InputError(f"The file of answers is named by a string or a path, not by {_short(path)}.")
         self.path, self.digest, self.width = Path(path), digest, width
         if not self.path.resolve().parent.is_dir():
             raise InputError(f"There is no folder to keep the answers {str(path)!r} in.")

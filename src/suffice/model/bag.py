@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy import sparse
+import scipy  # its subpackages load on first use
 
 from suffice.model.network import Floats, Ints
+from suffice.model.streams import Stream
 from suffice.model.trees import Trees
 
 Tokens: TypeAlias = tuple[str, ...]
@@ -38,7 +39,8 @@ class Bag:
     examples: tuple[str, ...] = ()  # some words that it knows
     curved: bool = False  # the pipeline's own scores are a curve of these: only signs are the same
     trees: Trees | None = None  # what decides in the place of `rows`
-    model: Callable[[sparse.csr_matrix], Floats] | None = None  # the program's own model in the place of `rows`
+    model: Callable[[scipy.sparse.csr_matrix], Floats] | None = None  # the program's own model in the place of `rows`
+    streams: tuple[Stream, ...] = ()  # where features reach over words: then `tokens` are the features of a whole text
 
     def features(self, tokens: Sequence[str]) -> dict[int, float]:
         """The counts of a list of tokens, by column."""
@@ -62,7 +64,7 @@ class Bag:
         if self.trees is not None:
             return self.trees.scores(dict(zip(where.tolist(), values.tolist(), strict=True)))
         if self.model is not None:
-            row = sparse.csr_matrix((values, (np.zeros_like(where), where)), shape=(1, len(self.scale)))
+            row = scipy.sparse.csr_matrix((values, (np.zeros_like(where), where)), shape=(1, len(self.scale)))
             return np.asarray(self.model(row)[0])
         return np.asarray(self.rows[:, where] @ values + self.bias)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -114,11 +114,12 @@ def named_digest(name: str, labels: Sequence[str]) -> str:
 
 
 def _labels(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str) or not all(isinstance(label, str) for label in given):
+    kept = None if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if kept is None or not all(isinstance(label, str) for label in kept):
         raise ModelError(f"Labels must be a list of strings, not {given!r}.")
-    if len(set(given)) != len(given) or len(given) < 2:
-        raise ModelError(f"A classifier needs at least two labels, all different; found {list(given)!r}.")
-    return tuple(given)
+    if len(set(kept)) != len(kept) or len(kept) < 2:
+        raise ModelError(f"A classifier needs at least two labels, all different; found {list(kept)!r}.")
+    return kept
 
 
 def _shares(scores: Floats) -> tuple[float, ...]:

@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 from suffice.errors import InputError, ModelError
 from suffice.model import text as texts
 from suffice.model.network import Floats, Ints, Network, Step, compact, validated
-from suffice.model.step import LARGEST, fixed, stored, within_reach
+from suffice.model.step import LARGEST, fixed, is_sparse, stored, within_reach
 from suffice.model.text import Text
 from suffice.model.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
 
@@ -302,7 +302,7 @@ def _network_parts(classifier: Classifier) -> Iterator[bytes]:
 def _array_parts(array: Any) -> Iterator[bytes]:
     """An array in its one form: sparse where `compact` says so, little-endian, and without -0.0, which CSR lacks."""
     yield repr(tuple(map(int, array.shape))).encode()
-    if scipy.sparse.issparse(array):
+    if is_sparse(array):
         rows = scipy.sparse.csr_array(array, copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()

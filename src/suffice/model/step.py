@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy  # its subpackages load on first use, which keeps `import suffice` quick
@@ -139,7 +139,7 @@ class Step:
 
     def dense(self) -> Floats:
         """The weight as an ordinary array."""
-        return np.asarray(self.weight.toarray()) if scipy.sparse.issparse(self.weight) else self.weight  # type: ignore[attr-defined]
+        return np.asarray(self.weight.toarray()) if is_sparse(self.weight) else self.weight  # type: ignore[attr-defined]
 
     def by_word(self, words: int) -> list[tuple[Ints, Floats]]:
         """Of sparse weights over so many words: for each word the units that see it, and their weights."""
@@ -159,8 +159,13 @@ class Step:
         return abs(self.weight)
 
 
+def is_sparse(weight: Any) -> bool:
+    """Whether a weight is one of SciPy's sparse arrays; asked so that these are loaded only where there are any."""
+    return not isinstance(weight, np.ndarray) and bool(scipy.sparse.issparse(weight))
+
+
 def nonzero(weight: Floats) -> int:
-    return int(weight.count_nonzero()) if scipy.sparse.issparse(weight) else int(np.count_nonzero(weight))  # type: ignore[attr-defined]
+    return int(weight.count_nonzero()) if is_sparse(weight) else int(np.count_nonzero(weight))  # type: ignore[attr-defined]
 
 
 def compact(matrix: Floats) -> Floats:
@@ -169,14 +174,14 @@ def compact(matrix: Floats) -> Floats:
     if size >= SPARSE_SIZE and nonzero(matrix) < SPARSE_DENSITY * size:
         rows: Floats = scipy.sparse.csr_array(matrix)
         return rows
-    full = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix  # type: ignore[attr-defined]
+    full = matrix.toarray() if is_sparse(matrix) else matrix  # type: ignore[attr-defined]
     # one memory order, so that equal weights give equal scores to the last bit
     return np.ascontiguousarray(full)
 
 
 def frozen(step: Step) -> Step:
     """The step with arrays of its own that cannot be written to."""
-    weight = _fixed_rows(step.weight) if scipy.sparse.issparse(step.weight) else fixed(step.weight)
+    weight = _fixed_rows(step.weight) if is_sparse(step.weight) else fixed(step.weight)
     curves = tuple((name, fixed(units)) for name, units in step.curves)
     return Step(weight, fixed(step.bias), fixed(step.relu), curves, tuple(fixed(group) for group in step.maxima))
 
@@ -206,7 +211,7 @@ def _fixed_rows(matrix: Floats) -> Floats:
 
 def stored(weight: Floats) -> Floats:
     """The numbers that a weight holds, whether it is sparse or not."""
-    return weight.data if scipy.sparse.issparse(weight) else weight  # type: ignore[return-value]
+    return weight.data if is_sparse(weight) else weight  # type: ignore[return-value]
 
 
 def within_reach(array: Floats) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -14,6 +15,7 @@ Span: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its
 
 WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
+JOINS = "\u200d\u200c\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # zero-width joiners, tones of skin
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +178,34 @@ def written(given: str | Sequence[str]) -> Text:
     listed = None if isinstance(text, str) else split_list(text)
     source = text if isinstance(text, str) else " ".join(text)
     refuse_halves(source)
-    found = [(m.group(), m.start(), m.end()) for m in TOKEN.finditer(source)] if listed is None else listed[1]
+    found = _marked([(m.group(), m.start(), m.end()) for m in TOKEN.finditer(source)]) if listed is None else listed[1]
     if not found:
         raise InputError("The text has no words: give at least one word.")
     tokens = tuple(token for token, _, _ in found)
     words = tuple(Word(i, token, a, b) for i, (token, a, b) in enumerate(found))
     return Text(source, tokens, (), words, (), (), WRITTEN)
+
+
+def _marked(pieces: Sequence[Span]) -> list[Span]:
+    """Pieces with the marks that belong to them: accents, vowel signs, what joins emoji."""
+    found: list[Span] = []
+    for token, start, end in pieces:
+        if found and found[-1][2] == start and _clings(found[-1][0], token):
+            before, first, _ = found.pop()
+            token, start = before + token, first
+        found.append((token, start, end))
+    return found
+
+
+def _clings(before: str, token: str) -> bool:
+    """Whether a piece right behind another is part of it: a mark, or what follows a mark inside a word."""
+    if token[0] in JOINS or _mark(token[0]) or before[-1] == JOINS[0]:
+        return True
+    return _mark(before[-1]) and _wordlike(before[0]) and _wordlike(token[0])
+
+
+def _mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
 
 
 def rewritten(text: Text, new: Mapping[int, str]) -> str:
@@ -211,8 +235,45 @@ def _gap(gaps: list[str], before: str, piece: str) -> str:
     return space or (" " if _wordlike(before[-1]) and _wordlike(piece[0]) else "")
 
 
+class Writer:
+    """`rewritten` for very many changes of one text: only what changes is looked at, and each gap is found once."""
+
+    def __init__(self, text: Text) -> None:
+        ends = [0, *(word.end for word in text.words)]
+        self.gaps = [text.source[last : word.start] for last, word in zip(ends, text.words, strict=False)]
+        self.pieces = [part for gap, word in zip(self.gaps, text.words, strict=True) for part in (gap, word.text)]
+        self.tail = text.source[ends[-1] :]
+        self.found: dict[tuple[int, int, str, str], str] = {}
+
+    def write(self, change: Sequence[tuple[int, str]]) -> str:
+        """The text with a new word at each of some positions, in their order; an empty one removes the word."""
+        parts, gone = self.pieces.copy(), []
+        for place, piece in change:
+            parts[2 * place + 1] = piece
+            if not piece:
+                parts[2 * place] = ""
+                gone.append(place)
+        if len(gone) == len(self.gaps):
+            return ""
+        first = 0  # of a run of removed words
+        for place in gone:
+            if place and parts[2 * place - 1]:
+                first = place
+            if place + 1 < len(self.gaps) and parts[2 * place + 3]:
+                parts[2 * place + 2] = self._between(first, place + 1, parts)
+        return "".join(parts) + self.tail
+
+    def _between(self, first: int, kept: int, parts: Sequence[str]) -> str:
+        """What stands before the kept word once those from `first` on are gone."""
+        before, piece = parts[2 * first - 1] if first else "", parts[2 * kept + 1]
+        key = first, kept, before[-1:], piece[0]
+        if key not in self.found:
+            self.found[key] = _gap(self.gaps[first : kept + 1], before, piece)
+        return self.found[key]
+
+
 def _wordlike(char: str) -> bool:
-    return char.isalnum() or char == "_"
+    return char.isalnum() or char == "_" or (char > "\u02ff" and _mark(char))
 
 
 def fitted(source: str, pieces: Iterable[Span]) -> list[Span]:

@@ -25,7 +25,8 @@ import numpy as np
 from suffice.errors import Rejected
 from suffice.model.bag import Bag
 from suffice.model.network import Floats
-from suffice.model.text import Text
+from suffice.model.text import Text, rewritten
+from suffice.proof.chain import Ways
 
 CLOSE = 1e-10  # of all that is added up
 SAME = 1e-7  # scores of bag and program may differ by this much
@@ -70,16 +71,22 @@ class BagCheck:
     label: int
 
     def __post_init__(self) -> None:
-        self._apart()
+        streams = self.bag.streams
+        for ends in [s.separates for s in streams if s.kind == "word"] if streams else [self.bag.separates]:
+            self._apart(ends)
         self.words = [
             self._choices(word.text, given) for word, given in zip(self.text.words, self.options, strict=True)
         ]
+        pieces = [[choice.written for choice in word] for word in self.words]
+        self.ways = Ways(streams, self.text, pieces) if streams else None
         self.paired = self._paired() if self.bag.orders[1] > 1 else {}
 
     # --- reading ---
 
     def _choices(self, own: str, given: Sequence[str]) -> list[Choice]:
         found: dict[Any, Choice] = {}
+        if self.bag.streams:
+            return [Choice(piece, (), {}) for piece in dict.fromkeys((own, *given))]
         for piece in (own, *given):
             tokens = tuple(self.bag.tokens(piece)) if piece else ()
             counts = self.bag.features(tokens)
@@ -87,9 +94,9 @@ class BagCheck:
             found.setdefault(key, Choice(piece, tokens, counts))
         return list(found.values())
 
-    def _apart(self) -> None:
+    def _apart(self, ends: Callable[[str], bool]) -> None:
         """Between any two pieces that may meet stands a character that ends every token."""
-        ends, last = self.bag.separates, None
+        last = None
         for word, given in zip(self.text.words, self.options, strict=True):
             pieces = [piece for piece in (word.text, *given) if piece]
             _need(not any("Σ" in piece for piece in pieces), "a capital sigma depends on what stands beside it")
@@ -210,8 +217,15 @@ class BagCheck:
         chosen = [some[0] for some in region.allowed]
         moved = sum(k != r for k, r in zip(chosen, region.reference, strict=True))
         if region.limit is None or moved <= region.limit:
-            tokens = [t for word, k in zip(self.words, chosen, strict=True) for t in word[k].tokens]
-            _need(form.exact(self.bag.features(tokens)) > form.close, "the only text left does not keep the label")
+            counts = self.bag.features(self._written(chosen))
+            _need(form.exact(counts) > form.close, "the only text left does not keep the label")
+
+    def _written(self, chosen: Sequence[int]) -> Sequence[str]:
+        """The tokens of a text."""
+        if self.ways is not None:
+            new = {i: self.words[i][k].written for i, k in enumerate(chosen) if k}
+            return self.bag.tokens(rewritten(self.text, new))
+        return [t for word, k in zip(self.words, chosen, strict=True) for t in word[k].tokens]
 
     # --- bounds ---
 
@@ -223,7 +237,7 @@ class BagCheck:
 
     def _lines(self, form: _Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
         """The least of the bounds of all lines, which together say something about every text."""
-        walk = _Walk(self, region)
+        walk = _Walk(self, region) if self.ways is None else _Stroll(self, region)
         if self.bag.norm != "l2" or form.bias < 0:
             (line,) = lines
             return walk.bound(form, line, *form.tangent(line["slope"]))
@@ -272,6 +286,9 @@ class _Form:
                     counts[column] = counts.get(column, 0.0) + abs(count)
         for column, _ in self.owner.paired.values():
             counts[column] = counts.get(column, 0.0) + len(self.owner.words)
+        if self.owner.ways is not None:
+            low, high = self.owner.ways.ranges([range(len(word)) for word in self.owner.words])
+            counts = dict(zip(self.owner.ways.columns, np.maximum(-low, high).tolist(), strict=True))
         size = sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items())
         self.close = CLOSE * (size * 1e-1 + abs(self.bias) + 1e-30)
 
@@ -478,6 +495,31 @@ class _Walk:
                 values[len(places)] = value - (gone or 0.0)
                 places.append(place)
         return float(values[start : len(places)].min()) + passed
+
+
+class _Stroll(_Walk):
+    """A region where features reach over words."""
+
+    def __init__(self, check: BagCheck, region: Region) -> None:
+        assert check.ways is not None
+        self.check, self.region, self.bag, self.ways = check, region, check.bag, check.ways
+        least, most = self.ways.ranges(region.allowed)
+        if region.limit is not None:
+            low, high = self.ways.limited(region.reference, region.limit)
+            least, most = np.maximum(least, low), np.minimum(most, high)
+        columns = self.ways.columns
+        self.least = dict(zip(columns, least.tolist(), strict=True))
+        self.most = dict(zip(columns, most.tolist(), strict=True))
+
+    def _room(self, each: Mapping[int, float]) -> float:
+        return self.ways.largest(self.region.allowed, self._by_column(each)) * (1.0 + 1e-12)
+
+    def _by_column(self, numbers: Mapping[int, float]) -> Floats:
+        return np.array([numbers[column] for column in self.ways.columns], dtype=np.float64)
+
+    def _cheapest(self, prices: Mapping[int, float], toll: float | None) -> float:
+        here = self.region
+        return self.ways.cheapest(self._by_column(prices), here.allowed, here.extra, here.reference, here.limit)
 
 
 # --- no cheaper set ---

@@ -338,11 +338,11 @@ class _Replay:
             return np.zeros(0)
         answers = self.blackbox.answers
         rows = self._rows(list(dict.fromkeys(texts)))
-        margins = {text: self._margin(row) for text, row in rows.items()}
+        margins = dict(zip(rows, self._leads(np.array(list(rows.values()))).tolist(), strict=True))
         tolerance = answers.tolerance
         for text, margin in margins.items():
             if abs(margin) <= tolerance and tolerance:
-                alone = self._margin(answers.ask([text])[0])
+                alone = float(self._leads(answers.ask([text]))[0])
                 margins[text] = alone if abs(alone) > tolerance else math.nan
         return np.array([margins[text] for text in texts])
 
@@ -356,9 +356,10 @@ class _Replay:
             found.update(zip(part, answers.ask(part), strict=True))
         return found
 
-    def _margin(self, row: Floats) -> float:
-        rival = np.delete(row, self.label).max() if self.rival is None else row[self.rival]
-        return float(row[self.label] - rival)
+    def _leads(self, rows: Floats) -> Floats:
+        """By how much the label is ahead of the best other one, or of the one that flips are counted to."""
+        rivals = np.delete(rows, self.label, axis=1).max(1) if self.rival is None else rows[:, self.rival]
+        return np.asarray(rows[:, self.label] - rivals)
 
     # --- reading ---
 
@@ -401,9 +402,9 @@ class _Replay:
             )
         match claim["kind"]:
             case "sufficient":
-                return (f"{self._words('positions')} suffice: {label} stays the label whatever the other words become",)
+                return (self._enough(),)
             case "independent":
-                return (f"{label} stays the label whatever {self._words('of')} become",)
+                return (f"{label} stays the label whatever {self._words('of')} become{self._at_once}",)
             case "infeasible":
                 return (f"no set of words suffices that avoids {self._words('exclude')}",)
             case "refuted":
@@ -413,16 +414,21 @@ class _Replay:
             case "tested":
                 held = f"with {self._words('positions')} kept, none of {claim['count']} texts drawn flips the label"
                 return (f"{held} (tested, no proof)", *self._none_below())
-        enough = f"{self._words('positions')} suffice: {label} stays the label whatever the other words become"
-        return (enough, *self._none_below())
+        return (self._enough(), *self._none_below())
+
+    @property
+    def _at_once(self) -> str:
+        """How many words change at most, where that is limited: without it the sentence would say too much."""
+        limit = self.head["perturbation"].get("at_most")
+        return "" if limit is None else f" (at most {limit} at once)"
 
     def _flip_facts(self) -> tuple[str, ...]:
         claim, label = self.claim, repr(self.head["label"])
         lifts = f"lifts {'another label' if claim['towards'] is None else repr(claim['towards'])} to {label}"
         if claim["lower"] is None:
-            return (f"no allowed change of any words {lifts}",)
+            return (f"no allowed change of any words{self._at_once} {lifts}",)
         price = float(Fraction(claim["lower"]) * Fraction(claim["unit"]))
-        none = f"no change that costs less than {price:g} {lifts}"
+        none = f"no change that costs less than {price:g} {lifts}{self._at_once}"
         return (none,) if claim["cost"] is None else (f"changing {self._words('positions')} {lifts}", none)
 
     def _none_below(self) -> tuple[str, ...]:
@@ -443,6 +449,11 @@ class _Replay:
         change = f"Words may change as the set {head['perturbation']['kind']!r} says, {once}."
         facts = " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in proved[1:])
         return f"{about} {change} {facts} {self.ran} texts were run again."
+
+    def _enough(self) -> str:
+        does = "suffices" if len(self.claim["positions"]) == 1 else "suffice"
+        stays = f"{self.head['label']!r} stays the label whatever the other words become{self._at_once}"
+        return f"{self._words('positions')} {does}: {stays}"
 
     def _words(self, name: str) -> str:
         return ", ".join(repr(self.text.tokens[i]) for i in self.claim[name]) or "no words"

@@ -17,7 +17,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy  # its subpackages load on first use
 
 from suffice.errors import Rejected
 from suffice.model.network import Bools, Floats, Ints
@@ -210,11 +210,10 @@ class TableCheck:
         return lead
 
     def _scores(self, values: Floats) -> Floats:
-        """What the weights say of rows of features, or the model itself."""
+        """What the model itself says of rows of features."""
         bag = self.bag.bag
-        if bag.model is None:
-            return np.asarray(values @ bag.rows[:, self.columns].T + bag.bias)
-        wide = sparse.lil_matrix((len(values), len(bag.scale)))
+        assert bag.model is not None
+        wide = scipy.sparse.lil_matrix((len(values), len(bag.scale)))
         wide[:, self.columns] = values
         return bag.model(wide.tocsr())
 

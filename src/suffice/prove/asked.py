@@ -19,13 +19,13 @@ import numpy as np
 from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
-from suffice.model.text import Text, rewritten
+from suffice.model.text import Text, Writer
 from suffice.prove.verdict import Budget, Witness
 
 Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
 
 SLICE = 0.4  # seconds that a run of texts should take between two looks at the clock
-FEWEST, MOST = 16, 1024  # texts between two looks
+FEWEST, MOST = 16, 2048  # texts between two looks
 GUESS, FASTEST = 1000.0, 20_000.0  # texts per second where nothing is known yet, and what writing them allows
 NOWHERE = np.zeros((0, 0))  # a text is no point
 
@@ -138,7 +138,11 @@ class Asked:
         return int(others[row[others].argmax()])
 
     def write(self, change: Change) -> str:
-        return rewritten(self.text, dict(change))
+        return self._writer.write(change)
+
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self.text)
 
     def witness(self, flip: Flip) -> Witness:
         """The flip for people; where a rival was asked for, another label may still win."""
@@ -175,8 +179,11 @@ class Asked:
 
     def changes(self, words: Sequence[int]) -> Iterator[Change]:
         """Every way to change all of these words."""
-        for choice in product(*(self.options[i] for i in words)):
-            yield tuple(zip(words, choice, strict=True))
+        return product(*(self._pairs[i] for i in words))
+
+    @cached_property
+    def _pairs(self) -> list[list[tuple[int, str]]]:
+        return [[(i, word) for word in words] for i, words in enumerate(self.options)]
 
     def adding(self, word: int, others: Sequence[int], limit: int) -> Iterator[tuple[int, ...]]:
         """The sets of words to change that hold `word` and any of the others, the small ones first."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.chain import MOST_LAYERS, Chain
 from suffice.prove.layout import Layout
 from suffice.prove.path import cheapest_path
 from suffice.prove.verdict import Budget
@@ -236,6 +237,8 @@ class _Bound:
         layout, allowed, most = self.layout, self.node.allowed, np.maximum(self.ranges.most, -self.ranges.least)
         largest = most if layout.bag.tf == "count" else term(layout.bag.tf, most) ** 2
         each = layout.scale**2 * largest
+        if layout.chain is not None:
+            return layout.chain.largest(allowed, each) * (1.0 + 1e-12)
         alone = np.where(allowed, abs(layout.inner) @ each, 0.0)
         total = float(np.maximum.reduceat(alone, layout.first).sum())
         if layout.pairs:
@@ -263,6 +266,8 @@ class _Bound:
 
     def _nothing(self) -> Fails | None:
         """A text without known features, where it is allowed and fails."""
+        if self.layout.chain is not None:
+            return self._bare(self.layout.chain)
         size = np.asarray(abs(self.layout.inner).sum(1)).ravel()
         bare = self.node.allowed & (self.layout.empty if self.layout.pairs else size == 0)
         reference = self.case.reference
@@ -274,6 +279,19 @@ class _Bound:
         if (chosen < 0).any() or (limit is not None and (chosen != reference).sum() > limit):
             return None
         return self._failed(chosen)
+
+    def _bare(self, chain: Chain) -> Fails | None:
+        """The same, where features reach over words."""
+        price = np.asarray(abs(chain.rows).sum(1)).ravel()[chain.row]
+        cost = price + np.append(np.where(self.node.allowed, 0.0, np.inf), 0.0)[chain.choice]
+        value, chosen = chain.cheapest(cost, self._moved(chain), None)
+        limit = self.case.at_most
+        if value > 0 or (limit is not None and (chosen != self.case.reference).sum() > limit):
+            return None
+        return self._failed(chosen)
+
+    def _moved(self, chain: Chain) -> Bools:
+        return moved_steps(self.case, chain)
 
     def _only(self) -> tuple[Line, ...] | Fails | None:
         """The only text that is left."""
@@ -424,6 +442,8 @@ class _Bound:
 
     def _differences(self) -> Floats:
         assert self.other is not None
+        if self.layout.chain is not None:
+            return np.ones(self.layout.size)
         size = np.asarray(abs(self.layout.inner).sum(1)).ravel()
         return np.asarray(1e-6 + np.abs(size[self.other] - size[self.chosen]))
 
@@ -431,7 +451,8 @@ class _Bound:
         """The gap of repeated features, shared out to the words that could hold them."""
         score = np.zeros(self.layout.size)
         if self.gaps.max(initial=0.0) > 0:
-            held = abs(self.layout.inner) @ self.gaps
+            chain = self.layout.chain
+            held = abs(self.layout.inner) @ self.gaps if chain is None else chain.by_choice(self.gaps)
             np.maximum.at(score, self.layout.slot, np.where(self.node.allowed, held, 0.0))
             gaps = self.gaps[self.layout.pairs.feature]
             for end in (self.layout.pairs.earlier, self.layout.pairs.later):
@@ -460,6 +481,8 @@ class _Toll:
         """The bound, the text it stands for, and texts within the limit that are worth a look."""
         case, layout = self.case, self.layout
         cost = layout.inner @ prices
+        if layout.chain is not None:
+            return self._chained(layout.chain, prices, allowed)
         if not layout.pairs:
             value, chosen = cheapest_choices(layout, cost, allowed, case.reference, case.at_most)
             return value, chosen, [chosen]
@@ -467,6 +490,17 @@ class _Toll:
             value, chosen = cheapest_path(layout, cost, prices, allowed)
             return value, chosen, [chosen]
         return self._tolled(cost, prices, allowed)
+
+    def _chained(self, chain: Chain, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
+        """Changes are counted on the way, where they may not be too many to count."""
+        case, limit = self.case, self.case.at_most
+        cost = chain.priced(prices, np.where(allowed, 0.0, np.inf))
+        counted = limit is not None and limit <= MOST_LAYERS
+        value, chosen = chain.cheapest(cost, moved_steps(case, chain), limit if counted else None)
+        if value == np.inf:
+            return value, case.reference, []
+        few = limit is None or int((chosen != case.reference).sum()) <= limit
+        return value, chosen, [chosen] if few else []
 
     def _tolled(self, cost: Floats, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
         case, layout, limit = self.case, self.layout, self.case.at_most
@@ -505,6 +539,17 @@ class _Toll:
         return 2.0 * self.low + 1e-9 if self.high == np.inf else 0.5 * (self.low + self.high)
 
 
+def cheapest_text(layout: Layout, cost: Floats, prices: Floats, allowed: Bools) -> tuple[float, Ints]:
+    """The least sum of choices' costs and features' prices, and the choices."""
+    if layout.chain is not None:
+        paid = layout.chain.priced(prices, np.where(allowed, cost, np.inf))
+        return layout.chain.cheapest(paid, np.zeros(0, dtype=bool), None)
+    cost = cost + layout.inner @ prices
+    if layout.pairs:
+        return cheapest_path(layout, cost, prices, allowed)
+    return cheapest_choices(layout, cost, allowed, layout.first, None)
+
+
 def cheapest_choices(
     layout: Layout, cost: Floats, allowed: Bools, reference: Ints, at_most: int | None
 ) -> tuple[float, Ints]:
@@ -530,6 +575,8 @@ def cheapest_choices(
 def ranges(case: Case, allowed: Bools) -> Ranges:
     """The least and most that each feature may count."""
     layout = case.layout
+    if layout.chain is not None:
+        return _chain_ranges(case, layout.chain, allowed)
     key, slot, feature, value, start = _groups(layout)
     live = allowed[key]
     among = np.add.reduceat(allowed.astype(np.int64), layout.first)
@@ -548,6 +595,29 @@ def ranges(case: Case, allowed: Bools) -> Ranges:
     if case.at_most is not None:
         _limit(case, most, least)
     return Ranges(least, most)
+
+
+def _chain_ranges(case: Case, chain: Chain, allowed: Bools) -> Ranges:
+    least, most = chain.ranges(allowed)
+    if case.at_most is not None:
+        before, (down, up) = case.layout.counts(case.reference), _swing(chain, case.reference)
+        least = np.maximum(least, before + case.at_most * down)
+        most = np.minimum(most, before + case.at_most * up)
+    return Ranges(least, most)
+
+
+def _swing(chain: Chain, reference: Ints) -> tuple[Floats, Floats]:
+    cached: dict[bytes, tuple[Floats, Floats]] = chain.__dict__.setdefault("_swings", {})
+    key = reference.tobytes()
+    if key not in cached:
+        cached[key] = chain.swing(reference)
+    return cached[key]
+
+
+def moved_steps(case: Case, chain: Chain) -> Bools:
+    """The steps that change a word."""
+    moved = np.append(case.reference[case.layout.slot] != np.arange(len(case.layout.slot)), False)
+    return np.asarray(moved[chain.choice])
 
 
 def _groups(layout: Layout) -> tuple[Ints, Ints, Ints, Floats, Ints]:

@@ -27,8 +27,9 @@ from suffice.model.curves import CURVES
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.prove import maxima
-from suffice.prove.inputs import PIECE, Inputs, Interval, Shared
+from suffice.prove.inputs import PIECE, Free, Inputs, Interval, Restored, Shared
 from suffice.prove.tangents import lines
+from suffice.prove.tilts import Drift, Range, Tilted, Tilts
 from suffice.prove.verdict import Budget, Problem, Source
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
@@ -488,18 +489,24 @@ def _times(rows: Floats, step: Step) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """What a proof may choose: lower slopes alpha and split multipliers beta, both (n, units)."""
+    """What a proof may choose: lower slopes alpha and split multipliers beta, both (n, units).
+
+    And shares (n, m, k) of the lines above first relus, where those are tilted.
+    """
 
     alpha: Floats
     beta: Floats
+    share: Floats | None = None
 
     def take(self, index: Ints | slice) -> Dual:
-        return Dual(self.alpha[index], self.beta[index])
+        return Dual(self.alpha[index], self.beta[index], None if self.share is None else self.share[index])
 
     def pick(self, wins: Bools, new: Dual) -> Dual:
         """The new dual for the items that win, this one for the others."""
-        column = wins[:, None]
-        return Dual(np.where(column, new.alpha, self.alpha), np.where(column, new.beta, self.beta))
+        column, share = wins[:, None], self.share
+        if share is not None and new.share is not None:
+            share = np.where(wins[:, None, None], new.share, share)
+        return Dual(np.where(column, new.alpha, self.alpha), np.where(column, new.beta, self.beta), share)
 
 
 def plain(bounds: Hidden) -> Dual:
@@ -518,7 +525,7 @@ def settled(form: Form, bounds: Hidden, dual: Dual) -> Dual:
         alpha = np.where(form.curved, 0.0, alpha)
     for place, _, at in _pools(form):
         alpha[:, at] = maxima.settled(bounds.candidates(form, place), dual.alpha[:, at])
-    return Dual(alpha, dual.beta)
+    return Dual(alpha, dual.beta, dual.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -540,16 +547,27 @@ def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows to be bounded, each over its input set and through the lines around its relus; `signs` are the splits."""
+    """Rows to be bounded, each over its input set and through the lines around its relus; `signs` are the splits.
+
+    Lines above first relus are tilted where there are `tilts` and the dual has shares.
+    """
 
     inputs: Inputs
     bounds: Hidden
     rows: Rows
     signs: Signs | None = None
+    tilts: Tilts | None = None
 
     def take(self, index: Ints | slice) -> Batch:
         signs = None if self.signs is None else self.signs[index]
-        return Batch(self.inputs.take(index), self.bounds.take(index), self.rows.take(index), signs)
+        return Batch(self.inputs.take(index), self.bounds.take(index), self.rows.take(index), signs, self.tilts)
+
+    @cached_property
+    def range(self) -> Range:
+        """What parts of the input can add to the units whose lines are tilted."""
+        assert self.tilts is not None
+        assert isinstance(self.inputs, Free | Restored)
+        return self.tilts.range(self.inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -559,9 +577,11 @@ class Pass:
     bound: Floats
     over: Floats
     inputs: Floats
+    tilted: Tilted | None = None
 
     def take(self, index: Ints | slice) -> Pass:
-        return Pass(self.bound[index], self.over[index], self.inputs[index])
+        tilted = None if self.tilted is None else self.tilted.take(index)
+        return Pass(self.bound[index], self.over[index], self.inputs[index], tilted)
 
 
 def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
@@ -573,12 +593,16 @@ def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
     bounds, over, total = batch.bounds, batch.rows.over, batch.rows.constant - form.gamma * batch.rows.size
     low, up, shift = (bounds.low, bounds.up, bounds.shift) if dual is None else chosen_lines(form, bounds, dual)
     multiplier = None if dual is None else _multipliers(form, batch, dual)
+    tilted: Tilted | None = None
     seen = np.empty_like(low)
     for k in range(len(form.steps) - 1, -1, -1):
         step, part = form.steps[k], form.slices[k]
         over = step.spread(over)
         seen[:, part] = over
         error = np.abs(over)
+        if k == 0 and dual is not None and dual.share is not None:
+            tilted = _tilted(batch, over, dual.share)
+            over, error = _without(over, error, batch, tilted)
         negative = np.minimum(over, 0.0)
         total = total + _dots(negative, shift[:, part])
         if bounds.floor is not None:
@@ -589,9 +613,29 @@ def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
             error = error + np.abs(multiplier[:, part])
         total = total - form.gamma * (error @ form.toll[k]) + over @ step.bias
         over = _times(over, step)
+    if tilted is not None and dual is not None and dual.share is not None and batch.tilts is not None:
+        total = total + _dots(tilted.over, tilted.top)
+        over = over + batch.tilts.back(tilted.over[..., None] * dual.share)
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
-    return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped)
+    return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped, tilted)
+
+
+def _tilted(batch: Batch, over: Floats, share: Floats) -> Tilted:
+    """The tilted lines, for those coefficients of the first step (n, units) that take a line above an open relu."""
+    assert batch.tilts is not None
+    units = batch.tilts.units
+    replaced = np.where(batch.bounds.loose[:, units], np.minimum(over[:, units], 0.0), 0.0)
+    return Tilted(replaced, *batch.range.top(share, batch.tilts.bias))
+
+
+def _without(over: Floats, error: Floats, batch: Batch, tilted: Tilted) -> tuple[Floats, Floats]:
+    """What is left to the other lines; what rounding is measured by counts three times where lines are tilted."""
+    assert batch.tilts is not None
+    over, error = over.copy(), error.copy()
+    over[:, batch.tilts.units] -= tilted.over
+    error[:, batch.tilts.units] -= 2 * tilted.over
+    return over, error
 
 
 def chosen_lines(form: Form, bounds: Hidden, dual: Dual) -> tuple[Floats, Floats, Floats]:
@@ -628,10 +672,14 @@ def _dots(left: Floats, right: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """Where each bound is attained, carried forward through the lines: before and after every relu (n, units)."""
+    """Where each bound is attained, carried forward through the lines: before and after every relu (n, units).
+
+    `added` is what each part of the input adds there to the units whose lines are tilted.
+    """
 
     z: Floats
     values: Floats
+    added: Floats | None = None
 
 
 def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
@@ -640,15 +688,20 @@ def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
     low, up, shift = chosen_lines(form, bounds, dual)
     slope = np.where(lower, low, up)
     offset = np.where(lower, 0.0 if bounds.floor is None else bounds.floor, shift)
-    values = batch.inputs.minimiser(found.inputs).reshape(len(slope), -1)
+    points = batch.inputs.minimiser(found.inputs)
+    values, added = points.reshape(len(slope), -1), None
     z, relaxed = np.empty_like(slope), np.empty_like(slope)
     for step, part in zip(form.steps, form.slices, strict=True):
         z[:, part] = step.apply(values)
         values = slope[:, part] * z[:, part] + offset[:, part]
+        if part.start == 0 and found.tilted is not None and batch.tilts is not None and dual.share is not None:
+            added, units = batch.tilts.at(points), batch.tilts.units
+            above = np.einsum("nmk,nmk->nm", dual.share, added) + found.tilted.top
+            values[:, units] = np.where(found.tilted.over < 0, above, values[:, units])
         if step.groups is not None:
             step.groups.put(step.groups.total(values[:, step.groups.units]), values)
         relaxed[:, part] = values
-    return Relaxed(z, relaxed)
+    return Relaxed(z, relaxed, added)
 
 
 def losses(form: Form, batch: Batch, found: Pass, dual: Dual) -> Floats:
@@ -695,14 +748,19 @@ def optimise(
     """Projected ascent on slopes and multipliers, from a first pass; the best dual of each item and its pass."""
     best, kept = found.bound, dual
     slope, multiplier = Ascent(0.25, 1.0), Ascent(0.25, np.inf)
+    shares = None if batch.tilts is None else Drift(batch.range.width)
     for _ in range(iterations):
         if (best > 0).all() or (budget is not None and budget.spent):
             break
-        z = forward(form, batch, found, dual).z
+        reached = forward(form, batch, found, dual)
+        z = reached.z
         gradient = np.where(batch.bounds.loose, np.maximum(found.over, 0.0) * z, 0.0)
         alpha = _better_maxima(form, batch, found, dual, z, gradient, slope)
         beta = dual.beta if batch.signs is None else multiplier.step(dual.beta, -batch.signs * z)
-        dual = Dual(alpha, beta)
+        share = dual.share
+        if shares is not None and share is not None and found.tilted is not None and reached.added is not None:
+            share = shares.step(share, found.tilted, reached.added)
+        dual = Dual(alpha, beta, share)
         found = margin_bound(form, batch, dual)
         kept = kept.pick(found.bound > best, dual)
         best = np.maximum(best, found.bound)

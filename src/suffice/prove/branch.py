@@ -38,7 +38,8 @@ from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
 from suffice.prove.program import leaf_program
 from suffice.prove.runs import CLOSED, few
-from suffice.prove.tree import Leaf, Pick, Split, Tree
+from suffice.prove.tilts import Tilts, rounded
+from suffice.prove.tree import Above, Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
 
@@ -51,6 +52,8 @@ STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at 
 TRIED = 4  # of inputs that were all run, those that may answer the question
 TOGETHER = 32  # subproblems per round where only words are decided on: more do not fit the cache
 DESCENTS = 6  # rounds of these in which the best point is made better
+HARD = 64  # subproblems of a question after which lines above first relus are tilted too
+TILTED_STEPS = 12  # of ascent, at least, where they are
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -86,7 +89,9 @@ class Subproblem:
     word: int | None = None  # to be decided on, where that is known
     cut: int | tuple[int, Chosen] | None = None  # the unit, or the word and its choices, that it was split on
     halves: tuple[Subproblem, Subproblem] | None = None
+    above: Above | None = None  # the tilted lines that close it
     tree: Tree | None = None  # the proof, where all its inputs were run
+    many: bool = False  # inputs, known to be too many for that
     closed: bool = False
 
 
@@ -198,7 +203,9 @@ class Branching:
         self.batch = min(form.together, max(4, min(BATCH, WORK // form.work)))
         least, most = STEPS
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
-        self.room = MEMORY // (40 * form.units + 16 * form.problem.center.size + 1500)  # subproblems that fit
+        self.tilts = Tilts.of(form.steps[0], _above(form, sign), inputs, form.problem.region) if form.steps else None
+        shares = 0 if self.tilts is None else 4 * self.tilts.size
+        self.room = MEMORY // (40 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
         self.questions = [
             _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)
         ]
@@ -266,15 +273,16 @@ class Branching:
         inputs, signs = _joined(parts), np.stack([p.signs for p in parts])
         bounds = hidden(self.form, inputs, signs, self._first(parts, inputs), self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
-        batch, dual = Batch(inputs, bounds, rows, signs), _inherited(parts, bounds)
+        tilts = self.tilts if any(self.questions[p.question].spent >= HARD for p in parts) else None
+        batch, dual = Batch(inputs, bounds, rows, signs, tilts), _inherited(parts, bounds, tilts)
         found = margin_bound(self.form, batch, dual)
         known = np.where(bounds.contradicted, np.inf, found.bound)
-        closing = settled(self.form, bounds, dual)
+        closing = settled(self.form, bounds, dual) if (known > 0).any() else dual
         for i, part in enumerate(parts):
             self.questions[part.question].spent += 1
             part.bound = float(known[i])
             if part.bound > 0:
-                _close(part, closing.take(slice(i, i + 1)))
+                _close(part, closing.take(slice(i, i + 1)), found.take(slice(i, i + 1)), tilts)
         left = np.array([i for i in np.flatnonzero(known <= 0) if not self._run_all(parts[i])], dtype=np.int64)
         if len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
@@ -282,8 +290,9 @@ class Branching:
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""
         question = self.questions[part.question]
-        runs = few(self.form, part.inputs) if question.answer is None else None
+        runs = None if part.many or question.answer is not None else few(self.form, part.inputs)
         if runs is None:
+            part.many = True
             return question.answer is not None
         margins = self.sign * runs.margins(part.rival, self.budget)
         if (margins > runs.error(part.rival)).all():
@@ -295,16 +304,17 @@ class Branching:
 
     def _work_on(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers; what they leave open is attacked, and kept with what to split it on."""
-        found, dual = optimise(self.form, batch, dual, found, self.steps, self.budget)
+        steps = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
+        found, dual = optimise(self.form, batch, dual, found, steps, self.budget)
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
-        closing = settled(self.form, bounds, dual)
+        closing = settled(self.form, bounds, dual) if (found.bound > 0).any() else dual
         for i, part in enumerate(parts):
             part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
             if part.bound > 0:
-                _close(part, closing.take(slice(i, i + 1)))
+                _close(part, closing.take(slice(i, i + 1)), found.take(slice(i, i + 1)), batch.tilts)
             else:
                 part.loss, part.row = score[i], found.inputs[i]
                 self._keep(part, bounds.take(slice(i, i + 1)))
@@ -378,7 +388,7 @@ class Branching:
         found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:
             part.bound = float(found.bound[0])
-            _close(part, settled(self.form, bounds, dual))
+            _close(part, settled(self.form, bounds, dual), found, None)
             return True
         if point is None:
             return False
@@ -480,6 +490,14 @@ class WordByWord(Branching):
         return list(halves)
 
 
+def _above(form: Form, sign: float) -> Ints:
+    """The units of the first step that may take a line above: with one hidden step that is known."""
+    units = form.unsettled[0]
+    if len(form.steps) > 1:
+        return units
+    return np.asarray(units[(sign * form.margin.dense()[:, units] < 0).any(0)])
+
+
 def _fewer_units(form: Form, inputs: InputSet) -> Form:
     """The form without the candidates that cannot win while only these words move."""
     moving = form.problem.features if isinstance(inputs, Restored) else np.asarray(inputs.words.any(0))
@@ -496,18 +514,26 @@ def _joined(parts: list[Subproblem]) -> InputSet:
     return first.join(rest)  # type: ignore[arg-type]
 
 
-def _inherited(parts: list[Subproblem], bounds: Hidden) -> Dual:
-    """Each subproblem's dual from the one it is a part of, or the plain one at a root."""
+def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | None) -> Dual:
+    """Each subproblem's dual from the one it is a part of, or the plain one at a root; shares begin as chords."""
     base = plain(bounds)
+    if tilts is not None:
+        slopes = rounded(bounds.up[:, tilts.units])[..., None]
+        base = replace(base, share=np.repeat(slopes, len(tilts.rows), axis=-1))
     for i, part in enumerate(parts):
         if part.dual is not None:
             base.alpha[i], base.beta[i] = part.dual.alpha[0], part.dual.beta[0]
+            if base.share is not None and part.dual.share is not None:
+                base.share[i] = part.dual.share[0]
     return base
 
 
-def _close(part: Subproblem, dual: Dual) -> None:
+def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | None) -> None:
     """Keep what the proof needs of it and nothing else."""
-    part.dual, part.closed = Dual(dual.alpha.copy(), dual.beta.copy()), True
+    part.dual, part.closed, part.above = Dual(dual.alpha.copy(), dual.beta.copy()), True, None
+    if tilts is not None and dual.share is not None and found.tilted is not None:
+        used = np.flatnonzero(found.tilted.over[0])
+        part.above = Above(tilts.per, {int(tilts.units[i]): dual.share[0, i] for i in used})
     part.loss = part.row = part.first = None
 
 
@@ -517,7 +543,7 @@ def _tree(part: Subproblem) -> Tree:
     if part.halves is None:
         assert part.closed
         assert part.dual is not None
-        return Leaf(part.dual.alpha[0], part.dual.beta[0])
+        return Leaf(part.dual.alpha[0], part.dual.beta[0], part.above)
     branches = (_tree(part.halves[0]), _tree(part.halves[1]))
     match part.cut:
         case int(unit):
@@ -532,7 +558,9 @@ def _tree(part: Subproblem) -> Tree:
 
 
 def _half(part: Subproblem) -> Subproblem:
-    return Subproblem(part.question, part.rival, part.inputs, part.signs.copy(), part.bound, part.first, part.dual)
+    half = Subproblem(part.question, part.rival, part.inputs, part.signs.copy(), part.bound, part.first, part.dual)
+    half.many = part.many
+    return half
 
 
 def _split_unit(part: Subproblem, unit: int) -> tuple[Subproblem, Subproblem]:
@@ -545,7 +573,7 @@ def _split_unit(part: Subproblem, unit: int) -> tuple[Subproblem, Subproblem]:
 def _split_word(part: Subproblem, position: int) -> tuple[Subproblem, Subproblem]:
     assert part.row is not None
     chosen, *sides = part.inputs.halves(position, part.row)
-    first, second = (replace(_half(part), inputs=side, first=None, row=part.row) for side in sides)
+    first, second = (replace(_half(part), inputs=side, first=None, row=part.row, many=False) for side in sides)
     part.cut, part.halves = (position, chosen), (first, second)
     return part.halves
 

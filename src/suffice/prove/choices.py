@@ -10,16 +10,17 @@ vectors of their words.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
-import scipy
 
 from suffice.model.network import Bools, Floats, Ints, Network
-from suffice.model.step import Groups, Step, compact
+from suffice.model.step import Groups, Step, compact, is_sparse
 from suffice.prove.verdict import Problem, Source, Witness
 from suffice.sets.regions import Choice
 
 LARGE = 10**6  # weights of a first step below which the original is quick enough as it is
+ROOM = 2 * 10**7  # numbers that what choices add to units may take: beyond that the original takes less memory
 SHARE = 2  # times smaller that the first step must become
 CODED = 48  # choices of a word whose sets fit a whole number, next to the word's place
 ROUND = 2.0**-53
@@ -34,10 +35,13 @@ def by_choice(problem: Problem) -> Problem:
     if not isinstance(region, Choice) or problem.source is not None or len(problem.network.steps) < 2:
         return problem
     _, choices, dimension = region.points.shape
-    small = problem.network.steps[0].weight.size < LARGE or SHARE * choices > dimension or choices > CODED
-    return problem if small else composed(problem)
+    first = problem.network.steps[0]
+    small = first.weight.size < LARGE or SHARE * choices > dimension or choices > CODED
+    wide = len(first.bias) * region.points[..., 0].size > ROOM
+    return problem if small or wide else composed(problem)
 
 
+@lru_cache(maxsize=1)  # a question is often asked more than once
 def composed(problem: Problem) -> Problem:
     """The same problem in coordinates of choices."""
     region, (first, *rest) = problem.region, problem.network.steps
@@ -56,7 +60,7 @@ def narrowed(problem: Problem, free: Bools) -> Problem:
     source, (first, *rest) = problem.source, problem.network.steps
     assert source is not None
     kept = np.flatnonzero(~_hopeless(first, source, free))
-    if len(kept) == len(first.bias) and scipy.sparse.issparse(first.weight):
+    if len(kept) == len(first.bias) and is_sparse(first.weight):
         return problem
     added = source.added[kept]
     step = _with_units(first, kept, compact(added.reshape(len(kept), -1)))

@@ -6,19 +6,24 @@ where b > 0, from below by a chord where b < 0), so all is a sum of functions of
 its function by at most k times the steepest rise from here, one that falls likewise, and where both may be, one slope
 serves with what it leaves uncovered added once. Where neighbours count, a word
 put back pays for the pair it ends, for the pair that it begins with what stands after it, and for the pair it parts.
+
+Or all words pay the same for each unit of their cost: what is left of the form then is least on a shortest path, and
+the price is sought at which that says most about what putting words back must cost in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.bag import Case, Line, ranges
+from suffice.prove.bag import Case, Line, cheapest_text, ranges
 from suffice.prove.layout import Layout
+
+PRICES = 12  # that are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +54,59 @@ def gains(case: Case, chosen: Ints) -> Gains | None:
     if layout.pairs:
         each += _meeting(layout, case.reference, chosen, back, steep)
     return Gains(form, each, line)
+
+
+@dataclass(frozen=True, eq=False)
+class Fee:
+    """Words put back, each at its price, must be worth so much before the text stops to fail."""
+
+    prices: Floats
+    worth: float
+    line: Line
+    back: Bools  # the words whose putting back is cheapest for what it is worth
+
+
+class Fees:
+    """A failing text, and prices for putting its words back; what these say is the least over all ways to do it."""
+
+    def __init__(self, case: Case, chosen: Ints) -> None:
+        self.case, self.layout = case, case.layout
+        self.back = chosen != case.reference
+        self.allowed = np.zeros(len(self.layout.slot), dtype=bool)
+        self.allowed[chosen] = self.allowed[case.reference] = True
+        self.slopes = _slopes(replace(case, at_most=None), self.allowed, chosen)
+        self.form = 0.0 if self.slopes is None else self.slopes[0]
+        self.counts = self.layout.counts(chosen)
+
+    def at(self, prices: Floats) -> Fee:
+        """What follows from a price for each word."""
+        assert self.slopes is not None
+        form, steep, line = self.slopes
+        paid = np.zeros(len(self.layout.slot))
+        paid[self.case.reference[self.back]] = prices[self.back]
+        value, text = cheapest_text(self.layout, paid, -steep, self.allowed)
+        return Fee(
+            np.where(self.back, prices, 0.0),
+            value - form + float(steep @ self.counts),
+            line,
+            self.back & (text == self.case.reference),
+        )
+
+    def best(self, costs: Floats, look: Callable[[], object]) -> Fee | None:
+        """The same price for each unit of cost: where the worth, over the price, is largest."""
+        if self.form >= 0:
+            return None
+        low, high, price = 0.0, np.inf, -self.form / max(1.0, 0.1 * float(costs[self.back].sum()))
+        best, most = None, 0.0
+        for _ in range(PRICES):
+            look()
+            found = self.at(price * costs)
+            if found.worth > most * price:
+                best, most = found, found.worth / price
+            enough = found.worth <= float(found.prices[found.back].sum())  # they make up for it
+            low, high = (price, high) if enough else (low, price)
+            price = 2.0 * price if high == np.inf else 0.25 * price if low == 0.0 else float(np.sqrt(low * high))
+        return best
 
 
 def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Line] | None:

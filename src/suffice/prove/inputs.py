@@ -371,8 +371,7 @@ class Restored(Budgeted):
     def few(self, row: Floats, relus: int) -> bool:
         """Few enough ways to spend the budget on words that matter that trying them beats splitting relus."""
         words = self.buyable[0] & (self.gains(row[None])[0] < 0)
-        count, bought = int(words.sum()), int(self.budget[0] // self.cost[words].min(initial=np.inf))
-        return math.log2(max(1, math.comb(count, min(bought, count)))) <= relus / 4
+        return _ways(words, self.budget[0], self.cost) <= relus / 4
 
     def sure(self, row: Floats, room: float) -> Ints:
         return self.needed(self.gains(row[None])[0], room)
@@ -480,7 +479,11 @@ class Freed(Budgeted):
         return self._plain.word(row, any_word) if word is None and not self.buyable.any() else word
 
     def few(self, row: Floats, relus: int) -> bool:
-        return not self.buyable.any() and self._plain.few(row, relus)
+        """Few enough ways to say who changes that trying them beats splitting relus; then what those become."""
+        if not self.buyable.any():
+            return self._plain.few(row, relus)
+        words = self.buyable[0] & (self.gains(row[None])[0] < 0)
+        return _ways(words, self.budget[0], self.cost) <= relus / 4
 
     def sure(self, row: Floats, room: float) -> Ints:
         words = self.needed(self.gains(row[None])[0], room)
@@ -526,6 +529,12 @@ def falls(region: Region, rows: Floats, allowed: Bools | None = None) -> Floats:
             shaped = rows if rows.ndim == 4 else rows[None]
             found = _choices(region, shaped, allowed).min(-1)
             return np.asarray(found if rows.ndim == 4 else found[0])
+
+
+def _ways(words: Bools, budget: float, cost: Floats) -> float:
+    """The logarithm of how many sets of these words the budget buys, about."""
+    count, bought = int(words.sum()), int(budget // cost[words].min(initial=np.inf))
+    return math.log2(max(1, math.comb(count, min(bought, count))))
 
 
 def word_falls(region: Region, word: int, rows: Floats) -> Floats:

@@ -7,17 +7,19 @@ really is cut into the tokens of its pieces, one after the other, is looked at b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
+import scipy  # its subpackages load on first use
 
 from suffice.model.bag import Bag, Tokens, grams, term
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.text import Text
+from suffice.prove.chain import Chain, TooManySteps, chained
+from suffice.prove.reading import Reading
 
 MOST_CHOICES, MOST_PAIRS = 12_000, 3_000_000
 
@@ -52,9 +54,10 @@ class Layout:
     slot: Ints  # (choices,) the word that each choice is of
     first: Ints  # (words,)
     empty: Bools  # (choices,) no token: its neighbours meet
-    inner: sparse.csr_matrix  # (choices, features)
+    inner: scipy.sparse.csr_matrix  # (choices, features)
     pairs: Pairs  # none where features are single tokens
     columns: Ints
+    chain: Chain | None = None  # where features reach over words: all of them are here, none in `inner` and `pairs`
 
     @property
     def size(self) -> int:
@@ -65,7 +68,7 @@ class Layout:
         return np.append(self.first, len(self.slot))
 
     @cached_property
-    def turned(self) -> sparse.csr_matrix:
+    def turned(self) -> scipy.sparse.csr_matrix:
         """(features, choices)"""
         return self.inner.T.tocsr()
 
@@ -85,6 +88,8 @@ class Layout:
 
     def counts(self, chosen: Ints) -> Floats:
         """The features of a text, given the choice at each word."""
+        if self.chain is not None:
+            return self.chain.counts(chosen)
         there = np.zeros(len(self.slot))
         there[chosen] = 1.0
         total = np.asarray(self.turned @ there)
@@ -109,7 +114,9 @@ def laid_out(bag: Bag, text: Text, options: Sequence[Sequence[str]], neighbours:
     pieces = [
         (word.text, *(o for o in given if o != word.text)) for word, given in zip(text.words, options, strict=True)
     ]
-    _apart(bag, text, pieces)
+    if bag.streams:
+        return _chained(bag, text, pieces)
+    _apart(bag.separates, text, pieces)
     tokens = [[tuple(bag.tokens(piece)) if piece else () for piece in group] for group in pieces]
     kept = [_different(bag, group) for group in tokens]
     words = tuple(tuple(group[k] for k in keep) for group, keep in zip(pieces, kept, strict=True))
@@ -143,7 +150,7 @@ def _numbered(
     meet = neighbours and bag.most > 1
     pairs = _pairs(bag, flat, lists, slot, known) if meet else _ordered([], len(flat))
     rows, columns, counts = (np.array(part) for part in zip(*cells, strict=True)) if cells else ([], [], [])
-    inner = sparse.csr_matrix((counts, (rows, columns)), shape=(len(flat), len(known)), dtype=np.float64)
+    inner = scipy.sparse.csr_matrix((counts, (rows, columns)), shape=(len(flat), len(known)), dtype=np.float64)
     empty = np.array([not tokens for tokens in flat])
     return Layout(bag, words, slot, first, empty, inner, pairs, np.array(list(known), dtype=np.int64))
 
@@ -188,7 +195,7 @@ def _ordered(found: list[tuple[int, int, int, float]], choices: int) -> Pairs:
 # --- pieces that stay apart ---
 
 
-def _apart(bag: Bag, text: Text, pieces: Sequence[Sequence[str]]) -> None:
+def _apart(separates: Callable[[str], bool], text: Text, pieces: Sequence[Sequence[str]]) -> None:
     """Look that no two pieces can become one token: between any two that may meet stands what ends every token.
 
     `rewritten` puts pieces next to each other without a space only where one of the two edges is no letter or digit,
@@ -196,17 +203,45 @@ def _apart(bag: Bag, text: Text, pieces: Sequence[Sequence[str]]) -> None:
     """
     gaps = [text.source[a.end : b.start] for a, b in zip(text.words, text.words[1:], strict=False)]
     for char in {" ", *"".join(gaps)}:
-        if not bag.separates(char):
+        if not separates(char):
             raise NotApart(f"the tokens of the vectorizer may hold {char!r}")
     for piece in {piece for group in pieces for piece in group if piece}:
         for edge in (piece[0], piece[-1]):
-            if not _wordlike(edge) and not bag.separates(edge):
+            if not _wordlike(edge) and not separates(edge):
                 raise NotApart(f"the vectorizer may join {edge!r} to what stands beside it")
-        if "Σ" in piece:
-            raise NotApart("a capital sigma is written in small letters by what stands beside it")
+        _no_sigma(piece)
     for gap, before, after in zip(gaps, pieces, pieces[1:], strict=False):
         if not gap and any(_wordlike(p[-1]) for p in before if p) and any(_wordlike(p[0]) for p in after if p):
             raise NotApart(f"{before[0]!r} and {after[0]!r} stand together and may become one token")
+
+
+def _no_sigma(piece: str) -> None:
+    if "Σ" in piece:
+        raise NotApart("a capital sigma is written in small letters by what stands beside it")
+
+
+def _chained(bag: Bag, text: Text, given: Sequence[Sequence[str]]) -> Layout:
+    """A layout whose features reach over words."""
+    words = tuple(tuple(dict.fromkeys(group)) for group in given)
+    for stream in bag.streams:
+        if stream.kind == "word":
+            _apart(stream.separates, text, words)
+            continue
+        for piece in {piece for group in words for piece in group if piece}:
+            _no_sigma(piece)
+            made = stream.prepare(piece)
+            if not made or made != made.strip():
+                raise NotApart(f"the vectorizer leaves nothing of {piece!r}, or a space beside it")
+    try:
+        chain = chained(Reading(bag.streams, text), words)
+    except TooManySteps as reason:
+        raise NotApart(str(reason)) from reason
+    sizes = [len(group) for group in words]
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    inner = scipy.sparse.csr_matrix((sum(sizes), len(chain.columns)))
+    empty = np.array([not piece for group in words for piece in group])
+    slot = np.repeat(np.arange(len(words)), sizes)
+    return Layout(bag, words, slot, first, empty, inner, _ordered([], sum(sizes)), chain.columns, chain)
 
 
 def _wordlike(char: str) -> bool:

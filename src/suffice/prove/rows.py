@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy import sparse
+import scipy  # its subpackages load on first use
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
@@ -111,9 +111,8 @@ class Rows:
             size = np.bincount(row, added, minlength=len(chosen))
             size = size if bag.norm == "l1" else np.sqrt(size)
             counts.data /= np.where(size > 0, size, 1.0)[row]
-        if bag.model is not None:
-            return bag.model(counts)
-        return np.asarray(counts @ bag.rows.T + bag.bias)
+        assert bag.model is not None
+        return bag.model(counts)
 
     def _packed(self, chosen: Ints) -> Ints:
         """The tokens of each text one after the other, -1 behind the last one."""
@@ -124,7 +123,7 @@ class Rows:
         spread = table[chosen].reshape(len(chosen), -1)
         return np.take_along_axis(spread, np.argsort(spread < 0, axis=1, kind="stable"), axis=1)
 
-    def _counts(self, packed: Ints) -> sparse.csr_matrix:
+    def _counts(self, packed: Ints) -> scipy.sparse.csr_matrix:
         codes, columns, signs = self.runs
         low, high = self.layout.bag.orders
         rows, places, values = [], [], []
@@ -140,7 +139,9 @@ class Rows:
             places.append(columns[at[row, column]] if len(codes) else row)
             values.append(signs[at[row, column]] if len(codes) else row)
         shape = (len(packed), len(self.layout.bag.scale))
-        made = sparse.coo_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(places))), shape=shape)
+        made = scipy.sparse.coo_matrix(
+            (np.concatenate(values), (np.concatenate(rows), np.concatenate(places))), shape=shape
+        )
         return made.tocsr()
 
 

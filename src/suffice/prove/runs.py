@@ -7,6 +7,7 @@ all leaves are alike, its parts are shared and only writing it down takes them o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -160,8 +161,11 @@ def _taken_apart(form: Form, inputs: Inputs) -> Runs | None:
     match inputs:
         case Restored():
             opened = np.flatnonzero(inputs.buyable[0] & (inputs.back[0] != 0).any(-1))
+            prices, budget = inputs.cost[opened], float(inputs.budget[0])
+            if _many(prices, budget):
+                return None
             words = [_restored(inputs, int(i)) for i in opened]
-            return Runs(form, tuple(words), inputs.start[0], float(inputs.budget[0]))
+            return Runs(form, tuple(words), inputs.start[0], budget)
         case Free() if isinstance(inputs.region, Choice):
             return _of_choices(form, inputs.region, inputs.free[0], inputs.allowed)
         case Freed() if isinstance(inputs.region, Choice) and _counted(form, inputs):
@@ -174,6 +178,12 @@ def _taken_apart(form: Form, inputs: Inputs) -> Runs | None:
 def _counted(form: Form, inputs: Freed) -> bool:
     """Whether the budget says all: a limit on how many words change that costs do not know is not counted here."""
     return inputs.uniform or form.problem.limit >= int(inputs.words.sum())
+
+
+def _many(prices: Floats, budget: float) -> bool:
+    """Whether there are surely too many ways to pay for some of the words: seen at once, before they are counted."""
+    together = int(np.searchsorted(np.cumsum(np.sort(prices)), budget, side="right"))  # that many of the cheapest
+    return together > math.log2(MOST) or ((prices == prices[:1]).all() and math.comb(len(prices), together) > MOST)
 
 
 def _restored(inputs: Restored, position: int) -> Undecided:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -9,11 +10,23 @@ from suffice.model.network import Floats
 
 
 @dataclass(frozen=True, eq=False)
+class Above:
+    """By unit, the shares of its weights in the row of the line above it: one per "word", or per "number"."""
+
+    per: str
+    shares: Mapping[int, Floats]
+
+
+@dataclass(frozen=True, eq=False)
 class Leaf:
-    """A closed subproblem: the slopes and multipliers (units,) that prove it; no slopes at a single input."""
+    """A closed subproblem: the slopes and multipliers (units,) that prove it; no slopes at a single input.
+
+    `above` has what tilts the lines above relus of the first step, where they are.
+    """
 
     alpha: Floats | None
     beta: Floats
+    above: Above | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Asked, Change
 from suffice.prove.bag import Case, Fails, Found, Holds, Open, decide, turned
-from suffice.prove.gains import Gains, gains
+from suffice.prove.gains import Fee, Fees, Gains, gains
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 
+PARTS = (0.25, 0.5)  # of what a word adds in its price, between that and the same for all
 EASY = 4  # splits that a cut is worth
 
 
@@ -106,7 +108,20 @@ class Worst:
         return decide(replace(turned(self.whole(rival)), reference=start, allowed=allowed, at_most=back), budget, EASY)
 
     def gains(self, rival: int, chosen: Ints) -> Gains | None:
+        if self.layout.chain is not None:
+            return None
         return gains(self.whole(rival), chosen)
+
+    def fees(self, rival: int, chosen: Ints, costs: Floats, look: Callable[[], object]) -> Iterator[Fee]:
+        """Prices for words put back: the same for all, and the more the more a word adds there."""
+        fees = Fees(self.whole(rival), chosen)
+        best = fees.best(costs, look)
+        if best is not None:
+            yield best
+            text = np.where(best.back, self.layout.first, chosen)
+            push = self.pushes(rival, text)
+            adds = np.where(best.back, push[chosen], -push[self.layout.first])
+            yield from (fees.at(np.maximum(part * adds + (1.0 - part) * best.prices, 0.0)) for part in PARTS)
 
     def form(self, rival: int, chosen: Ints) -> float:
         return self.whole(rival).form(self.layout.counts(chosen))[0]
@@ -125,6 +140,8 @@ class Worst:
         more, less = layout.values(counts + 1.0) - values, values - layout.values(counts - 1.0)
         less = np.where(counts > 0, less, layout.values(np.ones_like(counts)))
         gained, lost = pull * more, pull * less
+        if layout.chain is not None:
+            return -layout.chain.instead(chosen, layout.chain.priced(0.5 * (gained + lost), np.zeros(len(layout.slot))))
         alone = np.asarray(layout.inner @ gained).ravel()
         here = np.asarray(layout.inner @ lost).ravel()[chosen]
         return np.asarray(here[layout.slot] - alone + self._meeting(chosen, gained, lost))

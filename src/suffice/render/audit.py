@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import quote
 
 from suffice.corpus.findings import Audit, Comparison, Rate, shown, verdict
-from suffice.render import phrases
 from suffice.render.html import document, pill, say
 from suffice.verbs.wording import turned_into
 
@@ -89,7 +88,7 @@ def _summary(audit: Audit, title: str, facts: Sequence[tuple[str, str]]) -> str:
     lines = "".join(f"<p class='soft small'>{say(name)}: {say(value)}</p>" for name, value in facts)
     return (
         f'<section class="card"><p class="eyebrow">suffice audit</p><h1>{say(title)}</h1>'
-        f"<p>Dependent: {say(rate)} texts that hold a protected word that may change.</p>"
+        f"<p>Dependent: {say(rate)} texts that had something to prove.</p>"
         f'<p class="counts">{pills}</p><div>{lines}</div></section>'
     )
 
@@ -204,7 +203,3 @@ def _rewritten(witness: Line) -> str:
         return ""
     how = "" if witness["real_words"] else "By the nearest words, as an illustration: "
     return f"<p>{say(how)}<bdi>{say(witness['text'])}</bdi></p>"
-
-
-def allowed(perturbation: Mapping[str, Any]) -> str:
-    return phrases.allowed(perturbation)

@@ -12,14 +12,15 @@ from rich.text import Text as Line
 
 from suffice.corpus.summary import Summary, failures
 from suffice.render import layout, phrases
+from suffice.render.cells import GROWS
 from suffice.render.layout import say
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.profile import Growth, Profile
+from suffice.verbs.profile import LIMIT, Growth, Profile
 from suffice.verbs.repair import Repair
-from suffice.verbs.wording import listed
+from suffice.verbs.wording import listed, named
 
 OnRow = Callable[[int, int | None, int], None]
 SIGNS = {"good": "✓", "bad": "✗", "warn": "◐"}
@@ -38,7 +39,7 @@ def show_bias(console: Console, result: Bias) -> None:
 def show_repair(console: Console, result: Repair) -> None:
     """The repaired set marked, what was wrong with the given one, and the counterexample."""
     layout.show_text(console, result.label, "", result.text, result.positions)
-    _show_verdict(console, result, TONES.get(result.status, "warn"))
+    _show_verdict(console, result, "warn" if "nothing" in result.meta else TONES.get(result.status, "warn"))
     if result.counterexample is not None:
         say(console, f"Witness: {phrases.witness(result.text, result.counterexample)}.")
     _show_foot(console, result.explanation)
@@ -48,7 +49,9 @@ def show_profile(console: Console, result: Profile) -> None:
     """A row per step, and the sentence that says from where on something is needed."""
     last = result.explanations[-1]
     layout.show_text(console, result.label, "", result.text, last.positions)
-    table = layout.plain_table(result.parameter, "cost", "status", "words", left=("status", "words"))
+    table = layout.plain_table(
+        GROWS.get(result.parameter, result.parameter), "cost", "status", "words", left=("status", "words")
+    )
     for step, one in zip(result.steps, result.explanations, strict=True):
         names = phrases.visible(listed(one.words))
         table.add_row(f"{step:g}", f"{one.cost:g}", one.status, Line(names or "none"))
@@ -57,16 +60,17 @@ def show_profile(console: Console, result: Profile) -> None:
     layout.show_verdict(console, *_signed("good" if sure else "warn"), str(result))
     for item in result.growth:
         if item.steps or item.needed is not None:
-            say(console, _growth(item, result.parameter))
+            say(console, _growth(item, result))
     layout.show_foot(console, replace(last, stats=result.stats), "", phrases.about_substitutes(last.meta))
 
 
-def _growth(item: Growth, name: str) -> str:
+def _growth(item: Growth, result: Profile) -> str:
     at = ", ".join(f"{step:g}" for step in item.steps)
-    parts = [f"in the explanation at {name} = {at}"] if item.steps else []
-    alone = "changing it alone flips the label"
-    parts += [] if item.needed is None else [f"in every explanation from {name} = {item.needed:g} on ({alone})"]
-    return f"'{item.word.text}': {', '.join(parts)}"
+    where = f"{at} changes at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
+    parts = [f"in the explanation at {where}"] if item.steps else []
+    if item.needed is not None:
+        parts.append(f"in every explanation from {result.named(item.needed)} on (changing it alone flips the label)")
+    return f"{named(result.text, [item.word.position])}: {', '.join(parts)}"
 
 
 def show_attribution(console: Console, result: Attribution) -> None:
@@ -78,9 +82,15 @@ def show_attribution(console: Console, result: Attribution) -> None:
     for item in ranked:
         if item.count:
             note = "  in all" if item.word.position in fixed else ""
-            table.add_row(Line(phrases.visible(item.word.text) + note), f"{item.share:.0%}", str(item.count))
-    layout.show_table(console, table)
-    layout.show_verdict(console, *_signed("good" if result.complete else "warn"), str(result))
+            table.add_row(
+                Line(phrases.visible(named(result.text, [item.word.position])) + note),
+                f"{item.share:.0%}",
+                str(item.count),
+            )
+    if table.row_count:
+        layout.show_table(console, table)
+    sure = result.complete and "nothing" not in result.meta
+    layout.show_verdict(console, *_signed("good" if sure else "warn"), str(result))
     _show_foot(console, result)
 
 
@@ -116,7 +126,7 @@ def show_summary(console: Console, summary: Summary, out: str) -> None:
         say(console, f"Slowest: {slow}.")
     if summary.failed:
         say(console, f"{failures(summary.failed, summary.texts)}: the `error` of each line says why.", "yellow")
-    console.print(Line(f"  Results: {out}"), soft_wrap=True)  # a file name is never cut
+    layout.show_path(console, "Results", out)
 
 
 @contextmanager

@@ -8,13 +8,14 @@ from suffice.corpus.findings import Audit, verdict
 from suffice.model.text import Text
 from suffice.prove.verdict import Witness
 from suffice.render import phrases, verdicts
+from suffice.render.audit import BADGES
 from suffice.render.html import REPORT, pill, say
 from suffice.render.style import sheet, themed
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
-from suffice.verbs.wording import listed
+from suffice.verbs.wording import listed, placed
 
 WORST = 10  # texts shown of an audit
 GROWS = {"eps": "radius", "at_most": "changes at once"}  # what a table calls what grows
@@ -43,7 +44,7 @@ def changes(witness: Witness | None) -> dict[int, str]:
 def profile(result: Profile) -> str:
     """A row per size, and from where on something is needed."""
     rows = [
-        (f"{step:g}", f"{one.cost:g}", one.status, listed(one.words) or "none")
+        (f"{step:g}", f"{one.cost:g}", phrases.badge(one)[2].partition(", and")[0], listed(one.words) or "none")
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
     heads = (GROWS.get(result.parameter, result.parameter), "cost", "status", "words")
@@ -52,15 +53,18 @@ def profile(result: Profile) -> str:
 
 def attribution(result: Attribution) -> str:
     """The share of explanations with each word."""
-    rows = [(item.word.text, f"{item.share:.0%}", f"{item.count}") for item in result.shares if item.count]
+    ranked = sorted(result.shares, key=lambda item: (-item.count, item.word.position))
+    held = [(placed(result.text, [item.word]), item) for item in ranked if item.count]
+    rows = [(name, f"{item.share:.0%}", f"{item.count}") for name, item in held]
     marked = tuple(word.position for word in result.necessary)
-    return _cell(text(result.text, marked, {}), table(("word", "share", "explanations"), rows), _line(result))
+    shares = table(("word", "share", "explanations"), rows) if rows else ""
+    return _cell(text(result.text, marked, {}), shares, _line(result))
 
 
 def audit(result: Audit) -> str:
     """The counts, and the worst texts."""
     rates = [(rate.name, str(rate), rate.independent, rate.unknown) for rate in (result.overall, *result.by_label)]
-    worst = [(line.get("row", ""), verdict(line), line.get("text", "")) for line in result.lines[:WORST]]
+    worst = [(line.get("row", ""), BADGES[verdict(line)][2], line.get("text", "")) for line in result.lines[:WORST]]
     return _cell(
         _line(result),
         table(("", "dependent", "independent", "undecided"), rates),

@@ -17,6 +17,7 @@ from suffice.verbs.explanation import Alone, Detail, Explanation
 REPORT = """
 body.suffice { margin: 0; }
 .suffice.report, .suffice.cell { overflow-wrap: anywhere; }
+.suffice.report table, .suffice.cell table { overflow-wrap: break-word; }
 .suffice.report { padding: 4rem 1.5rem 6rem; }
 .suffice.report main { max-width: 50rem; margin: 0 auto; display: grid; gap: 2.5rem;
   grid-template-columns: minmax(0, 1fr); }
@@ -64,6 +65,8 @@ body.suffice { margin: 0; }
 .suffice.cell { border: 1px solid var(--line); border-radius: 1rem; background: var(--card); padding: 1.25rem 1.5rem;
   max-width: 50rem; display: grid; gap: .75rem; }
 .suffice.cell .reading { font-size: 1.25rem; }
+.suffice.cell .inspect { padding-bottom: 3.5rem; }
+.suffice.cell .hint, .suffice.cell .tip { top: calc(100% - 3rem); padding-top: .6rem; }
 @media (max-width: 40rem) {
   .suffice.report { padding: 2rem 1rem 4rem; }
   .suffice .alone div { grid-template-columns: minmax(0, 5.5rem) 1fr 1fr; }
@@ -77,6 +80,9 @@ body.suffice { margin: 0; }
   .suffice.report .words td:nth-child(-n+2) { display: inline-block; margin-inline-end: .75rem; color: var(--soft); }
   .suffice.report .words td:first-child { color: inherit; font-weight: 600; }
   .suffice.report td[data-head]:not([data-head=""])::before { content: attr(data-head) ": "; color: var(--soft); }
+  .suffice.cell table { overflow-wrap: anywhere; font-size: .8125rem; }
+  .suffice.cell .inspect { padding-bottom: 4.75rem; }
+  .suffice.cell .hint, .suffice.cell .tip { top: calc(100% - 4.25rem); }
   .suffice dl.scope { grid-template-columns: 1fr; gap: .2rem; }
   .suffice dl.scope dd { margin-bottom: .9rem; }
   .suffice .inspect { padding-bottom: 15rem; }
@@ -154,7 +160,8 @@ def _whys(result: Explanation) -> str:
     return (
         (f'<ul class="whys">{lines}</ul>' if lines else "")
         + (f"<p>{say(equal)}</p>" if equal else "")
-        + (f"<p>{say(seen)}</p><pre>{say(command)}</pre>" if seen else "")
+        + (f"<p>{say(seen)}</p>" if seen else "")
+        + (f"<pre>{say(command)}</pre>" if command else "")
     )
 
 

@@ -51,6 +51,16 @@ def say(console: Console, words: str | Line, style: str = "", margin: int = MARG
         console.print(Line(" " * margin).append_text(part), no_wrap=True, overflow="ignore", crop=False)
 
 
+def show_path(console: Console, what: str, path: str) -> None:
+    """Where something was written: a file name is never cut."""
+    console.print(Line(f"{' ' * MARGIN}{what}: {path}"), soft_wrap=True)
+
+
+def show_command(console: Console, command: str) -> None:
+    """A command to try, in one piece so that it can be copied."""
+    console.print(Line(f"{' ' * DEEPER}{command}", style="bold"), soft_wrap=True)
+
+
 def show_verdict(console: Console, tone: str, sign: str, words: str, rest: str = "") -> None:
     """What was found: a sign and words of one tone, and what follows without it."""
     say(console, Line.assemble((f"{sign} {phrases.visible(words)}", f"bold {TONES[tone]}"), phrases.visible(rest)))
@@ -63,7 +73,7 @@ def show_table(console: Console, table: Table) -> None:
 
 def show_foot(console: Console, result: Any, facts: str, more: Sequence[str] = ()) -> None:
     """What was allowed, what stands behind the answer, how long it took; then what the reader should know."""
-    say(console, phrases.allowed(result.meta["perturbation"]), "dim")
+    say(console, phrases.allowed_in(result.meta, result.text), "dim")
     said = f"{facts} " if facts else ""
     say(console, f"{said}{result.stats['seconds']:.2f} s.", "dim")
     for note in (*phrases.notes(result.text), *more):

@@ -6,6 +6,7 @@ import math
 import shlex
 import unicodedata
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from suffice.model.text import Text
@@ -13,7 +14,8 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
 from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
-from suffice.verbs.wording import authority, change_of, fitting, turned_into
+from suffice.verbs.wording import authority, change_of, fitting, placed, turned_into
+from suffice.verbs.wording import quoted as in_quotes
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
 Tone: TypeAlias = Literal["good", "warn", "bad", "test"]
@@ -23,6 +25,18 @@ HARMLESS = "\n\t\u200c\u200d"
 MOVES = 4  # changes named in a counterexample
 LISTED = 12  # unknown substitutes named
 TRICKY = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+# What the bundled models are for; others are called by their name and labels.
+TITLES = {
+    "sentiment": "Reviews: positive or negative",
+    "topic": "News: world, sports, business or science",
+    "question": "Questions: what is asked for",
+    "sst-fc25": "Film reviews, dense network",
+    "sst-cnn25": "Film reviews, convolutional network",
+    "imdb-fc100": "Long film reviews, dense network",
+    "twitter-cnn25": "Tweets, convolutional network",
+    "trec-fc15": "Questions, dense network",
+}
 
 
 class Piece(NamedTuple):
@@ -62,15 +76,16 @@ def headline(result: Explanation) -> str:
         case "infeasible":
             return f"No set{asked(result)} is enough"
         case "unknown":
-            return "Undecided: nothing shorter than the whole text was shown"
+            return "Nothing shorter than the whole text was shown to be enough"
         case "tested":
             return f"{counted(result)} held in every text drawn{_as_asked(result)}"
         case _ if count == 0:
             return "No word is needed"
-        case _ if _whole(result) and result.status == "optimal" and not asked(result):
-            return f"All {count} words are needed"
+        case _ if _whole(result) and _none_spare(result):
+            return f"All {count} words are needed" if count > 1 else "The one word is needed"
         case _ if _whole(result):
-            return f"All {count} words are enough{_as_asked(result)}"
+            every = f"All {count} words are" if count > 1 else "The one word is"
+            return f"{every} enough{_as_asked(result)}"
         case _:
             return f"{counted(result)} {'is' if count == 1 else 'are'} enough{_as_asked(result)}"
 
@@ -78,6 +93,11 @@ def headline(result: Explanation) -> str:
 def _whole(result: Explanation) -> bool:
     """Whether the set is the whole text; where padding counts as words, there is more than the text."""
     return len(result.positions) >= len(result.text.words) and result.meta.get("padding") != "feature"
+
+
+def _none_spare(result: Explanation) -> bool:
+    """Whether every smaller set is known to fail: those that were not asked about are not."""
+    return result.status == "optimal" and not asked(result)
 
 
 def asked(result: Explanation) -> str:
@@ -122,21 +142,24 @@ def meaning(result: Explanation) -> str:
     label = quoted(result.label)
     if "nothing" in result.meta:
         reason = visible(result.meta["nothing"])
-        return f"{reason[0].upper()}{reason[1:]}, so the label stays {label} without any proof."
+        return f"{capital(reason)}, so the label stays {label} without any proof."
     match result.status:
         case "infeasible":
             flipped = quoted(result.witness.label) if result.witness is not None else "another label"
             return f"Changing only the excluded words already turns {label} into {flipped}."
         case "unknown":
-            reason = visible(result.meta.get("rejected") or result.meta.get("reason") or "time is up")
+            said = [result.meta.get(name) for name in ("rejected", "unchecked", "reason")]
+            reason = visible(next(filter(None, said), "time is up"))
             more = " More time may settle it." if reason == "time is up" else ""
             return f"No smaller set was shown to be enough for {label}: {reason}.{more}"
         case "tested":
             return ladder(result)
         case _ if not result.positions:
             return f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label}."
-        case _ if _whole(result):
+        case _ if _whole(result) and _none_spare(result):
             return f"Only while every word stays as it is, the label is sure to stay {label}."
+        case _ if _whole(result):
+            return f"With every word kept nothing is left to change, so the label stays {label}."
         case _:
             others = change_of(result.meta, "the others")
             return f"While the marked words stay, no {others} can change the label {label}."
@@ -145,7 +168,7 @@ def meaning(result: Explanation) -> str:
 def price(result: Explanation) -> str:
     """Cost and bound in a sentence."""
     if not math.isfinite(result.cost):
-        return "There is no such set, whatever the cost."
+        return "there is no such set, whatever the cost"
     cost, kind = f"cost {result.cost:g}", f" of a set{asked(result)}" if asked(result) else ""
     if result.status == "optimal":
         least = "" if least_by(result) == "proved" else f" {least_by(result)}"
@@ -153,6 +176,11 @@ def price(result: Explanation) -> str:
     if result.lower_bound <= 0:
         return f"{cost}, and nothing is known of cheaper sets"
     return f"{cost}, and no set{asked(result)} below {result.lower_bound:g} can do"
+
+
+def capital(words: str) -> str:
+    """With a capital first letter; what follows (a word of the text, a name) stays as it is written."""
+    return words[:1].upper() + words[1:]
 
 
 def quoted(words: str) -> str:
@@ -167,18 +195,35 @@ def equals(result: Explanation) -> str:
 
 def equally(result: Explanation, known: Alternatives) -> str:
     """How many sets are as cheap; where something was asked of them, among which."""
-    told, wish = visible(str(known)), asked(result)
+    told, wish = visible(known.told(lambda words: placed(result.text, words))), asked(result)
     return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
 
 
-def next_question(result: Explanation, model: str = "MODEL") -> tuple[str, str]:
-    """Where an answer says little: what a quick look saw, and the command that asks about it; else two empty texts."""
+def next_question(
+    result: Explanation, model: str = "MODEL", files: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, str]:
+    """Where an answer says little: what a quick look saw, and the command that asks about it; else two empty texts.
+
+    `files` says what the files are really called that options name.
+    """
     found = result.further
     if found is None:
         return "", ""
+    seen = f"A quick look: {visible(found.seen[0].lower() + found.seen[1:])}"
     options = [*command_options(found.perturbation.to_dict()), *_options(result)]
-    command = ["suffice", "explain", visible(result.text.source), "--model", model, *options]
-    return f"A quick look: {visible(found.seen[0].lower() + found.seen[1:])}", " ".join(map(shlex.quote, command))
+    named = (files.get(option, option) for option in options)
+    command = ["suffice", "explain", visible(result.text.source), "--model", model, *named]
+    return seen, " ".join(map(shlex.quote, command)) if _by_word(result) else ""
+
+
+def _by_word(result: Explanation) -> bool:
+    """Whether what was asked for can be named by words: a word stands for all its places, on a command line."""
+    for role in ("include", "exclude"):
+        places = result.meta.get(role, ())
+        names = [result.text.tokens[position] for position in places]
+        if list(places) != [i for i, token in enumerate(result.text.tokens) if token in names]:
+            return False
+    return True
 
 
 def _options(result: Explanation) -> list[str]:
@@ -186,8 +231,8 @@ def _options(result: Explanation) -> list[str]:
     meta = result.meta
     found = [] if meta.get("cost") is None else ["--cost", "cost.json"]
     for role in ("include", "exclude"):
-        for position in meta.get(role, ()):
-            found += [f"--{role}", visible(result.text.tokens[position])]
+        for name in dict.fromkeys(result.text.tokens[position] for position in meta.get(role, ())):
+            found += [f"--{role}", visible(name)]
     return [*found, "--padding", "feature"] if meta.get("padding") == "feature" else found
 
 
@@ -302,7 +347,8 @@ def reason(result: Explanation, detail: Detail) -> str:
         return counterexample(result, detail.position, detail.flip)
     is_asked = detail.position in result.meta.get("include", ())
     if detail.position in result.positions and result.status == "optimal" and not is_asked:
-        return f"With {named(result.text, detail.position)} in it: no cheaper set{asked(result)} is enough."
+        by = "" if least_by(result) == "proved" else f" {least_by(result)}"
+        return f"With {named(result.text, detail.position)} in it: no cheaper set{asked(result)} is enough{by}."
     return ""
 
 
@@ -353,9 +399,19 @@ def _became(words: Mapping[int, str], piece: Piece) -> str | None:
 # --- the scope ---
 
 
-def allowed(perturbation: Mapping[str, Any]) -> str:
-    """What a free word may become, in one sentence."""
-    return visible(sentence(perturbation))
+def allowed(perturbation: Mapping[str, Any], which: str = "free word") -> str:
+    """What a free word (or one of another role) may become, in one sentence."""
+    return visible(sentence(perturbation).replace("free word", which))
+
+
+def allowed_in(meta: Mapping[str, Any], text: Text) -> str:
+    """What the words that the question is about may become: the free ones, or of a bias the protected ones."""
+    perturbation, guarded = dict(meta.get("perturbation", {})), meta.get("protected")
+    if guarded is None:
+        return allowed(perturbation)
+    tokens = {text.tokens[i] for i in guarded}
+    swaps = {word: others for word, others in perturbation.get("swaps", {}).items() if word in tokens}
+    return allowed(perturbation | ({"swaps": swaps} if "swaps" in perturbation else {}), "protected word")
 
 
 def scope(result: Explanation) -> list[tuple[str, str]]:
@@ -367,11 +423,13 @@ def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
     """The same for any verb, by what was asked and what was checked."""
     perturbation = meta.get("perturbation", {})
     padding = "Padding may change too." if meta.get("padding") == "feature" else "Padding after the text stays fixed."
-    at_once = "" if perturbation.get("at_most") is not None else " All free words may change at once."
+    which = "protected word" if "protected" in meta else "free word"
+    at_once = "" if perturbation.get("at_most") is not None else f" All {which}s may change at once."
+    may_change = f"{allowed(perturbation, which)}{at_once}"
     if "asked" in meta:
-        return _scope_of_black_box(meta["asked"], f"{allowed(perturbation)}{at_once}", checked)
+        return _scope_of_black_box(meta["asked"], may_change, checked)
     return [
-        ("What may change", f"{allowed(perturbation)}{at_once} {padding}"),
+        ("What may change", f"{may_change} {padding}"),
         (
             "What is not covered",
             "Words beyond these sets, words added, moved or typed differently, how the text is split into words, and "
@@ -406,6 +464,8 @@ def evidence(result: Explanation) -> str:
     """What stands behind the answer, in one sentence."""
     if "rejected" in result.meta:
         return f"The certificate was REJECTED by the checker ({result.meta['rejected']}), so nothing is claimed."
+    if "unchecked" in result.meta:
+        return f"There was no time left to check the certificate ({result.meta['unchecked']}), so nothing is claimed."
     if result.certificate is None and result.meta.get("checked"):
         return "The independent checker accepted the certificate when the answer was made; it is kept elsewhere."
     if result.certificate is None and result.status == "unknown":
@@ -429,10 +489,10 @@ def notes(text: Text) -> list[str]:
     """What the user should know about how the classifier saw the text."""
     found = []
     if text.unknown:
-        words = ", ".join(visible(text.words[i].text) for i in text.unknown)
+        words = in_quotes(dict.fromkeys(visible(text.words[i].text) for i in text.unknown))
         found.append(f"Not in the vocabulary, seen as unknown: {words}.")
     if text.cut:
-        found.append(f"Cut off, not seen at all: {visible(' '.join(text.cut))}.")
+        found.append(f"Cut off, not seen at all: {quoted(' '.join(text.cut))}.")
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
@@ -24,7 +25,13 @@ FLIPS = {"optimal": ("good", "✓"), "found": ("warn", "◐"), "none": ("good", 
 BAR = 28  # cells of the live bar
 
 
-def show_explanation(console: Console, result: Explanation, prediction: Prediction, model: str = "MODEL") -> None:
+def show_explanation(
+    console: Console,
+    result: Explanation,
+    prediction: Prediction,
+    model: str = "MODEL",
+    files: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """The label, the marked text, what was proved in plain words, why each word is there, and what stands behind it."""
     tone, sign, word = phrases.badge(result)
     layout.show_text(console, result.label, f"{max(prediction.probabilities):.1%} sure", result.text, result.positions)
@@ -35,14 +42,15 @@ def show_explanation(console: Console, result: Explanation, prediction: Predicti
     for line in (*phrases.whys(result), phrases.equals(result)):
         if line:
             say(console, line)
-    _show_next(console, *phrases.next_question(result, model))
-    facts = f"{phrases.price(result).capitalize()}. {phrases.evidence(result)}"
+    _show_next(console, *phrases.next_question(result, model, files))
+    facts = f"{phrases.capital(phrases.price(result))}. {phrases.evidence(result)}"
     layout.show_foot(console, result, facts, phrases.about_substitutes(result.meta))
 
 
 def _show_next(console: Console, seen: str, command: str) -> None:
     if seen:
         say(console, seen)
+    if command:
         say(console, command, "bold", margin=layout.DEEPER)
 
 
@@ -51,8 +59,10 @@ def show_contrast(console: Console, result: Contrast) -> None:
     tone, sign = FLIPS[result.status]
     sure = result.status not in ("optimal", "none") or result.authority == "proved"
     layout.show_text(console, result.label, "", result.text, result.positions)
-    layout.show_verdict(console, tone if sure else "warn", sign if sure else "◐", str(result))
-    layout.show_foot(console, result, layout.evidence(result.certificate, result.meta))
+    tone, sign = ("warn", "–") if "nothing" in result.meta else (tone, sign) if sure else ("warn", "◐")
+    layout.show_verdict(console, tone, sign, str(result))
+    facts = layout.evidence(result.certificate, result.meta)
+    layout.show_foot(console, result, facts, phrases.about_substitutes(result.meta))
 
 
 # --- while it runs ---
@@ -108,16 +118,16 @@ def live(console: Console, more: Callable[[], str] | None = None) -> Iterator[On
 
 
 def show_models(console: Console, models: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """The bundled models: a line of numbers for each, its labels below."""
+    """The bundled models: what each is for, its labels and a line of numbers below."""
     for name, facts in models:
         accuracy = facts["meta"].get("accuracy", {}).get("test")
         good = "" if accuracy is None else f", right on {accuracy:.1%} of its test texts"
         sizes = f"reads {facts['length']} words, knows {facts['vocabulary']:,}; {facts['weights']:,} weights"
-        say(console, Line.assemble((name, "bold"), f"  {', '.join(facts['labels'])}"))
-        say(console, f"{sizes}{good}", "dim", margin=layout.DEEPER)
+        say(console, Line.assemble((name, "bold"), f"  {phrases.TITLES.get(name, '')}"))
+        say(console, f"says {', '.join(facts['labels'])}; {sizes}{good}", "dim", margin=layout.DEEPER)
 
 
-def show_words(console: Console, word: str, found: Mapping[str, Sequence[str]]) -> None:
+def show_words(console: Console, word: str, found: Mapping[str, Sequence[str]], unknown: bool = False) -> None:
     """What a word may become, a line for each set that has something to say."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
@@ -130,3 +140,5 @@ def show_words(console: Console, word: str, found: Mapping[str, Sequence[str]]) 
         layout.show_table(console, table)
     else:
         say(console, "nothing: no set names a word for it")
+    if unknown:
+        say(console, "Not in the vocabulary: the classifier reads it as an unknown word.", "yellow")

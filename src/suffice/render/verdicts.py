@@ -28,6 +28,8 @@ BADGES: Mapping[str, tuple[phrases.Tone, str, str]] = {
 def flip_headline(result: Contrast) -> str:
     count = len(result.positions)
     match result.status:
+        case "none" if "nothing" in result.meta:
+            return "Nothing to prove"
         case "none":
             return f"Nothing {_aim(result)}"
         case "unknown":
@@ -44,6 +46,8 @@ def _aim(result: Contrast) -> str:
 
 
 def flip_badge(result: Contrast) -> tuple[phrases.Tone, str, str]:
+    if "nothing" in result.meta:
+        return BADGES["trivial"]
     tone, sign, words = _unless_unchecked(result.status, result.meta, "flip")
     return tone, sign, words.replace("flips the label", _aim(result).replace(" it ", " the label "))
 
@@ -51,7 +55,11 @@ def flip_badge(result: Contrast) -> tuple[phrases.Tone, str, str]:
 def turned(result: Contrast) -> str:
     """What a flip means; the words themselves are shown in the text."""
     label = phrases.quoted(result.label)
-    if (result.flip is None and "towards" in result.meta) or (result.flip is not None and not result.positions):
+    if (
+        "nothing" in result.meta
+        or (result.flip is None and "towards" in result.meta)
+        or (result.flip is not None and not result.positions)
+    ):
         return phrases.visible(str(result))
     if result.flip is None:
         return (

@@ -27,7 +27,7 @@ from suffice.search.flip import FlipStatus
 SMALL = 64  # so few texts are asked at once, without attacks
 PATIENCE = 2  # steps of an attack without progress
 PART = 512  # changes written at a time
-DRAW = 64  # of those that are drawn
+FIRST, MOST = 64, 2048  # changes asked at first and at most: few while a flip may be near, then many of equal length
 SHARE = 0.998  # of the allowed texts that a test should vouch for
 LEAST = 50  # texts below which a test says nothing
 
@@ -178,7 +178,9 @@ class Asking:
 
     def _grow(self, word: int, others: Sequence[int]) -> Flip | None:
         sets = self.asked.adding(word, others, self.asked.limit)
-        return self._ask_all(words for words in sets if not self._asked_before(words))
+        if any(cube.free >> word & 1 for cube in self.cubes):
+            sets = (words for words in sets if not self._asked_before(words))
+        return self._ask_all(sets)
 
     def _asked_before(self, words: tuple[int, ...]) -> bool:
         mask = sum(1 << i for i in words)
@@ -186,24 +188,25 @@ class Asking:
 
     def _ask_all(self, sets: Iterable[tuple[int, ...]]) -> Flip | None:
         """Ask all changes of each set of words; the smallest flip of the first part that has one."""
-        return self._ask_each((change for words in sets for change in self.asked.changes(words)), PART)
+        return self._ask_each(change for words in sets for change in self.asked.changes(words))
 
-    def _ask_each(self, changes: Iterator[Change], size: int) -> Flip | None:
+    def _ask_each(self, changes: Iterator[Change]) -> Flip | None:
+        size = FIRST
         while part := list(islice(changes, size)):
+            size = min(2 * size, MOST)
             margins = self.asked.margins(part)
             self._doubt(part, margins)
             kept = margins[margins > 0]
             self.asked.tightest = min(self.asked.tightest, float(kept.min()) if len(kept) else math.inf)
-            flips = [i for i in range(len(part)) if margins[i] <= 0]
+            flips = np.flatnonzero(margins <= 0).tolist()
             if flips:
                 return self.shrink(part[min(flips, key=lambda i: (len(part[i]), margins[i]))])
         return None
 
     def _doubt(self, changes: Sequence[Change], margins: Floats) -> None:
-        for change, margin in zip(changes, margins, strict=True):
-            if math.isnan(margin):
-                self.doubts.append(sum(1 << i for i, _ in change))
-                self.asked.open.add(self.asked.write(change))
+        for place in np.flatnonzero(np.isnan(margins)).tolist():
+            self.doubts.append(sum(1 << i for i, _ in changes[place]))
+            self.asked.open.add(self.asked.write(changes[place]))
 
     def _prove(self, free: Sequence[int]) -> None:
         """A full cube: all words outside it are enough, unless a text in it is too close to call."""
@@ -340,7 +343,7 @@ class Asking:
         drawn = draws(self.asked.options, self.free(held), self.asked.limit, count, seed)
         changes = (tuple(sorted(change.items())) for change in drawn)
         before = len(self.doubts)
-        flip = self._ask_each(changes, DRAW)
+        flip = self._ask_each(changes)
         if flip is None and len(self.doubts) == before:
             self.drawn = held, Drawn(count, self.confidence, error ** (1.0 / count), self.looks, seed)
         return flip

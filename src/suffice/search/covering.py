@@ -1,13 +1,15 @@
 """Covering: the search in coordinates of choices, where whether words suffice is quickly told.
 
-Words are freed one after the other as long as the others suffice. Every set of words that does not suffice gives a
-counterexample, of which as many words as possible are put back. Explanations hold a word of every counterexample: the
-cheapest set that does bounds them from below, is asked about, and is an explanation or gives another counterexample.
+Every set of words that does not suffice gives a counterexample, of which as many words as possible are put back.
+Explanations hold a word of every counterexample: the cheapest set that does bounds them from below, is asked about, and
+is an explanation or gives another counterexample. Where such a set is hard to decide on, or after many
+of them, words are freed one after the other as long as the others suffice, so that there is an answer in any case.
 The proof is a tree over words that is closed by cost and by counterexamples alone.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +22,10 @@ from suffice.search.covers import bits, cheapest_cover, mask_of, price
 from suffice.search.node import ByAttack, ByCost, Node, Reason
 from suffice.search.words import Outcome, Search
 
+EARLY = 20_000  # subproblems for a cheapest set that may suffice, before words are freed one by one
+ASKED = 80  # sets that are asked about before that, too
 PROBE = 250  # subproblems for a word to be freed
-QUICK = 8  # for a further counterexample
+QUICK = 1  # for a further counterexample
 FURTHER = 6  # counterexamples looked for beside each one that is found
 LARGEST = 20_000  # nodes of a proof
 
@@ -51,8 +55,10 @@ class Covering:
             case Unknown():
                 what = "the exclusion can be met" if self.task.exclude.any() else "the text itself has a clear label"
                 return self.outcome(f"whether {what} is undecided")
+        if (found := self._close(EARLY, ASKED)) is not None:
+            return found
         self._free()
-        return self._close()
+        return self._close(self.task.budget.subproblems) or self.outcome("some sets are undecided")
 
     # --- above ---
 
@@ -78,9 +84,9 @@ class Covering:
 
     # --- below ---
 
-    def _close(self) -> Outcome:
-        """Raise the lower bound until it meets the upper one."""
-        while True:
+    def _close(self, effort: int, sets: float = math.inf) -> Outcome | None:
+        """Raise the lower bound until it meets the upper one; None after so many sets or subproblems for one."""
+        while self.search.stats["queries"] <= sets:
             cover = self._cover()
             self.lower = min(price(cover, self.units), self.search.upper)
             self.task.report(self.lower, self.search.best)
@@ -88,11 +94,12 @@ class Covering:
                 return self.outcome()
             held = np.zeros_like(self.task.include)
             held[bits(cover)] = True
-            enough = self._suffices(held, self.task.budget.subproblems)
+            enough = self._suffices(held, effort)
             if enough is None:
-                return self.outcome("some sets are undecided")
+                return None
             if not enough:
                 self._further(held)
+        return None
 
     def _cover(self) -> int:
         sets = [mask_of(witness.positions) for witness in self.search.known.attacks]

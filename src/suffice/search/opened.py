@@ -25,7 +25,7 @@ from suffice.search.covers import bits, mask_of, price
 TRIES = 4  # sizes of a rule that are tried
 SLACK = 1e-6  # of a rule's weight: what a solver in doubles may overlook
 PATIENCE = 0.2  # seconds for the next candidate, at first
-GREEDY = 8  # steps towards some explanation
+GREEDY = 16  # steps towards some explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,8 @@ class Opened(Asking):
         if self.asked.at_most is None:
             yield from self._weighed(found.rival, full)
             yield from self._weighed(found.rival, found.chosen)
-        else:
+            yield from self._paid(found.rival, full)
+        if self.asked.at_most is not None or self.worst.layout.chain is not None:
             small = np.flatnonzero(self.smaller(found) != self.worst.layout.first)
             yield from self._lifted(found.rival, full, harm, small)
 
@@ -169,6 +170,18 @@ class Opened(Asking):
         if found is not None and found.form < -self._slack(rival):
             least = -found.form - self._slack(rival)
             yield Rule(found.each / least, 1.0 - SLACK, rival, start, line=found.line, size=least)
+
+    def _paid(self, rival: int, chosen: Ints) -> Iterator[Rule]:
+        """What putting words of a failing text back costs at least, where neighbours count."""
+        layout = self.worst.layout
+        if not layout.pairs and layout.chain is None:
+            return
+        start = np.where(self.mask(self.include), layout.first, chosen)
+        costs = np.array(self.costs, dtype=np.float64)
+        for found in self.worst.fees(rival, start, costs, self.budget):
+            size = found.worth - self._slack(rival)
+            if size > 0:
+                yield Rule(found.prices / size, 1.0 - SLACK, rival, start, line=found.line, size=size)
 
     def _worse(self, found: Failing) -> tuple[Ints, Floats]:
         """The change with every other word at its worst too, and how much each word harms."""
@@ -304,7 +317,8 @@ class Opened(Asking):
         return flip
 
     def _greedy(self, held: int) -> None:
-        """Add the words that harm most until the worst case holds."""
+        """Add the words that harm most until the worst case holds, and is proved so without trouble."""
+        failing: Failing | None = None
         for step in range(GREEDY):
             if self.best is not None and price(held, self.costs) >= price(self.best, self.costs):
                 return
@@ -312,10 +326,20 @@ class Opened(Asking):
             if isinstance(found, Enough):
                 self._keep(held, found)
                 return
-            if isinstance(found, Open):
+            if isinstance(found, Failing):
+                self._learn(held, found)
+                failing, held = found, self._with(held, found, step)
+            elif failing is None:
                 return
-            self._learn(held, found)
-            held = self._with(held, found, step)
+            else:  # a few more, and the proof is easy
+                for word in self._ranked(held, failing)[: 1 + len(self.costs) // 50]:
+                    held |= 1 << word
+
+    def _ranked(self, held: int, found: Failing) -> list[int]:
+        """The words that may still be held, those first that harm most for what they cost."""
+        _, harm = self._worse(found)
+        order = np.argsort(-harm / np.array(self.costs, dtype=np.float64), kind="stable").tolist()
+        return [i for i in order if (self.asked.movable & ~held & ~self.exclude) >> i & 1]
 
     def _with(self, held: int, found: Failing, step: int) -> int:
         _, harm = self._worse(found)

@@ -32,7 +32,8 @@ STARTS = 6  # fresh attacks per node
 KEEP = 3  # attacks handed down to the children
 HARD = 24  # attacks on a likely explanation before it is looked at completely
 TRIES = 6  # attacks tried on a node before it is split
-PROBE = 400  # subproblems for a complete look at a candidate
+PROBE = 400, 5_000  # subproblems for a complete look at a candidate, at least and at most
+PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in about a second
 
 
 @dataclass(eq=False)
@@ -348,10 +349,16 @@ class Search:
         found = self.known.add_points(flips, np.repeat(free[None], len(flips), axis=0))
         if found:
             return Refuted(found[0])
-        answer = self.ask(held[None], PROBE)[0]
+        answer = self.ask(held[None], self._probe)[0]
         if isinstance(answer, Unknown):
             self.doubted.add(held.tobytes())
         return answer
+
+    @property
+    def _probe(self) -> int:
+        """How many subproblems a complete look at a candidate may take: more of them where they are small."""
+        least, most = PROBE
+        return max(least, min(most, PROBE_WORK // self.oracle.form.work))
 
     # --- the first upper bound ---
 

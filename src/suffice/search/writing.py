@@ -151,9 +151,13 @@ def tree_lines(tree: Tree) -> Iterator[Line]:
     while waiting:
         node = waiting.pop()
         match node:
-            case Leaf(alpha, beta):
+            case Leaf(alpha, beta, above):
                 multipliers = {str(u): float(beta[u]) for u in np.flatnonzero(beta)}
-                yield {"leaf": {"alpha": None if alpha is None else array(alpha, "f4"), "beta": multipliers}}
+                leaf: Line = {"alpha": None if alpha is None else array(alpha, "f4"), "beta": multipliers}
+                if above is not None and above.shares:
+                    shares = {str(u): array(share, "f4") for u, share in above.shares.items()}
+                    leaf["above"] = {"per": above.per, "shares": shares}
+                yield {"leaf": leaf}
             case Split(unit, (first, second)):
                 yield {"split": unit}
                 waiting += [second, first]

@@ -76,14 +76,14 @@ KINDS: tuple[Kind, ...] = (
         {},
         lambda data: "A free word may be removed, or become one of its bundled substitutes.",
         words=True,
-        may="be removed or become a substitute",
+        may="be removed or substituted",
     ),
     Kind(
         RemoveOrSwap,
         {"swaps": SWAPS},
         lambda data: f"A free word may be removed, or become {_swapped(data)}.",
         words=True,
-        may="be removed or become a listed word",
+        may="be removed or swapped",
     ),
     Kind(
         Deletion,
@@ -125,7 +125,7 @@ KINDS: tuple[Kind, ...] = (
         lambda data: f"A free word may become any mixture of itself and its {data['k']} nearest words.",
         Flag("--knn-hull", {"type": int, "metavar": "K", "help": "convex hull of the K nearest words"}),
         grows="k",
-        may="be a blend of its nearest words",
+        may="blend with its nearest words",
     ),
     Kind(
         EpsilonBall,
@@ -168,6 +168,11 @@ def sentence(data: Mapping[str, Any]) -> str:
     if kind is None:
         return f"A free word may change as {_short(dict(data))} says."
     return kind.says(data) + limit_sentence(data)
+
+
+def in_general(data: Mapping[str, Any]) -> str:
+    """What a protected word may become, in whatever text."""
+    return sentence(data).replace("free word", "protected word").replace(" of the text ", " ")
 
 
 def limit_sentence(data: Mapping[str, Any]) -> str:

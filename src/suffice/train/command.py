@@ -1,4 +1,4 @@
-"""`suffice train`: read, train under a progress bar, save, print the accuracies."""
+"""`suffice train`: read, train under a progress bar, save, say how good it is."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from suffice.train.fit import BAG_EPOCHS, Trained, needs_torch, train
 from suffice.train.recipe import Recipe
 
 
-def run_train(args: argparse.Namespace) -> int:
-    """`suffice train`: read, train under a progress bar, save, print the accuracies."""
+def run_train(args: argparse.Namespace) -> tuple[str, str]:
+    """`suffice train`: read, train under a progress bar, save; what came of it, and the command to try next."""
     recipe = Recipe(**{name: getattr(args, name) for name in Recipe.__slots__})
     _check_free(Path(args.out), args.force)
     needs_torch()  # a missing extra is said before the files are read
@@ -35,10 +35,10 @@ def run_train(args: argparse.Namespace) -> int:
     kept = card.exists()
     if not kept:
         card.write_text(model_card(trained, recipe, args), encoding="utf-8", newline="\n")
-    print("  ".join(f"{name} {value:.4f}" for name, value in trained.accuracies.items()))
-    print(f"Saved in {args.out}{', whose README.md was there before and is as it was' if kept else ''}. Try")
-    print(f"  suffice explain TEXT --model {shlex.quote(args.out)}")
-    return 0
+    shares = ", ".join(f"{value:.1%} of the rows in {name}" for name, value in trained.accuracies.items())
+    before = ", whose README.md was there before and is as it was" if kept else ""
+    next_command = f"suffice explain TEXT --model {shlex.quote(args.out)}"
+    return f"Right on {shares}. Saved in {args.out}{before}. Try", next_command
 
 
 def _check_free(folder: Path, force: bool) -> None:

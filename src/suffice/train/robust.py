@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy  # its subpackages load on first use, which keeps `suffice --help` quick
 
 from suffice.errors import InputError
 
@@ -93,7 +93,7 @@ def spread(torch: Any, table: Tensor, robust: Robust) -> Spread:
     count = min(int(robust.size), len(points) - 3)
     if count < 1:
         raise InputError(f"--robust knn needs a vocabulary of at least two words, not {len(points) - 2}.")
-    _, near = cKDTree(points[2:]).query(points, k=count + 1)  # a word is the first of its own nearest
+    _, near = scipy.spatial.cKDTree(points[2:]).query(points, k=count + 1)  # a word is the first of its own nearest
     found = points[2:][np.asarray(near)]
     down, up = points - np.minimum(found.min(1), points), np.maximum(found.max(1), points) - points
     return Spread(torch.from_numpy(down), torch.from_numpy(up))

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from suffice.errors import NotACertificate, Rejected
-from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked, check
@@ -19,13 +16,14 @@ from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.search import writing
 from suffice.search.node import Node
 from suffice.search.words import Outcome
-from suffice.sets.regions import Choice
 from suffice.verbs.alternatives import alternatives
 from suffice.verbs.explanation import Explanation, Status
 from suffice.verbs.further import further
 from suffice.verbs.question import Question
 from suffice.verbs.running import single_threaded
+from suffice.verbs.scarce import scarce
 from suffice.verbs.why import details
+from suffice.verbs.wording import complaint
 
 FORMAT = 1
 
@@ -34,7 +32,7 @@ def finished(question: Question, outcome: Outcome, started: float, self_check: b
     stats = {"seconds": time.monotonic() - started, **outcome.stats}
     with single_threaded():
         result = _explanation(question, outcome, _certificate(question, outcome), stats)
-        return self_checked(result, question.classifier) if self_check else result
+        return self_checked(result, question) if self_check else result
 
 
 def _explanation(
@@ -43,7 +41,11 @@ def _explanation(
     held = outcome.held
     everything = question.problem.features & ~question.excluded
     shown = everything if held is None else held
-    meta = question.meta() | ({"reason": outcome.reason} if outcome.reason else {}) | scarce(question, outcome)
+    meta = (
+        question.meta()
+        | ({"reason": outcome.reason} if outcome.reason else {})
+        | scarce(question, _held_nothing(outcome))
+    )
     positions = () if outcome.witness is not None else tuple(writing.positions(shown))
     price = question.costs.price
     return Explanation(
@@ -98,12 +100,12 @@ class Every:
 
     certificate: Certificate | None = None
     checked: Checked | None = None
-    rejected: str = ""
+    complaint: dict[str, str] = field(default_factory=dict)
 
     @property
     def meta(self) -> dict[str, Any]:
-        said = {"rejected": self.rejected} if self.rejected else {}
-        return said | ({"checked": False} if self.checked is None else {"checked": True, "proved": self.checked.kind})
+        said = {"checked": False} if self.checked is None else {"checked": True, "proved": self.checked.kind}
+        return {**self.complaint, **said}
 
     @property
     def proved(self) -> tuple[str, ...]:
@@ -119,19 +121,19 @@ def every_set(question: Question, found: Sequence[tuple[Bools, Proved]], root: N
     if not self_check:
         return Every(certificate)
     try:
-        return Every(certificate, check(certificate, question.classifier))
+        return Every(certificate, check(certificate, question.classifier, seconds=question.checking))
     except (Rejected, NotACertificate) as error:
-        return Every(rejected=str(error))
+        return Every(complaint=complaint(error))
 
 
-def self_checked(result: Explanation, classifier: Classifier) -> Explanation:
-    """The result, lowered if the independent checker rejects its certificate: its words are a mere candidate then."""
+def self_checked(result: Explanation, question: Question) -> Explanation:
+    """The result, lowered if the independent checker does not accept its certificate: a mere candidate then."""
     if result.certificate is None:
         return replace(result, meta={**result.meta, "checked": False})
     try:
-        checked = check(result.certificate, classifier)
+        checked = check(result.certificate, question.classifier, seconds=question.checking)
     except (Rejected, NotACertificate) as error:
-        meta = {**result.meta, "checked": False, "rejected": str(error)}
+        meta = {**result.meta, "checked": False, **complaint(error)}
         return replace(result, status="unknown", lower_bound=0.0, certificate=None, meta=meta, count=None)
     open_ = checked.kind == "cheapest" and result.status == "optimal" and not checked.optimal
     meta = {**result.meta, "checked": True, "proved": "sufficient" if open_ else checked.kind}
@@ -144,7 +146,7 @@ def accepted(question: Question, answer: Verdict) -> tuple[Certificate, Checked]
     if certificate is None:
         return None
     try:
-        return certificate, check(certificate, question.classifier)
+        return certificate, check(certificate, question.classifier, seconds=question.checking)
     except (Rejected, NotACertificate):
         return None
 
@@ -174,48 +176,5 @@ def summary(certificate: Certificate | None) -> dict[str, Any] | None:
     return None if certificate is None else certificate.summary()
 
 
-def scarce(question: Question, outcome: Outcome) -> dict[str, Any]:
-    """What makes an answer say less than it seems: nothing may change, or substitutes that the classifier ignores."""
-    strange = unknown_substitutes(question)
-    empty = outcome.held is not None and not outcome.held.any()
-    reason = nothing(question) or (_only_unknown(question, strange) if empty else "")
-    return ({"nothing": reason} if reason else {}) | ({"unknown_substitutes": strange} if strange else {})
-
-
-def nothing(question: Question) -> str:
-    """Why no word may change at all; empty where some word may."""
-    if (question.problem.region.movable() & question.features).any():
-        return ""
-    match question.perturbation.to_dict():
-        case {"k": 0}:
-            return "with k = 0 no word may become another"
-        case {"eps": 0 | 0.0}:
-            return "within a radius of 0 no word may change"
-        case {"swaps": {}}:
-            return "no word of the text has a substitute"
-        case _:
-            return "no word of the text may change"
-
-
-def _only_unknown(question: Question, strange: Sequence[str]) -> str:
-    """Where words could only become others that the classifier does not know."""
-    movable = question.problem.region.movable() & question.features
-    only = question.perturbation.to_dict()["kind"] == "word-swap" and strange and not _known(question, movable)
-    return "no substitute is in the classifier's vocabulary: words could only become unknown ones" if only else ""
-
-
-def _known(question: Question, movable: Bools) -> bool:
-    """Whether some word may become one that the classifier knows."""
-    names, unknown = question.problem.region.names, question.classifier.lookup[question.classifier.unknown]
-    places = (int(i) for i in np.flatnonzero(movable))
-    return any(question.classifier.index_of(name) != unknown for i in places for name in names[i][1:])
-
-
-def unknown_substitutes(question: Question) -> list[str]:
-    """Substitutes outside the vocabulary: the classifier reads each of them as an unknown word."""
-    if question.blackbox is not None or not isinstance(question.problem.region, Choice):
-        return []
-    classifier, region = question.classifier, question.problem.region
-    unknown, own = classifier.lookup[classifier.unknown], {classifier.unknown, classifier.pad}
-    names = {name for i in np.flatnonzero(question.features) for name in region.names[int(i)][1:]} - own
-    return sorted(name for name in names if classifier.index_of(name) == unknown)
+def _held_nothing(outcome: Outcome) -> bool:
+    return outcome.held is not None and not outcome.held.any()

@@ -31,6 +31,7 @@ from suffice.verbs.asked_further import further_asked, spare
 from suffice.verbs.explanation import Alternatives, Change, Detail, Explanation, Status, Tested
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
+from suffice.verbs.scarce import nothing
 
 Line = dict[str, Any]
 SHOWN = 8  # options named per word
@@ -483,4 +484,5 @@ def _way(search: Asking) -> Line:
 
 
 def _meta(question: Question, reason: str) -> dict[str, Any]:
-    return {**question.meta(), **({"reason": reason} if reason else {})}
+    empty = nothing(question)
+    return {**question.meta(), **({"reason": reason} if reason else {}), **({"nothing": empty} if empty else {})}

@@ -28,8 +28,9 @@ from suffice.verbs.answering import FORMAT, every_set, finished, summary
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.scarce import scarce
 from suffice.verbs.why import needed_words
-from suffice.verbs.wording import listed
+from suffice.verbs.wording import fitting, placed
 
 LIMIT = 100
 
@@ -72,25 +73,44 @@ class Attribution:
         return tuple(item.word for item in self.shares if item.count and item.word.position not in fixed)
 
     def __str__(self) -> str:
-        total, kind = len(self.explanations), "optimal" if self.of == "optimal" else "subset-minimal"
-        if not total:
-            return f"No {kind} explanation was found: {self.reason}."
+        if not self.explanations:
+            return f"No {self._kind} explanation was found: {self.reason}."
+        if "nothing" in self.meta:
+            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+        wish, told = fitting(self.text, self.meta), f"{self._counted()} {self._held()}"
+        return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
+
+    @property
+    def _kind(self) -> str:
+        return "optimal" if self.of == "optimal" else "subset-minimal"
+
+    def _counted(self) -> str:
+        total = len(self.explanations)
+        several = f"{total} {self._kind} explanation{'' if total == 1 else 's'}"
         if not self.complete:
-            return f"At least {total} {kind} explanations exist ({self.reason}). {self._known()}"
-        counted = f"There is 1 {kind} explanation" if total == 1 else f"There are {total} {kind} explanations"
+            return f"At least {several} {'exists' if total == 1 else 'exist'} ({self.reason})."
         proved = " (proved)" if self.meta.get("proved") == "all" else ""
-        return f"{counted}{proved}. In all of them: {listed(self.necessary) or 'no word'}; in some: {self._shared()}."
+        return f"There {'is' if total == 1 else 'are'} {several}{proved}."
+
+    def _held(self) -> str:
+        """The words of all and of some, where all are known."""
+        if not self.complete:
+            return self._known()
+        if len(self.explanations) == 1:
+            fixed = placed(self.text, self.necessary)
+            return f"It holds {fixed}." if fixed else "It is empty: no word is needed."
+        return f"In all of them: {placed(self.text, self.necessary) or 'no word'}; in some: {self._shared()}."
 
     def _known(self) -> str:
         """What can be said where not all are known: words that every one must hold, and shares of those found."""
-        fixed = f"Every explanation holds {listed(self.necessary)}. " if self.necessary else ""
+        fixed = f"Every explanation holds {placed(self.text, self.necessary)}. " if self.necessary else ""
         return f"{fixed}In some of those found: {self._shared()}."
 
     def _shared(self) -> str:
         fixed = {word.position for word in self.necessary}
         some = [item for item in self.shares if item.count and item.word.position not in fixed]
         ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
-        return ", ".join(f"'{item.word.text}' ({item.share:.0%})" for item in ranked) or "no word"
+        return ", ".join(f"{placed(self.text, [item.word])} ({item.share:.0%})" for item in ranked) or "no word"
 
     def to_shap(self) -> dict[str, Any]:
         """Fields for `shap.Explanation(**fields)`: the share of the explanations that hold each word.
@@ -125,6 +145,11 @@ class Attribution:
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
+
+
+def _empty(found: tuple[Explanation, ...]) -> bool:
+    """Whether the label stays whatever is changed."""
+    return bool(found) and not found[0].positions
 
 
 def attribute(
@@ -199,7 +224,7 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         reason=more or hunt.reason,
         certificate=every.certificate,
         stats=stats,
-        meta={**question.meta(), **every.meta},
+        meta={**question.meta(), **every.meta, **scarce(question, stays=_empty(found))},
         proved=every.proved,
     )
 
@@ -220,18 +245,18 @@ def _asked(question: Question, on_progress: OnProgress | None, self_check: bool)
             break
         else:
             found.append(one)
-    listed = tuple(found)
+    every = tuple(found)
     return Attribution(
         of=of,
-        explanations=listed,
-        shares=_shares(question, listed),
-        necessary=_necessary(question, listed, complete=not more),
+        explanations=every,
+        shares=_shares(question, every),
+        necessary=_necessary(question, every, complete=not more),
         complete=not more,
         label=question.label,
         text=question.text,
         reason=more or reason,
         stats={"seconds": time.monotonic() - started, "queries": question.asked.meter.spent},
-        meta=question.meta(),
+        meta={**question.meta(), **scarce(question, stays=_empty(every))},
     )
 
 

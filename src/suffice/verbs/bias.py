@@ -24,10 +24,11 @@ from suffice.search import writing
 from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
-from suffice.verbs.answering import FORMAT, summary, unknown_substitutes
+from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
-from suffice.verbs.wording import authority, change_of, listed, short
+from suffice.verbs.scarce import only_unknown, unknown_substitutes
+from suffice.verbs.wording import authority, change_of, complaint, named, placed, short
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool]
@@ -56,19 +57,18 @@ class Bias:
     proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
     def __str__(self) -> str:
-        names, kept = listed(self.words), f"the label {self.label!r}"
+        names, kept = placed(self.text, self.words), f"the label {self.label!r}"
         match self.status:
             case "independent" if self.trivial:
-                return f"Trivially independent: {self.reason}, so {kept} cannot depend on them."
+                return f"Nothing to prove: {self.reason}, so {kept} stays."
             case "independent":
-                change = change_of(self.meta, names)
+                change = change_of(self.meta, names, len(self.positions))
                 return f"Independent: no {change} changes {kept} ({authority(self.meta, 'enough')})."
             case "dependent":
                 assert self.witness is not None
-                changed = [i for i in self.witness.positions if i < len(self.text.words)]
                 if not self.witness.positions:
                     return f"Dependent: {kept} is a tie with {self.witness.label!r} as the text stands."
-                guilty = listed([self.text.words[i] for i in changed]) or "padding"
+                guilty = named(self.text, [i for i in self.witness.positions if i < len(self.text.words)]) or "padding"
                 return f"Dependent: changing only {guilty} turns {self.label!r} into {self.witness.label!r}."
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
@@ -150,7 +150,7 @@ def judged(question: Question, self_check: bool = True) -> Bias:
             oracle = make_oracle(question.oracle, question.problem)
             verdict = sparser(question, oracle.ask(question.excluded[None], question.budget)[0])
         answer = _bias(question, verdict, time.monotonic() - started)
-        return checked_bias(answer, question.classifier) if self_check else answer
+        return checked_bias(answer, question) if self_check else answer
 
 
 def sparser(question: Question, verdict: Verdict) -> Verdict:
@@ -184,9 +184,7 @@ def _present(text: Text, item: str | int) -> bool:
 def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
     status, reason, certificate = _judged(question, verdict)
     positions = tuple(writing.positions(question.excluded))
-    trivial = status == "independent" and not (question.excluded & question.movable).any()
-    if trivial:
-        reason = "none of the protected words may change" if positions else "no protected word is in the text"
+    empty = _nothing(question) if status == "independent" else ""
     return Bias(
         status=status,
         positions=positions,
@@ -195,11 +193,20 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
         text=question.text,
         witness=question.witness(verdict.witness) if isinstance(verdict, Refuted) else None,
         certificate=certificate,
-        reason=reason,
-        trivial=trivial,
+        reason=empty or reason,
+        trivial=bool(empty),
         stats={"seconds": seconds},
         meta={**question.meta(), "protected": list(positions), **_strange(question)},
     )
+
+
+def _nothing(question: Question) -> str:
+    """Why there is nothing to prove; empty where a protected word may become something that the classifier knows."""
+    if not question.excluded.any():
+        return "no protected word is in the text"
+    if not (question.excluded & question.movable).any():
+        return "none of the protected words may change"
+    return only_unknown(question, unknown_substitutes(question), question.excluded)
 
 
 def _strange(question: Question) -> dict[str, Any]:
@@ -231,20 +238,19 @@ def _infeasible(question: Question, verdict: Refuted) -> Certificate:
     return writing.assemble(head, [writing.counterexample(question.classifier.labels, verdict.witness)])
 
 
-def checked_bias(answer: Bias, classifier: Classifier | BlackBox) -> Bias:
-    """The answer, lowered to unknown if the independent checker rejects its certificate."""
+def checked_bias(answer: Bias, question: Question) -> Bias:
+    """The answer, lowered to unknown if the independent checker does not accept its certificate."""
     if answer.certificate is None:
         return replace(answer, meta={**answer.meta, "checked": False})
     try:
         checked = (
-            replay(answer.certificate, classifier, Wanted(anew=False))
-            if isinstance(classifier, BlackBox)
-            else check(answer.certificate, classifier)
+            replay(answer.certificate, question.blackbox, Wanted(anew=False))
+            if question.blackbox is not None
+            else check(answer.certificate, question.classifier, seconds=question.checking)
         )
     except (Rejected, NotACertificate) as error:
         lost: dict[str, Any] = {"witness": None, "certificate": None, "trivial": False}
-        meta = {**answer.meta, "checked": False, "rejected": str(error)}
-        return replace(
-            answer, status="unknown", reason=f"the checker rejected the certificate: {error}", meta=meta, **lost
-        )
+        meta = {**answer.meta, "checked": False, **complaint(error)}
+        reason = f"the checker did not accept the certificate: {error}"
+        return replace(answer, status="unknown", reason=reason, meta=meta, **lost)
     return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)

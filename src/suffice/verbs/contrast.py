@@ -26,7 +26,8 @@ from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, reporter, single_threaded
-from suffice.verbs.wording import authority, change_of, listed, short, turned_into
+from suffice.verbs.scarce import scarce
+from suffice.verbs.wording import authority, change_of, complaint, placed, short, turned_into
 
 
 def contrast(
@@ -128,7 +129,7 @@ class Contrast:
             return f"The label {self.label!r} is a tie with {self.flip.label!r} as the text stands."
         best = f"and no cheaper set does ({self.authority})"
         rest = best if self.status == "optimal" else f"and at least {self.lower_bound:g} must be spent"
-        changed = listed(self.words) or "padding"
+        changed = placed(self.text, self.words) or "padding"
         return f"Changing {changed} {self.aim()}, {rest}{self._shown()}"
 
     def aim(self, quoted: Callable[[str], str] = repr) -> str:
@@ -139,6 +140,8 @@ class Contrast:
         return f"turns {before} into {after}" if asked == after else f"lets {asked} reach {before} ({after} wins then)"
 
     def _none(self) -> str:
+        if "nothing" in self.meta:
+            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
         aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
         return f"No {change_of(self.meta, 'the words')} {aim} ({self.authority})."
 
@@ -147,7 +150,7 @@ class Contrast:
         assert self.flip is not None
         if self.flip.text is not None:
             how = "" if self.flip.real else ", by the nearest real words as an illustration"
-            return f"{how}: {self.flip.text}"
+            return f"{how}: “{self.flip.text}”."
         return f": {self.change}."
 
     @property
@@ -196,11 +199,11 @@ def _own(text: Text, position: int) -> str:
 
 def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | None) -> Contrast:
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
-    price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), ""
+    price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), dict[str, str]()
     try:
         checked = None if certificate is None else _accepted(question, certificate)
     except (Rejected, NotACertificate) as error:
-        certificate, checked, rejected = None, None, str(error)
+        certificate, checked, rejected = None, None, complaint(error)
         flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
     witness = question.witness(flip.witness)
     positions = () if witness is None else witness.positions
@@ -222,7 +225,8 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
             "checked": checked is not None,
             **{name: flip.stats[name] for name in ("computed", "not_computed") if name in flip.stats},
             **({"proved": checked.kind} if checked is not None else {}),
-            **({"rejected": rejected} if rejected else {}),
+            **rejected,
+            **scarce(question, stays=flip.status == "none"),
         },
         proved=() if checked is None else checked.proved,
     )
@@ -231,7 +235,7 @@ def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | N
 def _accepted(question: Question, certificate: Certificate) -> Checked:
     if question.blackbox is not None:
         return asked.accepted(certificate, question)
-    return check(certificate, question.classifier)
+    return check(certificate, question.classifier, seconds=question.checking)
 
 
 def _certificate(question: Question, flip: Flip, towards: str | None) -> Certificate | None:

@@ -56,8 +56,8 @@ def explain(
     substitutes. `include` and `exclude` are words (every occurrence) or positions that the set must or must not hold.
     When time runs out, the best proved set and a lower bound of the cost come back. Among equally cheap sets, `prefer`
     takes one with content words before stop words and punctuation ("content") or the first found ("found"); the
-    result's `alternatives` are the others. The certificate is checked by the
-    independent checker before this returns, unless `self_check` is False.
+    result's `alternatives` are the others. The certificate is checked by the independent checker before this returns,
+    unless `self_check` is False; a quarter of `seconds` is for that, and what is not checked by then is not claimed.
 
     `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
     push towards the wrong label, and the cheapest change that would put it right (a quarter of the time is for that).
@@ -96,7 +96,7 @@ def explained(
         if question.blackbox is not None:
             result = asked.explained(question, on_progress, self_check, share)
         else:
-            limit = Budget(question.seconds * share)
+            limit = Budget(budget.seconds * share)
             outcome = preferred(question, _run(question, limit, on_progress), limit)
             result = finished(question, outcome, started, self_check)
         if wanted is not None:

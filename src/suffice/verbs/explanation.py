@@ -15,12 +15,22 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, fitting, listed, short
+from suffice.verbs.wording import authority, change_of, fitting, listed, placed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
 # what meta says beyond the question itself
-ANSWERED = {"versions", "words", "checked", "proved", "rejected", "reason", "nothing", "unknown_substitutes"}
+ANSWERED = {
+    "versions",
+    "words",
+    "checked",
+    "proved",
+    "rejected",
+    "unchecked",
+    "reason",
+    "nothing",
+    "unknown_substitutes",
+}
 ANSWERED |= {"asked", "candidate"}  # of black boxes
 
 
@@ -104,6 +114,10 @@ class Alternatives:
         return f"<Alternatives: {'' if self.complete else 'at least '}{self.count} equally cheap sets>"
 
     def __str__(self) -> str:
+        return self.told(listed)
+
+    def told(self, listed: Callable[[Sequence[Word]], str]) -> str:
+        """In a sentence; `listed` names some words."""
         if self.count == 1 and self.complete:
             return "No other set is as cheap."
         if self.count == 1:
@@ -142,6 +156,9 @@ class Further:
 
     def __str__(self) -> str:
         return self.seen
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"seen": self.seen, "perturbation": self.perturbation.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +237,10 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the certificate is named by its digest, its evidence is in its own file.
 
-        `alternatives` are there once they have been looked at.
+        `alternatives`, `why` (of each word of the set, the change that flips the label) and `further` are there once
+        they have been looked at.
         """
-        known = self.__dict__.get("alternatives")
+        known, details, ahead = (self.__dict__.get(name) for name in ("alternatives", "details", "further"))
         return {
             "format": FORMAT,
             "status": self.status,
@@ -236,6 +254,8 @@ class Explanation:
             "witness": None if self.witness is None else self.witness.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.summary(),
             "alternatives": None if known is None else known.to_dict(),
+            "why": None if details is None else _flips(details),
+            "further": None if ahead is None else ahead.to_dict(),
             "mistake": None if self.mistake is None else self.mistake.to_dict(),
             "tested": None if self.tested is None else asdict(self.tested),
             "stats": dict(self.stats),
@@ -306,7 +326,7 @@ def sentence(result: Explanation) -> str:
     if "nothing" in result.meta:
         return f"Nothing to prove: {result.meta['nothing']}, so the label {result.label!r} stays."
     kept, meta = f"the label {result.label!r}", result.meta
-    suffice = f"{counted(result)} suffice for {kept}"
+    suffice = f"{counted(result)} {sufficing(result)} for {kept}"
     enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
     match result.status:
         case "optimal" if not result.positions:
@@ -314,18 +334,22 @@ def sentence(result: Explanation) -> str:
         case "optimal":
             first = "" if enough == least else f" ({enough})"
             best = f"and no cheaper set{fitting(result.text, meta)} does ({least})"
-            return f"{suffice}{first}, {best}: {listed(result.words)}."
+            return f"{suffice}{first}, {best}: {placed(result.text, result.words)}."
         case "sufficient":
             gap = f"costs {result.cost:g}; no set{fitting(result.text, meta)} below {result.lower_bound:g} can do"
-            return f"{suffice} ({enough}; {gap}): {listed(result.words)}."
+            return f"{suffice} ({enough}; {gap}): {placed(result.text, result.words)}."
         case "tested":
-            return f"{ladder(result)} The words: {listed(result.words) or 'none'}."
+            return f"{ladder(result)} The words: {placed(result.text, result.words) or 'none'}."
         case "infeasible":
             flip = f"changing only them gives {_flipped(result)} instead of {result.label!r}"
             return f"No set{fitting(result.text, meta)} suffices: {flip}."
         case "unknown":
             reason = meta.get("reason", "within the limit")
             return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
+
+
+def sufficing(result: Explanation) -> str:
+    return "suffices" if len(result.positions) == 1 else "suffice"
 
 
 def counted(result: Explanation) -> str:
@@ -369,6 +393,10 @@ def _finite(value: float) -> float | None:
 
 def _flipped(result: Explanation) -> str:
     return repr(result.witness.label) if result.witness is not None else "another label"
+
+
+def _flips(details: Sequence[Detail]) -> list[dict[str, Any]]:
+    return [{"position": one.position, **asdict(one.flip)} for one in details if one.flip is not None]
 
 
 def _text_to_dict(text: Text) -> dict[str, Any]:

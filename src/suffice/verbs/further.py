@@ -132,7 +132,8 @@ def _smaller(question: Question, total: int, budget: Budget) -> Further | None:
     for what, perturbation in _less(question.perturbation):
         spare = 0 if budget.spent else _spare(question, perturbation)
         if spare:
-            return Further(f"{what}, {spare} of the {total} words can each change alone.", perturbation)
+            each = "each " if spare > 1 else ""
+            return Further(f"{what}, {spare} of the {total} words can {each}change alone.", perturbation)
     return None
 
 
@@ -153,7 +154,8 @@ def _one_at_a_time(question: Question, total: int, count: int) -> Further | None
     enough = total - _spare(question, question.perturbation)
     if enough >= count or question.perturbation.at_most == 1:
         return None
-    seen = f"If only one word may change at a time, {enough} of {total} words {'is' if enough == 1 else 'are'} enough."
+    few = f"{enough} of {total} words {'is' if enough == 1 else 'are'} enough" if enough else "no word is needed"
+    seen = f"If only one word may change at a time, {few}."
     return Further(seen, limited(question, 1))
 
 

@@ -66,7 +66,8 @@ class Mistake:
         best = f"the cheapest change ({self.authority})" if self.status == "optimal" else "a change"
         other = "" if self.winner == self.expected else f", though {self.winner!r} then beats both"
         how = ", by the nearest real words as an illustration" if self.changed_text and not self.flip.real else ""
-        return f"To bring it to {self.expected!r}, {best} is{how}: {self.changed_text or self.change}{other}"
+        change = f"“{self.changed_text}”" if self.changed_text else self.change
+        return f"To bring it to {self.expected!r}, {best} is{how}: {change}{other}."
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -58,8 +58,9 @@ def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
     oracle = BoundsOracle(by_choice(question.problem))
     rank = _ranks(question, oracle)
     mine = np.flatnonzero(outcome.held & question.features & ~question.included)
-    for word in sorted(mine.tolist(), key=lambda i: -rank[i]):
-        outcome = _exchanged(question, oracle, outcome, word, rank, budget)
+    waiting = sorted(mine.tolist(), key=lambda i: -rank[i])
+    while waiting and not budget.spent:
+        outcome, waiting = _exchanged(question, oracle, outcome, waiting, rank, budget)
     return outcome
 
 
@@ -72,22 +73,46 @@ def _ranks(question: Question, oracle: BoundsOracle) -> list[int]:
 
 
 def _exchanged(
-    question: Question, oracle: BoundsOracle, outcome: Outcome, word: int, rank: list[int], budget: Budget
-) -> Outcome:
-    """The outcome with a better word in the place of one, the best that is proved to do."""
-    assert outcome.held is not None
-    rows = [_swap(outcome.held, word, other) for other in _instead(question, outcome.held, word, rank)]
-    if not rows:
-        return outcome
-    weak = carries_little(question.text.tokens[word])
+    question: Question, oracle: BoundsOracle, outcome: Outcome, words: list[int], rank: list[int], budget: Budget
+) -> tuple[Outcome, list[int]]:
+    """The outcome with a better word in the place of the first one that has any that is proved to do.
+
+    Sets for all the words are asked about together; with what is exchanged come the words that are to be looked at
+    again, since they now stand beside another word.
+    """
+    held = outcome.held
+    assert held is not None
+    pairs = [(word, other) for word in words for other in _instead(question, held, word, rank)]
+    pairs = _promising(oracle, held, pairs, budget)
+    if not pairs:
+        return outcome, []
+    rows = [_swap(held, word, other) for word, other in pairs]
     free = question.problem.features & ~np.stack(rows)
-    cheap = oracle.ask_cheaply(free, restarts=RESTARTS)
-    for row, known, answer in zip(rows, free, cheap, strict=True):
-        harder = weak and isinstance(answer, Unknown)  # worth more work only where a stop word would go
+    cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=budget)
+    for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
+        weak = carries_little(question.text.tokens[word])  # worth more work only where a stop word would go
+        harder = weak and isinstance(answer, Unknown)
         verdict = oracle.ask(known[None], _limited(budget))[0] if harder else answer
         if isinstance(verdict, Proved):
-            return replace(outcome, held=row, proof=verdict)
-    return outcome
+            return replace(outcome, held=row, proof=verdict), words[words.index(word) + 1 :]
+    return outcome, []
+
+
+def _promising(
+    oracle: BoundsOracle, held: Bools, pairs: list[tuple[int, int]], budget: Budget
+) -> list[tuple[int, int]]:
+    """The exchanges that an attack on the set without the first word does not show to be too little at once."""
+    if not pairs:
+        return []
+    problem, words = oracle.problem, sorted({word for word, _ in pairs})
+    free = np.repeat((problem.features & ~held)[None], len(words), axis=0)
+    free[np.arange(len(words)), words] = True
+    points = oracle.attacker.attack(free, restarts=RESTARTS, budget=budget).point
+    trials = points[[words.index(word) for word, _ in pairs]]
+    others = [other for _, other in pairs]
+    trials[np.arange(len(pairs)), others] = problem.center[others]
+    flips = problem.margins(trials).min(-1) < 0
+    return [pair for pair, flip in zip(pairs, flips, strict=True) if not flip]
 
 
 def _limited(budget: Budget) -> Budget:

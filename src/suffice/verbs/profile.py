@@ -32,10 +32,10 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME
 from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, accepted, finished
-from suffice.verbs.explanation import Explanation, counted, least_by
+from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
-from suffice.verbs.wording import authority, fitting, listed
+from suffice.verbs.wording import authority, fitting, placed
 
 LIMIT = "at_most"  # what grows where the sets stay and more of the words may change at once
 DOUBLINGS = 12  # how far beyond the last step the radius search looks
@@ -120,12 +120,15 @@ class Profile:
             return f"{where} nothing better than the whole text was shown."
         if last.status == "infeasible":
             return f"{where}, no set{asked} suffices."
+        if "nothing" in last.meta:
+            return f"{where} there is nothing to prove: {last.meta['nothing']}."
         if not last.positions:
             return f"{where}, no word is needed ({authority(last.meta, 'enough')})."
         best = f"no cheaper set{asked} does; {least_by(last)}"
         open_ = f"{authority(last.meta, 'enough')}; none{asked} below {last.lower_bound:g} does"
-        count = f"{counted(last)} suffice"
-        return f"{where}, {count} ({best if last.status == 'optimal' else open_}): {listed(last.words)}."
+        count = f"{counted(last)} {sufficing(last)}"
+        by = best if last.status == "optimal" else open_
+        return f"{where}, {count} ({by}): {placed(self.text, last.words)}."
 
     def to_html(self) -> str:
         """A self-contained page."""

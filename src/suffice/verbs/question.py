@@ -34,6 +34,8 @@ Padding: TypeAlias = Literal["fixed", "feature"]
 FORMAT = 1
 METHODS = ("search", "hs", "msa")
 KEYS = ("text", "perturbation", "cost", "include", "exclude", "padding", "method", "oracle", "seconds", "seed")
+FINDING = 0.75  # of the time; what is left of it is for checking the proof that was found
+GRACE = 1.0  # seconds that a check may take in any case
 LIMITS = ("confidence", "max_queries")  # of black boxes; saved only where they are given
 
 
@@ -171,8 +173,13 @@ class Question:
 
     @property
     def budget(self) -> Budget:
-        """The time limit, from now on."""
-        return Budget(self.seconds)
+        """The time to find an answer, from now on; a proof has to be checked too, texts that were run have not."""
+        return Budget(self.seconds if self.blackbox is not None else FINDING * self.seconds)
+
+    @property
+    def checking(self) -> float:
+        """The seconds that checking a proof may take, so that finding and checking keep to the limit together."""
+        return GRACE + (1 - FINDING) * self.seconds
 
     def rival(self, label: str) -> int:
         """The index of a label that the text does not have."""

@@ -71,6 +71,11 @@ class Repair:
         return self.explanation.certificate
 
     @property
+    def proved(self) -> tuple[str, ...]:
+        """What the checker accepted of the explanation, in words."""
+        return self.explanation.proved
+
+    @property
     def meta(self) -> Mapping[str, Any]:
         return self.explanation.meta
 
@@ -92,6 +97,8 @@ class Repair:
         return tuple(i for i in self.positions if i not in self.given)
 
     def __str__(self) -> str:
+        if "nothing" in self.meta:
+            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
         if self.sufficed:
             return f"The given words already suffice for the label {self.label!r} ({self._by})."
         return f"{self._doubt()} {self._extension()}"
@@ -132,6 +139,7 @@ class Repair:
             "counterexample": None if self.counterexample is None else self.counterexample.to_dict(),
             "verdict_certificate": summary(getattr(self.verdict, "certificate", None)),
             "added": list(self.added),
+            "proved": list(self.proved),
             "explanation": self.explanation.to_dict(),
         }
 

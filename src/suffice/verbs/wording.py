@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from suffice.errors import NotChecked
 from suffice.model.text import Text, Word
 
 SHOWN = 6  # words that were asked for, named one by one
@@ -43,6 +45,11 @@ def named(text: Text, positions: Sequence[int]) -> str:
     return _joined(dict.fromkeys(names))  # a word that is named in all its places is named once
 
 
+def placed(text: Text, words: Iterable[Word]) -> str:
+    """Words of a text as a list, each with its position where the same word stands elsewhere too."""
+    return named(text, [word.position for word in words])
+
+
 def _joined(names: Iterable[str]) -> str:
     *most, last = list(names) or [""]
     return f"{', '.join(most)} and {last}" if most else last
@@ -65,10 +72,12 @@ def _few(text: Text, positions: Sequence[int], many: str) -> str:
     return named(text, positions) if len(positions) <= SHOWN else f"the {len(positions)} {many}"
 
 
-def change_of(meta: Mapping[str, Any], which: str) -> str:
-    """The changes that are allowed: "allowed change of up to 2 of the others"."""
+def change_of(meta: Mapping[str, Any], which: str, count: float = math.inf) -> str:
+    """The changes that are allowed: "allowed change of up to 2 of the others"; `count` is how many they are."""
     match meta.get("perturbation", {}).get("at_most"):
         case None:
+            return f"allowed change of {which}"
+        case limit if count <= limit:
             return f"allowed change of {which}"
         case 1:
             return f"allowed change of any one of {which}"
@@ -97,3 +106,8 @@ def turned_into(word: str, real: bool) -> str:
     if not word:
         return "is removed"
     return f"becomes '{word}'" if real else f"moves towards '{word}'"
+
+
+def complaint(error: Exception) -> dict[str, str]:
+    """What became of a certificate that was not accepted, for `meta`: rejected, or not checked in time."""
+    return {"unchecked" if isinstance(error, NotChecked) else "rejected": str(error)}

@@ -8,20 +8,9 @@ from typing import Any
 
 from suffice.model import classifier as models
 from suffice.model.blackbox import BlackBox
-from suffice.render.phrases import visible
+from suffice.render.phrases import TITLES, visible
 
 LARGEST = 100_000  # characters of a card
-# What the bundled models are for; others are called by their name and labels.
-TITLES = {
-    "sentiment": "Reviews: positive or negative",
-    "topic": "News: world, sports, business or science",
-    "question": "Questions: what is asked for",
-    "sst-fc25": "Film reviews, dense network",
-    "sst-cnn25": "Film reviews, convolutional network",
-    "imdb-fc100": "Long film reviews, dense network",
-    "twitter-cnn25": "Tweets, convolutional network",
-    "trec-fc15": "Questions, dense network",
-}
 
 
 def about(name: str, given: str, model: models.Classifier | BlackBox) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def explain(asked: Payload, send: Send) -> sf.Explanation:
         return explained(question, on_progress=reporter(send))
     result = explained(question, on_progress=reporter(send), self_check=False)
     send("phase", {"name": "checking"})
-    return self_checked(result, question.classifier)
+    return self_checked(result, question)
 
 
 def contrast(asked: Payload, send: Send) -> sf.Contrast:
@@ -324,6 +324,9 @@ def _details(found: sf.Explanation, send: Send) -> None:
     if equal is not None:
         send("equal", {**equal.to_dict(), "sentence": phrases.equally(found, equal)})
     send("words", {"words": [phrases.about(found, detail) for detail in found.details]})
+    seen, command = phrases.next_question(found)
+    if seen:
+        send("next", {"sentence": seen, "command": command})
 
 
 def _plain(found: sf.Explanation) -> sf.Explanation:

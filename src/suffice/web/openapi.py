@@ -74,7 +74,7 @@ def _ask(verb: str, fields: Mapping[str, Field]) -> dict[str, Any]:
     found = {
         "description": f"The dictionary that `suffice {verb} --json` prints; or, where the client accepts "
         "text/event-stream, the events job, text, progress, phase and answer (or refused or failed), and then equal, "
-        "words, report and done.",
+        "words, next, report and done.",
         "headers": {"X-Suffice-Answer": {"schema": {"type": "string"}, "description": "The id for downloads."}},
         "content": {"application/json": {"schema": {"type": "object"}}, "text/event-stream": {}},
     }

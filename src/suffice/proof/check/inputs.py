@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.proof.check.reading import fields, need, whole
@@ -184,11 +185,23 @@ class Varied:
         if points[..., 0].size * len(step.bias) > WIDEST:
             return None
         if id(step) not in self._tables:
-            size = points.shape[2]
-            weight = step.weight if isinstance(step.weight, np.ndarray) else step.weight.tocsc()
-            added = [np.asarray(weight[:, i * size : (i + 1) * size] @ mine.T).T for i, mine in enumerate(points)]
-            self._tables[id(step)] = np.ascontiguousarray(added)
+            self._tables[id(step)] = np.ascontiguousarray(_products(step, points))
         return self._tables[id(step)]
+
+    def at(self, table: Floats, vectors: Floats) -> Floats | None:
+        """What the words of one input add (units,), where each vector is one of its word's points."""
+        points, words = self.sets.points, np.arange(len(table))
+        assert points is not None
+        chosen = (points == vectors[:, None]).all(-1).argmax(-1)
+        if (points[words, chosen] != vectors).any():
+            return None
+        moved = np.flatnonzero(chosen)
+        return np.asarray(self._own_sums(table) + table[moved, chosen[moved]].sum(0) - table[moved, 0].sum(0))
+
+    def _own_sums(self, table: Floats) -> Floats:
+        if id(table) not in self._tables:
+            self._tables[id(table)] = table[:, 0].sum(0)
+        return self._tables[id(table)]
 
     @cached_property
     def _ends(self) -> dict[tuple[int, bytes], tuple[Floats, Floats]]:
@@ -249,6 +262,18 @@ class Varied:
         return np.asarray(largest * np.sqrt((share**2).sum(-1)))
 
 
+def _products(step: Step, points: Floats) -> Floats:
+    """The step's weights times the points (length, m, dimension) of each word: (length, m, units)."""
+    length, count, size = points.shape
+    if isinstance(step.weight, np.ndarray):
+        return np.asarray(points @ step.weight.reshape(-1, length, size).transpose(1, 2, 0))
+    # points side by side: a matrix (inputs, length·m) in which each word meets its own points only
+    columns = np.arange(length).repeat(size)[:, None] * count + np.arange(count)
+    starts, entries = np.arange(0, length * size * count + 1, count), points.transpose(0, 2, 1).ravel()
+    apart = scipy.sparse.csr_array((entries, columns.ravel(), starts), shape=(length * size, length * count))
+    return np.asarray((step.weight @ apart).toarray().T.reshape(length, count, -1))
+
+
 class Restored:
     """An attacked text of which open words may be put back, at a cost."""
 
@@ -276,9 +301,10 @@ class Restored:
     def only(self, state: State) -> Floats | None:
         """The input of a state in which nothing that can still be paid for comes back."""
         assert isinstance(state, Restoring)
-        at = np.where(state.back[:, None], self.center, state.start)
-        payable = state.opened & (self.costs <= state.left)
-        return None if (payable & (at != self.center).any(-1)).any() else at
+        payable = state.opened & (self.costs <= state.left)  # none of these is back yet
+        if (state.start[payable] != self.center[payable]).any():
+            return None
+        return np.where(state.back[:, None], self.center, state.start)
 
     def least(self, rows: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""

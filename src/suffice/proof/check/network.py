@@ -26,6 +26,12 @@ earlier steps and the splits above the leaf only. Lines around smooth curves are
 *Maxima.* A coefficient A of a maximum goes to all its k candidates, times slopes in [0, 1] (maxima.py), and counts at
 each of them in S: |A| times all their sizes, which the constant above is within twice of. With weights that are off by
 1.1 k u and that constant, all is below (8.4 n + 11 L + 52) u S, and G = 9 (n + 2 L + 32) u where there are maxima.
+
+*Tilted lines.* For any row a of doubles, relu(w·x + b) is the larger of 0 and w·x + b, so at most a·x + c if c is at
+least the larger of -(least value of a·x) and b - (least value of (a - w)·x) over the input set. Here |a| <= |w|: both
+values have terms within `size`, c is off by (5.1 n_in + 26) u times it, sums over units of A·c and of A·a by 1.01 n_out
++ 3 each, and the least value of the whole form as before. Such a coefficient counts three times in S, so 3 G is
+taken off for it, which is more than all of that.
 """
 
 from __future__ import annotations
@@ -36,6 +42,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+import scipy  # its subpackages load on first use
 from numpy.typing import NDArray
 
 from suffice.model.network import Bools, Floats, Ints, Step
@@ -87,6 +94,14 @@ class Lines:
 
 
 @dataclass(frozen=True, eq=False)
+class Tilts:
+    """Relus of the first step, and the share (relus, inputs or words) of each weight in the row of the line above."""
+
+    units: Ints
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Leaf:
     """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given), `push` = beta·sign."""
 
@@ -96,10 +111,12 @@ class Leaf:
     alpha: Floats
     push: Floats
     state: State
+    above: Tilts | None = None
 
     @property
     def bytes(self) -> int:
-        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes
+        tilts = 0 if self.above is None else self.above.shares.nbytes
+        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes + tilts
 
 
 class Net:
@@ -169,37 +186,84 @@ class Net:
             wrong = wrong if pools is None else pools.give(wrong)
         return np.asarray(wrong)
 
-    def run(self, inputs: Floats) -> Floats:
-        """The scores (n, outputs) of inputs (n, ...) in doubles; not for smooth curves."""
+    def run(self, inputs: Floats, first: Floats | None = None) -> Floats:
+        """The scores (n, outputs) of inputs (n, ...) in doubles; not for smooth curves.
+
+        `first` (n, units) is what the first step makes of them without its bias, where that is known.
+        """
         values = inputs.reshape(len(inputs), -1)
-        for step, relu, pools in zip(self.steps, self.relu, self.pools, strict=True):
-            sums = np.asarray((step.weight @ values.T).T) + step.bias
+        for k, (step, relu, pools) in enumerate(zip(self.steps, self.relu, self.pools, strict=True)):
+            sums = np.asarray((step.weight @ values.T).T) if k or first is None else first
+            sums = sums + step.bias
             sums = sums if pools is None else pools.give(sums)
             values = np.where(relu, np.maximum(sums, 0.0), sums)
         return values
 
     def below(
-        self, place: int, form: Form, inputs: InputSet, states: Sequence[State], around: Lines, push: Floats | None
+        self,
+        place: int,
+        form: Form,
+        inputs: InputSet,
+        states: Sequence[State],
+        around: Lines,
+        push: Floats | None,
+        above: Sequence[Tilts | None] = (),
     ) -> Floats:
-        """Lower bounds (n, r) of forms over what step `place` receives, for n states of an input set."""
+        """Lower bounds (n, r) of forms over what step `place` receives, for n states of an input set.
+
+        `above` has tilted lines for one form a state.
+        """
         rows, total, size = form.rows, form.constant, form.size
+        tilted: Floats | float = 0.0
         for k in reversed(range(place)):
             self.limit.look()
             part, step, pools = (slice(None), None, self.parts[k]), self.steps[k], self.pools[k]
             rows = rows if pools is None else rows[..., pools.owner]  # to all candidates of a maximum
+            if k == 0 and any(tilts is not None for tilts in above):
+                rows, total, size, tilted = self._tilted(rows, total, size, inputs, states, above)
             down = np.minimum(rows, 0.0)  # these take the line above, the others the line below
-            total = total + (down * around.shift[part]).sum(-1) + ((rows - down) * around.floor[part]).sum(-1)
+            total = total + np.matmul(down, around.shift[:, self.parts[k], None])[..., 0]
+            if self.curved[k].any():  # no other unit has a floor
+                total = total + np.matmul(rows - down, around.floor[:, self.parts[k], None])[..., 0]
             weight, rows = np.abs(rows), (rows - down) * around.below[part] + down * around.above[part]
             if push is not None:  # beta·sign·z >= 0 for splits above the leaf: taking it off only lowers the form
                 rows, weight = rows - push[part], weight + np.abs(push[part])
             total, size = total + rows @ step.bias, size + weight @ self.known[k].size
-            if k == 0 and isinstance(inputs, Varied) and (table := inputs.table(step)) is not None:
+            if k == 0 and not above and isinstance(inputs, Varied) and (table := inputs.table(step)) is not None:
                 values = (rows @ table.reshape(-1, len(step.bias)).T).reshape(*rows.shape[:2], *table.shape[:2])
-                return self._lowered(total + inputs.least_of(values, states), size)
+                return self.lowered(total + inputs.least_of(values, states), size)
             rows = (rows.reshape(-1, len(step.bias)) @ step.weight).reshape(*rows.shape[:2], step.weight.shape[1])
-        return self._lowered(total + inputs.least(rows, states), size)
+        return self.lowered(total + inputs.least(rows + tilted, states), size)
 
-    def _lowered(self, total: Floats, size: Floats) -> Floats:
+    def _tilted(
+        self,
+        rows: Floats,
+        total: Floats,
+        size: Floats,
+        inputs: InputSet,
+        states: Sequence[State],
+        above: Sequence[Tilts | None],
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Rows over the first step without what takes tilted lines, constants and sizes with it, and its input rows."""
+        step, shape = self.steps[0], (len(states), 1)
+        rows, total, size = rows.copy(), np.broadcast_to(total, shape).copy(), np.broadcast_to(size, shape).copy()
+        tilted = np.zeros((*shape, step.weight.shape[1]))
+        for i, tilts in enumerate(above):
+            if tilts is None:
+                continue
+            self.limit.look()
+            units, weight = tilts.units, _rows(step, tilts.units)
+            lean = (weight.reshape(*tilts.shares.shape, -1) * tilts.shares[..., None]).reshape(weight.shape)
+            off, on = (inputs.least(part[None], states[i : i + 1])[0] for part in (lean, lean - weight))
+            down = np.minimum(rows[i, 0, units], 0.0)
+            total[i, 0] += down @ np.maximum(-off, step.bias[units] - on)
+            size[i, 0] += 3 * np.abs(down) @ self.known[0].size[units]
+            rows[i, 0, units] -= down
+            tilted[i, 0] = down @ lean
+        return rows, total, size, tilted
+
+    def lowered(self, total: Floats, size: Floats) -> Floats:
+        """Bounds less what rounding can have added to them; none where they are beyond what can be held."""
         return np.where(np.isfinite(total) & (size <= HUGE), total - self.gamma * size, -np.inf)
 
     def bounds(self, k: int, inputs: InputSet, states: Sequence[State], around: Lines) -> tuple[Floats, Floats]:
@@ -210,11 +274,12 @@ class Net:
         if k == 0 and isinstance(inputs, Varied) and (table := inputs.table(step)) is not None:
             size = known.size[loose] + self.floor
             low, high = (side[:, loose] + step.bias[loose] for side in inputs.sums(table, states))
-            lower[:, loose] = np.maximum(lower[:, loose], self._lowered(low, size))
-            upper[:, loose] = np.minimum(upper[:, loose], -self._lowered(-high, size))
+            lower[:, loose] = np.maximum(lower[:, loose], self.lowered(low, size))
+            upper[:, loose] = np.minimum(upper[:, loose], -self.lowered(-high, size))
             return lower, upper
         many = max(1, CHUNK // (len(states) * self.width))
         for first in range(0, len(loose), many):
+            self.limit.look()
             some = loose[first : first + many]
             rows, size = _rows(step, some)[None], (known.size[some] + self.floor)[None]
             up = Form(rows, step.bias[some][None], size)
@@ -257,7 +322,9 @@ class Net:
             holds = holds if pooled is None else holds | pooled.empty
         chosen = self._chosen(around, candidates, alpha)
         margin = self.margin(sign, [leaf.rival for leaf in leaves])
-        found = self.below(len(self.parts), margin, inputs, states, chosen, np.where(self.pooled, 0.0, push))
+        above, push = [leaf.above for leaf in leaves], np.where(self.pooled, 0.0, push)
+        given = above if any(tilts is not None for tilts in above) else ()
+        found = self.below(len(self.parts), margin, inputs, states, chosen, push, given)
         return holds | (found[:, 0] > 0)
 
     def _maxima(self, k: int, lower: Floats, upper: Floats, signs: Signs, around: Lines) -> maxima.Around | None:
@@ -349,7 +416,11 @@ def _signed(step: Step) -> tuple[Floats, Floats]:
         need(np.isfinite(numbers).all() and (np.abs(numbers) <= HUGE).all(), "a weight is beyond what can be checked")
     if isinstance(weight, np.ndarray):
         return np.maximum(weight, 0.0), np.minimum(weight, 0.0)
-    return weight.maximum(0.0), weight.minimum(0.0)
+    above, below = (
+        scipy.sparse.csr_array((end(weight.data, 0.0), weight.indices, weight.indptr), shape=weight.shape)
+        for end in (np.maximum, np.minimum)
+    )
+    return above, below
 
 
 def _relu(step: Step) -> Bools:

@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Step
 from suffice.proof.certificate import numbers
+from suffice.proof.check.inputs import Varied
 from suffice.proof.check.network import Net
 from suffice.proof.check.reading import Limit, fields, mask, need, table
 from suffice.proof.check.sets import Sets
@@ -63,10 +64,31 @@ def _mixture(given: Any, sets: Sets, changed: Bools) -> Any:
 class Margins:
     """The sign of the margin at points: by intervals where they tell, else in whole numbers."""
 
-    def __init__(self, net: Net, label: int, limit: Limit) -> None:
-        self.net, self.label, self.limit, self.exact = net, label, limit, 0
+    def __init__(self, net: Net, label: int, limit: Limit, inputs: Varied) -> None:
+        self.net, self.label, self.limit, self.inputs, self.exact = net, label, limit, inputs, 0
+        self.signs: dict[tuple[int, bytes], int] = {}  # word trees show a point more than once
 
     def sign(self, vectors: Any, rival: int) -> int:
+        """The sign at an input whose vectors are in their sets."""
+        if vectors.dtype == object:
+            return self._sign(vectors, rival)
+        key = rival, vectors.tobytes()
+        if key not in self.signs:
+            self.signs[key] = self._run(vectors, rival) or self._sign(vectors, rival)
+        return self.signs[key]
+
+    def _run(self, vectors: Any, rival: int) -> int:
+        """Where what words add is known: the sign of the margin in doubles, 0 where rounding could have changed it."""
+        table = None if any(step.curves for step in self.net.steps) else self.inputs.table(self.net.steps[0])
+        first = None if table is None else self.inputs.at(table, vectors)
+        if first is None:
+            return 0
+        scores, off = self.net.run(vectors[None], first[None])[0], self.net.off
+        margin = scores[self.label] - scores[rival]
+        sure = abs(margin) > (off[self.label] + off[rival]) * (1 + self.net.gamma)
+        return int(np.sign(margin)) if sure else 0
+
+    def _sign(self, vectors: Any, rival: int) -> int:
         """Intervals around the point: a fraction lies between the doubles next to the one nearest to it."""
         flat = np.ravel(vectors).astype(np.float64)
         known = self.net.intervals(np.nextafter(flat, -np.inf), np.nextafter(flat, np.inf))[-1]

@@ -34,7 +34,7 @@ def facts(header: Header) -> tuple[str, ...]:
         case Independent(of):
             if not of.any():
                 return (f"the label {label!r} does not depend on any of no words",)
-            return (f"{label!r} stays the label whatever {_words(header, of)} become",)
+            return (f"{label!r} stays the label whatever {_words(header, of)} become{_at_once(header)}",)
         case Cheapest(positions, costs, include, exclude, cost, lower):
             price = _price(costs.price(cost))
             return (
@@ -52,17 +52,26 @@ def facts(header: Header) -> tuple[str, ...]:
         case Infeasible(exclude):
             return (f"no set of words suffices that avoids {_words(header, exclude)}",)
         case Refuted(positions):
-            return (f"{_words(header, positions)} do not suffice: an allowed change of the other words ends the lead",)
+            do = "does" if int(positions.sum()) == 1 else "do"
+            return (f"{_words(header, positions)} {do} not suffice: an allowed change of the others ends the lead",)
         case _:
             assert_never(claim)
 
 
 def _suffice(header: Header, held: Bools) -> str:
     if not held.any():
-        return f"no word is needed: {header.label!r} stays the label whatever all of them become"
+        return f"no word is needed: {header.label!r} stays the label whatever all of them become{_at_once(header)}"
     if not (header.features & ~held).any():
         return f"all words that may change together suffice for {header.label!r}, as nothing else can change then"
-    return f"{_words(header, held)} suffice: {header.label!r} stays the label whatever the other words become"
+    does = "suffices" if int(held.sum()) == 1 else "suffice"
+    others = f"whatever the other words become{_at_once(header)}"
+    return f"{_words(header, held)} {does}: {header.label!r} stays the label {others}"
+
+
+def _at_once(header: Header) -> str:
+    """How many words change at most, where that is limited: without it the sentence would say too much."""
+    limit = header.perturbation.get("at_most")
+    return "" if limit is None else f" (at most {limit} at once)"
 
 
 def _none_below(
@@ -84,12 +93,13 @@ def _fitting(header: Header, include: Bools, exclude: Bools) -> str:
 
 def _flip(header: Header, claim: Flip) -> tuple[str, ...]:
     aim = "another label" if claim.towards is None else repr(claim.towards)
-    features = header.features
+    features, lifts = header.features, f"lifts {aim} to {header.label!r}"
     if claim.lower > claim.costs.of(features):
-        return (f"no change of any words lifts {aim} to {header.label!r}",)
+        return (f"no change of any words{_at_once(header)} {lifts}",)
     nobody = np.zeros_like(features)
-    lifts = f"lifts {aim} to {header.label!r}"
-    none = _none_below(header, lifts, claim.costs, claim.lower, claim.lower == claim.cost, nobody, nobody)
+    none = _none_below(
+        header, f"{lifts}{_at_once(header)}", claim.costs, claim.lower, claim.lower == claim.cost, nobody, nobody
+    )
     if claim.positions is None or claim.cost is None:
         return none
     price = _price(claim.costs.price(claim.cost))

@@ -49,7 +49,7 @@ def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
     shown = [token for token, word in zip(header.tokens, real(header.tokens, classifier.pad), strict=True) if word]
     text = classifier.read(shown or list(header.tokens[:1])) if asked.text is None else asked.text
     if asked.text is not None:
-        _text(header, text)
+        _text(header, text, shown)
     if asked.perturbation is not None:
         _perturbation(header, asked.perturbation, text, classifier)
     costs = getattr(header.claim, "costs", None)
@@ -60,8 +60,8 @@ def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
             _limits(header, name, _places(given, text))
 
 
-def _text(header: Header, text: Text) -> None:
-    need(text.tokens == header.tokens, f"it is about another text: {' '.join(header.tokens)[:200]!r}")
+def _text(header: Header, text: Text, shown: Sequence[str]) -> None:
+    need(text.tokens == header.tokens, f"it is about another text: {' '.join(shown)[:200]!r}")
     words = np.arange(len(text)) < len(text.words)
     usual = (header.features == words).all() or header.features.all()
     need(usual, "only some of the text's words may change in it")

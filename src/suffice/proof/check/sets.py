@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from suffice.proof.check.header import Header
 from suffice.proof.check.reading import WHOLE, Limit, fields, need, table, whole
 
 MAX_POINTS = 2 * 10**7  # numbers in the points of all sets together
+REMEMBERED = 10**6  # nearest words of a classifier
+NEAREST: WeakKeyDictionary[Classifier, dict[tuple[int, int], list[int]]] = WeakKeyDictionary()
 CHOICES = ("word-swap", "deletion", "mask", "removal-or-swap")  # sets of real words, each choice a point
 
 
@@ -85,7 +88,7 @@ def _rows(
     if kind in ("knn-box", "knn-hull"):
         need(not classifier.reader.once, "words count once for this classifier: nearest words may be words of the text")
         k = whole(fields(data, "kind k", "the set")[1], 0, len(classifier.vocabulary) - 2, "k")
-        near = {place: _nearest(classifier, place, k, limit) for place in sorted(set(own))}
+        near = {place: _remembered(classifier, place, k, limit) for place in sorted(set(own))}
         return [[i, *near[i]] if feature else [i] for i, feature in zip(own, header.features, strict=True)]
     need(kind in CHOICES, "the format knows no such perturbation set")
     anywhere, swaps = _options(kind, data, classifier)
@@ -138,9 +141,19 @@ def _each_once(rows: Sequence[Sequence[int]], silent: set[int]) -> None:
             need(first == position, f"a word that counts once could stand at positions {first} and {position}")
 
 
-def _nearest(classifier: Classifier, place: int, k: int, limit: Limit) -> list[int]:
-    """The k words nearest to one, by the rule of the format: coordinates in order, ties to the first."""
+def _remembered(classifier: Classifier, place: int, k: int, limit: Limit) -> list[int]:
+    """The k nearest words, worked out once: texts share words, and the table of a classifier cannot change."""
     limit.look()
+    known = NEAREST.setdefault(classifier, {})
+    if (place, k) not in known:
+        if len(known) * k >= REMEMBERED:
+            known.clear()
+        known[place, k] = _nearest(classifier, place, k)
+    return known[place, k]
+
+
+def _nearest(classifier: Classifier, place: int, k: int) -> list[int]:
+    """The k words nearest to one, by the rule of the format: coordinates in order, ties to the first."""
     special = [place, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]]
     distance = np.zeros(len(classifier.table))
     for axis in classifier.columns:

@@ -27,10 +27,11 @@ from suffice.model.network import Bools
 from suffice.proof.certificate import numbers
 from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
 from suffice.proof.check.inputs import InputSet, Restored, State, Varied
-from suffice.proof.check.network import CHUNK, Leaf, Net, Signs
+from suffice.proof.check.network import CHUNK, Leaf, Net, Signs, Tilts
 from suffice.proof.check.points import Margins, Point, read_point
 from suffice.proof.check.reading import WHOLE, Evidence, fields, need, table, whole
 from suffice.proof.check.sets import Sets
+from suffice.proof.check.sums import surely
 
 MANY_LEAVES = 1024  # worked on together
 RUN = 128  # inputs run together
@@ -79,8 +80,9 @@ class Walk:
         self.label = labels.index(header.label)
         self.rivals = {name: place for place, name in enumerate(labels) if name != header.label}
         self.net = Net(classifier.network.steps, self.label, sets, evidence.limit)
-        self.margins = Margins(self.net, self.label, evidence.limit)
         self.everywhere = Varied(sets)
+        self.margins = Margins(self.net, self.label, evidence.limit, self.everywhere)
+        self.unchosen = np.full(self.net.units, np.nan), np.zeros(self.net.units)
         self.leaves: list[Leaf] = []
         self.about: tuple[InputSet, float] = (self.everywhere, 1.0)  # what the waiting leaves are about
 
@@ -195,15 +197,35 @@ class Walk:
         return replace(node, signs=below), replace(node, signs=above)
 
     def leaf(self, line: Any, node: Node, rival: int) -> Leaf:
-        alpha, beta = fields(fields(line, "leaf", "this line")[0], "alpha beta", "a leaf")
+        data = fields(line, "leaf", "this line")[0]
+        tilted = type(data) is dict and "above" in data
+        alpha, beta, *above = fields(data, "alpha beta above" if tilted else "alpha beta", "a leaf")
         units = self.net.units
-        slopes = np.full(units, np.nan) if alpha is None else numbers(alpha, units)
         need(type(beta) is dict, "beta must be an object")
-        names = [whole(int(name), 0, units, "a unit of beta") for name in beta if str(int(name)) == name]
-        need(len(names) == len(beta), "a unit of beta must be a plain number")
+        if alpha is None and not beta and not tilted:
+            return Leaf(self.evidence.number, rival, node.signs, *self.unchosen, node.state)
+        slopes = np.full(units, np.nan) if alpha is None else numbers(alpha, units)
+        names = self.named(beta, units)
         push = np.zeros(units)
         push[names] = table([list(beta.values())], (1, len(beta)), "beta", 0.0)[0] * node.signs[names]
-        return Leaf(self.evidence.number, rival, node.signs, slopes, push, node.state)
+        tilts = self.tilts(above[0], node) if tilted else None
+        return Leaf(self.evidence.number, rival, node.signs, slopes, push, node.state, tilts)
+
+    def named(self, data: dict[str, Any], units: int) -> list[int]:
+        """The units that an object names."""
+        names = [whole(int(name), 0, units, "a unit") for name in data if str(int(name)) == name]
+        need(len(names) == len(data), "a unit must be named by a plain number")
+        return names
+
+    def tilts(self, data: Any, node: Node) -> Tilts:
+        """Shares of weights, by word or by number of the input, for relus of the first step that are not split on."""
+        per, shares = fields(data, "per shares", "above")
+        need(type(shares) is dict and shares and self.net.parts, "above must have shares of relus")
+        need(per in ("word", "number"), "shares are per word or per number")
+        units = np.array(self.named(shares, len(self.net.steps[0].bias)))
+        need((self.net.relu[0][units] & (node.signs[units] == 0)).all(), "only an open relu can have a line above")
+        parts = len(self.sets.center) if per == "word" else self.sets.center.size
+        return Tilts(units, np.clip([numbers(share, parts) for share in shares.values()], 0.0, 1.0))
 
     # --- the word tree ---
 
@@ -269,7 +291,7 @@ class Walk:
 
     def settle(self) -> None:
         """Work on the leaves that wait; the first one that does not hold is the line that fails."""
-        waiting, self.leaves = self._not_run(self.leaves), []
+        waiting, self.leaves = self._not_run(self._not_sure(self.leaves)), []
         widest = max(len(step.bias) for step in self.net.steps[-2:])
         many = max(1, CHUNK // (self.net.width * widest))
         for start in range(0, len(waiting), many):
@@ -278,6 +300,15 @@ class Walk:
             for leaf, held in zip(some, self.net.holds(*self.about, some), strict=True):
                 if not held:
                     raise Rejected(leaf.line, "the bound of this leaf is not above zero")
+
+    def _not_sure(self, leaves: list[Leaf]) -> list[Leaf]:
+        """The leaves without those that picks alone led to and that intervals decide."""
+        inputs, sign = self.about
+        picked = [leaf for leaf in leaves if not leaf.signs.any()] if isinstance(inputs, Varied) else []
+        if not picked or not isinstance(inputs, Varied):
+            return leaves
+        sure = {leaf.line for leaf, held in zip(picked, surely(self.net, inputs, sign, picked), strict=True) if held}
+        return [leaf for leaf in leaves if leaf.line not in sure]
 
     def _not_run(self, leaves: list[Leaf]) -> list[Leaf]:
         """The leaves without those that have a single input, at which sign·margin is above zero beyond rounding."""

@@ -15,6 +15,7 @@ from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free, Freed
 from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.prove.windows import Windows, suits
 
 CHEAP_STEPS = 12  # slope ascent before branching
 RESTARTS = 4  # random starts of attacks on a set that is asked about completely at once
@@ -31,6 +32,8 @@ class BoundsOracle:
         self.problem = problem
         self.form = Form.of(problem)
         self.attacker = Attacker.of(problem)
+        self.windows = Windows.of(self.form) if suits(problem) and self.form.finite else None
+        self.flips: list[Ints] = []  # texts that further attacks start from
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
@@ -67,6 +70,8 @@ class BoundsOracle:
     def _ask_of_choices(self, free: Bools, restarts: int, budget: Budget) -> list[Verdict]:
         """In coordinates of choices: attacks, then at once the complete answer, question by question."""
         self.form.about(free)
+        if self.windows is not None:
+            return [self._ask_windows(self.windows, row, budget) for row in free]
         answers: list[Verdict] = [Unknown("the network can overflow over this region")] * len(free)
         if self.form.finite:
             with contextlib.suppress(OutOfTime):
@@ -74,6 +79,16 @@ class BoundsOracle:
             for i in np.flatnonzero(_open(answers, np.arange(len(free)))):
                 answers[i] = decide(self.form, free[[i]], budget)[0]
         return answers
+
+    def _ask_windows(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
+        """A short counterexample if an attack finds one, else the complete answer."""
+        few = windows.within(free)
+        text = few.attacked(free, self.flips)
+        found = None if text is None else windows.witness(few.shortened(text))
+        answer = few.decide(free, budget) if found is None else Refuted(found)
+        if isinstance(answer, Refuted):
+            self.flips.append(windows.text(answer.witness.point))
+        return answer
 
     def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None) -> None:
         attempt = self.attacker.attack(free[index], restarts=restarts, budget=budget)

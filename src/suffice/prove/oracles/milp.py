@@ -28,6 +28,7 @@ from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, U
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 TOLERANCE = 1e-6  # a margin below this share of the margin's weights is too small to tell from zero
+LARGEST = 1e8  # beside larger numbers (its infinity is 1e20) the solver's own tolerances mean nothing
 NAME = "milp"
 
 
@@ -64,6 +65,8 @@ class MilpOracle:
         if not free.any():
             return self._fixed(free)
         query = _Query.of(self.form, free, budget)
+        if query.program.largest > LARGEST:
+            return Unknown("the network's numbers are too large for HiGHS", NAME)
         doubt: Unknown | None = None
         for rival in range(len(self.problem.rivals)):
             answer = self._against(query, rival, budget)
@@ -132,6 +135,12 @@ class Affine:
         weight = sparse.csr_array(step.weight)
         return Affine(weight @ self.matrix, weight @ self.offset + step.bias)
 
+    def plain(self) -> Affine:
+        """The same with numbers of about 1 in each row, by powers of two: HiGHS looks at absolute sizes."""
+        size = np.maximum(abs(self.matrix).max(axis=1).toarray().ravel(), np.abs(self.offset))
+        scale = np.ldexp(1.0, -np.frexp(np.where(size > 0, size, 1.0))[1])
+        return Affine(sparse.diags_array(scale).tocsr() @ self.matrix, self.offset * scale)
+
     def keep(self, kept: Bools) -> Affine:
         """The same, with zero for the values that are not kept."""
         return Affine(sparse.diags_array(kept.astype(float)).tocsr() @ self.matrix, self.offset * kept)
@@ -178,6 +187,12 @@ class Program:
         place = sparse.csr_array((np.ones(len(loose)), (loose, np.arange(len(loose)))), (len(relu), len(loose)))
         return Affine(self.wide(linear.matrix) + self.wide(place @ after), linear.offset)
 
+    @property
+    def largest(self) -> float:
+        """The largest number of the program: a bound of a variable, or a factor."""
+        parts = [self.lower, self.upper, *(matrix.data for matrix, _, _ in self.rows)]
+        return max(float(np.abs(part).max(initial=0.0)) for part in parts)
+
     def solve(self, objective: Floats, seconds: float) -> Any:
         constraints = [LinearConstraint(self.wide(matrix), low, high) for matrix, low, high in self.rows]
         with quiet():
@@ -199,7 +214,6 @@ class _Query:
     program: Program
     inputs: Affine
     margin: Affine
-    threshold: Floats
     moves: slice | None  # the variables that say which words change, where their number is limited
 
     @staticmethod
@@ -211,13 +225,12 @@ class _Query:
         for step, part in zip(form.steps, form.slices, strict=True):
             lower, upper = bounds.lower[0, part], bounds.upper[0, part]
             values = program.relu(values.through(step), step.relu, lower, upper)
-        threshold = TOLERANCE * np.maximum(1.0, np.abs(form.margin.dense()).max(-1, initial=0.0))
-        return _Query(region, free, program, inputs, values.through(form.margin), threshold, moves)
+        return _Query(region, free, program, inputs, values.through(form.margin).plain(), moves)
 
     def solve(self, rival: int, lowest: bool, seconds: float) -> Any:
         """An input with margin <= threshold against `rival`: any, or the one with the lowest margin."""
         margin = self.program.wide(self.margin.matrix[[rival]])
-        limit = self.threshold[rival] - self.margin.offset[rival]
+        limit = TOLERANCE - self.margin.offset[rival]
         asked = replace(self.program, rows=list(self.program.rows))
         asked.row([margin], -np.inf, limit)
         return asked.solve(margin.toarray()[0] if lowest else np.zeros(margin.shape[1]), seconds)

@@ -93,7 +93,8 @@ function shared(done, who) {
   const all = [...sets[0]].filter(([place, word]) => sets.every((set) => set.get(place) === word)).map(([, word]) => word);
   const some = new Set(sets.flatMap((set) => [...set.values()])).size;
   for (const one of done) one.both = new Set(places(one).filter(([place, word]) => sets.every((set) => set.get(place) === word)).map(([place]) => place));
-  const told = all.length ? `In the sets of all ${done.length} ${who}: ${all.map((word) => `“${word}”`).join(", ")}.` : some ? `No word is in the sets of all ${done.length} ${who}.` : "No set holds a word.";
+  const every = done.length === 2 ? "both" : `all ${done.length}`;
+  const told = all.length ? `In the sets of ${every} ${who}: ${all.map((word) => `“${word}”`).join(", ")}.` : some ? `No word is in the sets of ${every} ${who}.` : "No set holds a word.";
   return [numbers, element("p", told)];
 }
 

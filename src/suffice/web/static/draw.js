@@ -84,6 +84,13 @@ export function equal({ count, complete, in_all, in_some, sentence }, total) {
   $("equal").hidden = false;
 }
 
+// --- where an answer says little: the question to ask next ---
+
+export function next({ sentence, command }) {
+  $("next").replaceChildren(element("p", sentence), element("pre", command, { class: "small" }));
+  $("next").hidden = false;
+}
+
 function entry(kind, text, count) {
   const made = element("li", "", { class: kind });
   made.append(element("span", String(count), { class: "swatch" }), ` ${count === 1 ? "word" : "words"} ${text}`);

@@ -82,10 +82,10 @@ async function start(verb = question.verb) {
 function begin(verb) {
   $("problem").hidden = true;
   $("answer").hidden = false;
-  $("headline").textContent = verb === "bias" && !question.protect.length ? "Which words should not matter?" : "Looking for a proof …";
+  $("headline").textContent = unasked(verb) ? "Which words should not matter?" : "Looking for a proof …";
   for (const id of ["badge", "extra"]) $(id).replaceChildren();
   $("meaning").textContent = "";
-  for (const id of ["scope", "actions", "equal", "alone"]) $(id).hidden = true;
+  for (const id of ["scope", "actions", "equal", "next", "alone"]) $(id).hidden = true;
   $("gauge").hidden = verb === "bias" || verb === "profile";
   $("running").hidden = false;
   $("stop").disabled = false;
@@ -129,8 +129,9 @@ function take(kind, data, verb) {
   if (kind === "refused" || kind === "failed") { run.over = true; problem(data.message); }
   if (kind === "answer") { run.over = true; answered(data, verb); }
   if (kind === "equal") equal(data);
+  if (kind === "next") draw.next({ ...data, command: data.command.replace("--model MODEL", `--model ${question.model}`) });
   if (kind === "words") { shown.words = data.words; draw.alone(data.words); repaint(false); inspect(); }
-  if (kind === "report") { $("get-html").hidden = false; }
+  if (kind === "report") { $("get-html").hidden = unasked(verb); }
 }
 
 function seen(data) {
@@ -170,7 +171,7 @@ function answered(data, verb) {
   $("gauge").hidden ||= !run.records.length;
   $("chart-figure").toggleAttribute("hidden", run.records.length < 3);
   show(data, verb);
-  downloads(data);
+  downloads(data, verb);
   repaint(false);
   inspect();
   clearInterval(run.timer);
@@ -201,7 +202,7 @@ const MARKED = {
 
 function show({ shown: said, result }, verb) {
   shown = { ...MARKED[verb](result), words: null };
-  if (verb === "bias" && !question.protect.length) return chooseWords();
+  if (unasked(verb)) return chooseWords();
   $("headline").textContent = said.headline;
   draw.badge(said.badge);
   $("meaning").textContent = said.meaning;
@@ -217,11 +218,14 @@ function chooseWords() {
 // what the changed words become; nothing where they are deleted
 const changes = (flip) => new Map(flip ? flip.positions.map((position, i) => [position, flip.words[i]]) : []);
 
-function downloads({ id, files }) {
+// of protected words, where none is chosen yet: nothing was asked that somebody would keep
+const unasked = (verb) => verb === "bias" && !question.protect.length;
+
+function downloads({ id, files }, verb) {
   const names = { html: "report.html", certificate: "answer.cert", json: "answer.json" };
   for (const [kind, name] of Object.entries(names)) {
     const link = $(`get-${kind}`);
-    link.hidden = !files.includes(kind); // the report comes later
+    link.hidden = unasked(verb) || !files.includes(kind); // the report comes later
     link.href = `/api/answers/${encodeURIComponent(id)}/${name}`;
   }
   $("actions").hidden = false;

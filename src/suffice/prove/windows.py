@@ -1,0 +1,450 @@
+"""Windows: questions about maxima over sums of choices, decided word by word with bounds that are sums themselves.
+
+In coordinates of choices each unit of the first step is a sum over the few words it sees. While every word has some of
+its choices left, the least and the largest sum are exact; a maximum lies between the largest of the least sums and the
+largest of the largest ones, and the margin, linear in the maxima, between two more sums. Where that does not decide,
+the word that moves most of what may still win is decided on. Subproblems live in chunks, for which each step is a few
+operations on arrays; units that can no longer win are dropped from a chunk on the way down.
+
+The proof is a tree of picks whose leaves choose nothing: the lines that readers take around maxima when nothing is
+chosen (docs/certificate.md) are nowhere worse than these bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints
+from suffice.model.step import Groups
+from suffice.prove.bounds import NEAR, Form
+from suffice.prove.exact import confirm
+from suffice.prove.maxima import LEAN
+from suffice.prove.runs import CLOSED
+from suffice.prove.tree import Pick, Tree
+from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Source, Unknown, Verdict, Witness
+
+CHUNK = 64  # subproblems worked on together
+WORTH = 0.7  # share of units that may still win below which the others are dropped
+DESCENTS = 3  # first chunks in which the most doubtful subproblem is attacked
+TRIALS = 3  # counterexamples known from elsewhere that an attack starts from
+SAFE = 4  # times what readers take off for rounding that a bound must be above zero
+
+
+def suits(problem: Problem) -> bool:
+    """Maxima over sums of choices, then scores, and no limit to how many words change."""
+    first, *rest = problem.network.steps
+    plain = len(rest) == 1 and bool(first.maxima) and bool(first.pooled.all())
+    return plain and problem.source is not None and problem.limit >= problem.features.sum()
+
+
+# --- texts ---
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """What each way to fill each word adds to each unit, and what the maxima over the units are worth.
+
+    A *filling* is a word with one of its different vectors; the first one of each word is its own. `added` (fillings,
+    units) is what it adds, `word` its word, as a place of `words`, the positions that can move, and `choices` the
+    region's choices that it stands for. `weights` (rivals, maxima) and `constants` (rivals,) make margins of maxima,
+    which are at least `floor`; no margin counts that is closer to zero than `doubt` (rivals,). A text is a filling for
+    each word.
+    """
+
+    problem: Problem
+    base: Floats
+    starts: Ints
+    floor: Floats
+    weights: Floats
+    constants: Floats
+    doubt: Floats
+    words: Ints
+    added: Floats
+    word: Ints
+    choices: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of(form: Form) -> Windows:
+        problem, first = form.problem, form.steps[0]
+        groups, source = first.groups, problem.source
+        assert groups is not None
+        assert source is not None
+        words = np.flatnonzero(problem.features & problem.region.movable())
+        fillings = [(place, some) for place, word in enumerate(words) for some in _fillings(problem, int(word))]
+        added = [source.added[groups.units, words[place], some[0]] for place, some in fillings]
+        size = np.abs(form.margin.weight)[:, groups.owner] @ form.toll[0] + form.margin_size
+        return Windows(
+            problem=problem,
+            base=first.bias[groups.units],
+            starts=groups.starts,
+            floor=np.full(len(groups.starts), -np.inf),
+            weights=form.margin.weight[:, groups.leaders],
+            constants=form.margin.bias,
+            doubt=SAFE * form.gamma * size + _lean(form, groups, source),
+            words=words,
+            added=np.array(added).reshape(-1, len(groups.units)),
+            word=np.array([place for place, _ in fillings], dtype=np.int64),
+            choices=tuple(some for _, some in fillings),
+        )
+
+    def within(self, free: Bools) -> Windows:
+        """Without the units that cannot win while only free words (length,) move."""
+        mine = free[self.words].astype(np.float64)
+        low, high = (self.base + mine @ side for side in self._ends)
+        least = np.maximum(largest(low, self.starts), self.floor)
+        live = high > least[self.group]
+        starts, kept = _remaining(self.group[live])
+        gone = np.setdiff1d(np.arange(len(least)), kept)
+        return replace(
+            self,
+            base=self.base[live],
+            starts=starts,
+            floor=least[kept],
+            weights=self.weights[:, kept],
+            constants=self.constants + self.weights[:, gone] @ least[gone],
+            added=self.added[:, live],
+        )
+
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """The least and the most that each word adds: (words, units)."""
+        return np.minimum.reduceat(self.added, self.own), np.maximum.reduceat(self.added, self.own)
+
+    @cached_property
+    def own(self) -> Ints:
+        """The text itself: the first filling of each word."""
+        return np.searchsorted(self.word, np.arange(len(self.words)))
+
+    @cached_property
+    def group(self) -> Ints:
+        """The maximum of each unit."""
+        return np.repeat(np.arange(len(self.starts)), np.diff([*self.starts, len(self.base)]))
+
+    def points(self, texts: Sequence[Ints]) -> Floats:
+        """Texts in coordinates: (n, length, choices)."""
+        found = np.zeros((len(texts), *self.problem.center.shape))
+        for place, text in enumerate(texts):
+            for word in np.flatnonzero(text != self.own):
+                found[place, self.words[word], self.choices[text[word]][0]] = 1.0
+        return found
+
+    def text(self, point: Floats) -> Ints:
+        """The text of a point in coordinates."""
+        found = self.own.copy()
+        for place in np.flatnonzero(point[self.words].any(-1)):
+            choice = int(point[self.words[place]].argmax())
+            found[place] = next(i for i in np.flatnonzero(self.word == place) if choice in self.choices[i])
+        return found
+
+    def sums(self, text: Ints) -> Floats:
+        return np.asarray(self.base + self.added[text].sum(0))
+
+    def margins(self, sums: Floats) -> Floats:
+        """The margins (n, rivals) of sums (n, units)."""
+        return np.asarray(np.maximum(largest(sums, self.starts), self.floor) @ self.weights.T + self.constants)
+
+    def lowered(self, text: Ints, allowed: Bools) -> tuple[Ints, float]:
+        """The text with one word after the other changed, within allowed fillings, while the lowest margin falls."""
+        rows, sums = np.flatnonzero(allowed), self.sums(text)
+        word, least = self.word[rows], float(self.margins(sums[None]).min())
+        trials = sums + (self.added[rows] - self.added[text[word]])  # each with one word changed
+        while len(rows) and least > -self.doubt.max():
+            found = self.margins(trials).min(-1)
+            best = int(found.argmin())
+            if found[best] >= least:
+                break
+            moved = self.added[rows[best]] - self.added[text[word[best]]]
+            least, text = float(found[best]), _with(text, int(word[best]), int(rows[best]))
+            trials[word != word[best]] += moved
+        return text, least
+
+    def shortened(self, text: Ints) -> Ints:
+        """The text with words put back while a rival stays ahead, always the one that leaves it furthest ahead."""
+        while len(changed := np.flatnonzero(text != self.own)):
+            found = (self.margins(self.sums(text) - self.added[text[changed]]) + self.doubt).min(-1)
+            best = int(found.argmin())
+            if found[best] > 0:
+                break
+            text = _with(text, int(changed[best]), int(self.own[changed[best]]))
+        return text
+
+    def attacked(self, free: Bools, starts: Sequence[Ints] = ()) -> Ints | None:
+        """A text that changes free words (length,) only and keeps no lead, if one is found."""
+        mine = free[self.words]
+        trials = [np.where(mine, start, self.own) for start in (self.own, *starts)]
+        known = self.margins(np.stack([self.sums(text) for text in trials])).min(-1)
+        for place in [0, *np.argsort(known[1:], kind="stable")[:TRIALS] + 1]:
+            text, least = self.lowered(trials[place], mine[self.word])
+            if least <= 0:
+                return text
+        return None
+
+    def witness(self, text: Ints) -> Witness | None:
+        """The text as a counterexample, if it really is one."""
+        return confirm(self.problem, self.points([text]), self.problem.features[None])[0]
+
+    def decide(self, free: Bools, budget: Budget) -> Verdict:
+        """Do the words that are not free suffice? A tree for each rival, or a counterexample."""
+        trees = []
+        for rival in range(len(self.constants)):
+            found = _Proof(self, free, rival, budget).run()
+            if isinstance(found, Refuted | Unknown):
+                return found
+            trees.append(found)
+        return Proved(tuple(trees))
+
+
+def _lean(form: Form, groups: Groups, source: Source) -> Floats:
+    """What readers may lose (rivals,) because they take bounds that are close to each other as equal."""
+    least, most = (groups.highest((form.steps[0].bias + side.sum(-1))[groups.units]) for side in source.reach)
+    near = NEAR * groups.highest(form.size[0][groups.units])
+    return np.asarray(2 * np.abs(form.margin.weight[:, groups.leaders]) @ (LEAN * (most - least) + near))
+
+
+def largest(values: Floats, starts: Ints) -> Floats:
+    """The largest of each group (..., groups) of values (..., units)."""
+    return np.maximum.reduceat(values, starts, axis=-1) if len(starts) else values[..., :0]
+
+
+def _remaining(group: Ints) -> tuple[Ints, Ints]:
+    """Where groups start among units that are left, whose groups these are; and which groups they are."""
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    return starts, group[starts]
+
+
+def _fillings(problem: Problem, word: int) -> list[tuple[int, ...]]:
+    """The choices of a word, those of equal vectors together, its own first."""
+    source = problem.source
+    assert source is not None
+    points = source.problem.region.points[word]  # type: ignore[union-attr]
+    same = (points[:, None] == points).all(-1).argmax(-1)
+    found = [tuple(np.flatnonzero(same == first).tolist()) for first in np.unique(same)]
+    own = (points == source.problem.center[word]).all(-1)
+    return sorted(found, key=lambda some: not own[some[0]])
+
+
+def _with(text: Ints, word: int, filling: int) -> Ints:
+    found = text.copy()
+    found[word] = filling
+    return found
+
+
+# --- what may be left of a word ---
+
+
+@dataclass(frozen=True, eq=False)
+class _Codes:
+    """The sets of fillings that halving leaves of each word, in one list.
+
+    `members` are the fillings of each, `halves` (codes, 2) the codes that it is cut into (-1: it is one filling),
+    `word` its word. The first codes are those of all fillings of each word, in order.
+    """
+
+    members: list[Ints]
+    halves: Ints
+    word: Ints
+
+    @staticmethod
+    def of(fillings: Sequence[Ints]) -> _Codes:
+        """Of each word's fillings, in the order in which they are halved."""
+        members, word, halves = list(fillings), list(range(len(fillings))), []
+        for code, mine in enumerate(members):  # which grows on the way
+            cut = len(mine) // 2
+            halves.append((len(members), len(members) + 1) if cut else (-1, -1))
+            if cut:
+                members += [mine[:cut], mine[cut:]]
+                word += [word[code]] * 2
+        return _Codes(members, np.array(halves, dtype=np.int64).reshape(-1, 2), np.array(word, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """The units that may still win in a chunk: what is left of words makes of them at least and at most.
+
+    `low` and `high` (codes, units) are the least and the most that a code adds, `moves` (units, words) how far each
+    word can move each unit, times the weight of its maximum. `signs` (2, maxima) are the weights above and below zero.
+    """
+
+    low: Floats
+    high: Floats
+    starts: Ints
+    group: Ints
+    signs: Floats
+    moves: Floats
+
+    def take(self, live: Bools) -> _View:
+        """The view with these units only, and the maxima that have some of them."""
+        starts, kept = _remaining(self.group[live])
+        group = np.repeat(np.arange(len(starts)), np.diff([*starts, live.sum()]))
+        return _View(self.low[:, live], self.high[:, live], starts, group, self.signs[:, kept], self.moves[live])
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Subproblems: their place in the tree, what is left of their words, bounds of units, and what is settled.
+
+    `floor` (n, maxima) is what each maximum is at least, `constant` (n,) what the settled maxima add to the margin.
+    """
+
+    view: _View
+    ids: Ints
+    codes: Ints
+    low: Floats
+    high: Floats
+    floor: Floats
+    constant: Floats
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest value (n, maxima) of each maximum."""
+        low, high = (largest(side, self.view.starts) for side in (self.low, self.high))
+        return np.maximum(low, self.floor), np.maximum(high, self.floor)
+
+    @cached_property
+    def bound(self) -> Floats:
+        least, most = self.ends
+        return np.asarray(self.constant + least @ self.view.signs[0] + most @ self.view.signs[1])
+
+    def take(self, index: Ints | slice) -> _Chunk:
+        low, high = self.low[index], self.high[index]
+        return _Chunk(self.view, self.ids[index], self.codes[index], low, high, self.floor[index], self.constant[index])
+
+    def narrowed(self) -> _Chunk:
+        """Without the units that win in none of the subproblems, if they are many."""
+        least = self.ends[0]
+        live = np.asarray((self.high > least[:, self.view.group]).any(0))
+        if not live.size or live.mean() > WORTH:
+            return replace(self, floor=least)
+        kept = np.zeros(least.shape[1], dtype=bool)
+        kept[self.view.group[live]] = True
+        constant = self.constant + least[:, ~kept] @ self.view.signs[:, ~kept].sum(0)
+        low, high = self.low[:, live], self.high[:, live]
+        return _Chunk(self.view.take(live), self.ids, self.codes, low, high, least[:, kept], constant)
+
+    def scores(self) -> Floats:
+        """How much each word (n, words) has to do with units of which it is open whether they win."""
+        room = self.high - self.ends[0][:, self.view.group]
+        width = self.high - self.low
+        share = np.where(room > 0, np.minimum(room, width) / np.where(width > 0, width, 1.0), 0.0)
+        return np.asarray(share @ self.view.moves)
+
+
+class _Proof:
+    """One question against one rival."""
+
+    def __init__(self, windows: Windows, free: Bools, rival: int, budget: Budget) -> None:
+        self.windows, self.rival, self.budget = windows, rival, budget
+        self.doubt = float(windows.doubt[rival])
+        self.mine = np.flatnonzero(free[windows.words])
+        self.codes = _Codes.of([self._ordered(int(word)) for word in self.mine])
+        self.cut: list[int] = [-1]  # of each subproblem the code that it was cut at
+        self.first: list[int] = [-1]  # and the first of its two parts, which stand side by side
+        self.rounds = 0
+
+    def run(self) -> Tree | Refuted | Unknown:
+        waiting = [self._root()]
+        try:
+            while waiting:
+                self.budget.look()
+                answer, parts = self._step(waiting.pop())
+                if answer is not None:
+                    return answer
+                waiting += parts
+        except OutOfTime:
+            return Unknown("time ran out before all words were decided on")
+        return self._tree()
+
+    def _ordered(self, word: int) -> Ints:
+        """The fillings of a word, those first that lower the margin most while all units count alike."""
+        windows = self.windows
+        rows = np.flatnonzero(windows.word == word)
+        lead = windows.added[rows] @ windows.weights[self.rival][windows.group]
+        return np.asarray(rows[np.argsort(lead, kind="stable")])
+
+    def _root(self) -> _Chunk:
+        windows, codes = self.windows, self.codes
+        shape = len(codes.members), len(windows.base)
+        low, high = (
+            np.array([end(windows.added[rows], axis=0) for rows in codes.members]).reshape(shape)
+            for end in (np.min, np.max)
+        )
+        count, weights = len(self.mine), windows.weights[self.rival]
+        moves = (high[:count] - low[:count]).T * np.abs(weights)[windows.group][:, None]
+        signs = np.stack([np.maximum(weights, 0.0), np.minimum(weights, 0.0)])
+        view = _View(low, high, windows.starts, windows.group, signs, moves)
+        least, most = ((windows.base + side[:count].sum(0))[None] for side in (low, high))
+        ids, everything, constant = np.zeros(1, dtype=np.int64), np.arange(count)[None], windows.constants[[self.rival]]
+        return _Chunk(view, ids, everything, least, most, windows.floor[None], constant)
+
+    def _step(self, chunk: _Chunk) -> tuple[Refuted | Unknown | None, list[_Chunk]]:
+        """An answer, or the parts of what is not closed."""
+        self.rounds += 1
+        open_ = np.flatnonzero(chunk.bound <= self.doubt)
+        if not len(open_):
+            return None, []
+        left = chunk.take(open_)
+        decided = (self.codes.halves[left.codes, 0] < 0).all(-1)
+        if decided.any() or self.rounds <= DESCENTS or not self.rounds & (self.rounds - 1):
+            answer = self._tried(left.take(np.flatnonzero(decided)[:1]) if decided.any() else left)
+            if answer is None and decided.any():
+                return Unknown("the margin is too close to zero to be decided"), []
+            if answer is not None:
+                return answer, []
+        if len(self.cut) > self.budget.subproblems:
+            return Unknown(f"undecided after {len(self.cut)} subproblems: the best bound is {left.bound.min():.3g}"), []
+        parts = self._parts(left.narrowed())
+        return None, [parts.take(slice(start, start + CHUNK)) for start in range(0, len(parts.ids), CHUNK)]
+
+    def _tried(self, chunk: _Chunk) -> Refuted | None:
+        """A counterexample within the most doubtful subproblem."""
+        windows, codes = self.windows, chunk.codes[int(chunk.bound.argmin())]
+        allowed, text = np.zeros(len(windows.word), dtype=bool), windows.own.copy()
+        for word, code in zip(self.mine, codes, strict=True):
+            allowed[self.codes.members[code]] = True
+            text[word] = self.codes.members[code][0]
+        text, least = windows.lowered(text, allowed)
+        witness = windows.witness(text) if least <= 0 else None
+        return None if witness is None else Refuted(witness)
+
+    def _parts(self, chunk: _Chunk) -> _Chunk:
+        """Both sides of each subproblem, cut at the word that matters most: all first ones, then all second ones."""
+        codes, count = self.codes, len(chunk.ids)
+        scores = np.where(codes.halves[chunk.codes, 0] >= 0, chunk.scores() * self._left[chunk.codes], -1.0)
+        word, rows = scores.argmax(-1), np.arange(count)
+        old = chunk.codes[rows, word]
+        one, other = (self._side(chunk, word, old, codes.halves[old, side]) for side in (0, 1))
+        fresh = len(self.cut) + np.arange(2 * count).reshape(count, 2).T
+        for place, code, first in zip(chunk.ids.tolist(), old.tolist(), fresh[0].tolist(), strict=True):
+            self.cut[place], self.first[place] = code, first
+        self.cut += [-1] * 2 * count
+        self.first += [-1] * 2 * count
+        left, low, high = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+        floor, constant = np.tile(chunk.floor, (2, 1)), np.tile(chunk.constant, 2)
+        return _Chunk(chunk.view, fresh.ravel(), left.astype(np.int64), low, high, floor, constant)
+
+    @cached_property
+    def _left(self) -> Floats:
+        """What is left of a word in each code, as a share of how many fillings it can lose."""
+        most = [len(self.codes.members[word]) - 1 for word in self.codes.word]
+        return np.array([(len(some) - 1) / max(1, all_) for some, all_ in zip(self.codes.members, most, strict=True)])
+
+    def _side(self, chunk: _Chunk, word: Ints, old: Ints, new: Ints) -> tuple[Ints, Floats, Floats]:
+        codes = chunk.codes.copy()
+        codes[np.arange(len(codes)), word] = new
+        view = chunk.view
+        return codes, chunk.low + (view.low[new] - view.low[old]), chunk.high + (view.high[new] - view.high[old])
+
+    def _tree(self) -> Tree:
+        """The proof, from its leaves up: parts come after what they are parts of."""
+        trees: list[Tree] = [CLOSED] * len(self.cut)
+        for place in reversed(range(len(self.cut))):
+            if (code := self.cut[place]) >= 0:
+                first, fillings = self.first[place], self.codes.members[self.codes.halves[code, 0]]
+                chosen = sorted(choice for filling in fillings for choice in self.windows.choices[filling])
+                position = int(self.windows.words[self.mine[self.codes.word[code]]])
+                trees[place] = Pick(position, tuple(chosen), (trees[first], trees[first + 1]))
+        return trees[0]

@@ -1,0 +1,1 @@
+"""The kinds of random questions that tests/fuzz.py asks."""

@@ -1,0 +1,84 @@
+"""Fuzz of black boxes: rugged functions against all allowed texts, and pipelines of scikit-learn laid open.
+
+A case is one question with one verb; its certificate is read by the checker of black boxes, which runs or works out
+every text anew (the second checker leaves these to it).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import suffice as sf
+from fuzzing.common import Wrong, accept, need
+from suffice.prove.verdict import Proved, Refuted
+from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
+
+
+def one(seed: int, counts: Counter[str]) -> Iterator[str]:
+    rng = np.random.default_rng([19, seed])
+    made = box(seed, int(rng.integers(2, 4)), float(rng.choice([0.3, 1.0, 3.0])))
+    words = rng.choice(WORDS, int(rng.integers(2, 6))).tolist()
+    limit = [None, None, 1, 2][int(rng.integers(4))]
+    chosen = [sf.Deletion(at_most=limit), sf.WordSwap(SWAPS, at_most=limit), sf.RemoveOrSwap(SWAPS, at_most=limit)]
+    cost = {word: int(rng.integers(1, 4)) for word in words} if rng.integers(2) else None
+    common = {"perturbation": chosen[int(rng.integers(3))]}
+    truth = Truth(sf.Question(made, words, cost=cost, **common))
+    checks: list[Callable[[], None]] = [
+        partial(explained, truth, made, words, cost, common),
+        partial(contrasted, truth, made, words, cost, common),
+        *(partial(sufficient, truth, made, words, held, common) for held in subsets(rng, len(words))),
+    ]
+    for check in checks:
+        counts["cases"] += 1
+        try:
+            check()
+        except Wrong as error:
+            yield f"{' '.join(words)} under {common['perturbation'].to_dict()}: {error}"
+
+
+def subsets(rng: np.random.Generator, count: int) -> list[list[int]]:
+    """A few sets of words."""
+    return [np.flatnonzero(rng.random(count) < 0.5).tolist() for _ in range(4)]
+
+
+def explained(truth: Truth, made: sf.BlackBox, words: list[str], cost: Any, common: dict[str, Any]) -> None:
+    found = sf.explain(made, words, cost=cost, **common)
+    need(found.status == "optimal", f"explain: {found.status}")
+    need(mask(found.positions) in truth.cheapest, f"not a cheapest explanation: {found.positions}")
+    accept(found.certificate, made)
+
+
+def contrasted(truth: Truth, made: sf.BlackBox, words: list[str], cost: Any, common: dict[str, Any]) -> None:
+    found = sf.contrast(made, words, cost=cost, **common)
+    least = min(map(truth.price, truth.flips), default=None)
+    need(found.status == ("none" if least is None else "optimal"), f"contrast: {found.status}, the truth is {least}")
+    need(least is None or found.cost == least, f"a flip for {found.cost}, the truth is {least}")
+    accept(found.certificate, made)
+
+
+def sufficient(truth: Truth, made: sf.BlackBox, words: list[str], held: list[int], common: dict[str, Any]) -> None:
+    found = sf.is_robust(made, words, held, **common)
+    true = truth.robust(mask(held))
+    need(isinstance(found, Proved if true else Refuted), f"{found!r} for {held}, the truth is {true}")
+    accept(found.certificate, made)  # type: ignore[union-attr]
+
+
+def pipelines(seed: int, counts: Counter[str]) -> Iterator[str]:
+    """One fitted pipeline, as tests/pipelines.py judges it; scikit-learn is brought in here, as it takes a while."""
+    from suffice.importers.kinds import NotLowered
+    from suffice.search import grown
+    from tests.pipelines import KINDS, judged
+
+    rng, name = np.random.default_rng([23, seed]), list(KINDS)[seed // 7 % len(KINDS)]
+    grown.SMALL = 0  # tables for short texts too
+    try:
+        counts["cases" if judged(rng, KINDS[name](rng)) != "close" else "undecided"] += 1
+    except NotLowered:
+        counts["undecided"] += 1
+    except AssertionError as error:
+        yield f"{name}: {error}"
