@@ -437,6 +437,12 @@ def test_a_cost_that_is_no_mapping_is_refused_with_a_sentence(cost: object, tiny
         sf.explain(tiny, ["word1", "word2"], perturbation=sf.KNNBox(2), cost=cost)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("price", [1e308, 10**400])
+def test_costs_whose_sum_no_number_holds_are_refused(price: float, tiny: sf.Classifier) -> None:
+    with pytest.raises(sf.InputError, match=r"add up to more than 1\.8e\+308"):
+        sf.explain(tiny, "good bad good", cost=lambda _: price)
+
+
 def test_costs_may_be_numbers_of_numpy(tiny: sf.Classifier) -> None:
     prices = {"word1": np.float64(0.1), "word2": np.int64(2)}
     found = costs(prices, tiny.read(["word1", "word2"]))

@@ -211,6 +211,17 @@ def test_a_set_that_stays_the_same_has_no_growth(large, family):
         sf.profile(large, TEXT, family, [2, 3])
 
 
+@pytest.mark.parametrize("family", [sf.Deletion, sf.WordSwap, sf.RemoveOrSwap, sf.Mask, sf.Boxes])
+def test_a_kind_of_set_without_a_size_is_refused_by_name(large, family):
+    with pytest.raises(sf.InputError, match=rf"^{family.__name__} has no size that could grow"):
+        sf.profile(large, TEXT, family, [2, 3])
+
+
+def test_a_single_set_is_not_a_family_of_sets(large):
+    with pytest.raises(sf.InputError, match="what makes a set of each size"):
+        sf.profile(large, TEXT, sf.KNNBox(5), [2, 3])
+
+
 def test_the_limit_on_changes_at_once_is_a_size_too(large):
     questions = [sf.Deletion(at_most=r).to_dict() for r in (1, 2, 3)]
     assert growth._parameter(questions) == "at_most"

@@ -7,6 +7,7 @@ number of which all costs are multiples; nothing is rounded, so what is optimal 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,6 +52,8 @@ def costs(cost: Cost, text: Text) -> Costs:
     if not callable(cost) and not isinstance(cost, Mapping):
         raise InputError(f"The cost must be a mapping from words to numbers or a function of a word, not {cost!r:.80}.")
     prices = [_price(cost, word) for word in text.tokens]
+    if sum(prices) > sys.float_info.max:
+        raise InputError(f"The costs of the words of this text add up to more than {sys.float_info.max:.3g}: scale them.")
     unit = _common(prices)
     units = [int(price / unit) for price in prices]
     if sum(units) >= LARGEST:

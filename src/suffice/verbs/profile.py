@@ -29,7 +29,7 @@ from suffice.search.node import ByRestoration, Node
 from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
-from suffice.sets.table import BY_NAME
+from suffice.sets.table import BY_NAME, KINDS
 from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, accepted, finished
 from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
@@ -207,6 +207,7 @@ def profile(
     which on some word is.
     """
     sizes, budget, started = _sizes(steps), Budget(seconds), time.monotonic()
+    _check_family(perturbation)
     read = classifier.read(text)
 
     def question(size: float) -> Question:
@@ -277,6 +278,18 @@ def _within(question: Callable[[float], Question], parameter: str) -> Callable[[
 
 
 # --- what grows ---
+
+
+def _check_family(perturbation: object) -> None:
+    """Refuse what makes no sets from a number: a single set, or a class of sets that have no size."""
+    if not callable(perturbation):
+        raise InputError(f"Give what makes a set of each size (sf.KNNBox, say), not {perturbation!r:.80}.")
+    if perturbation in [kind.make for kind in KINDS if kind.grows is None]:
+        name = getattr(perturbation, "__name__", "")
+        raise InputError(
+            f"{name} has no size that could grow: give sf.KNNBox, sf.KNNHull, sf.EpsilonBall, or a function of the "
+            f"number of words that may change at once, such as lambda r: sf.Deletion(at_most=r)."
+        )
 
 
 def _parameter(sets: Sequence[Mapping[str, Any]]) -> str:
