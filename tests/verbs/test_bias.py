@@ -100,6 +100,32 @@ def test_what_cannot_be_protected_is_refused(sst, protected):
         sf.bias(sst, "she made a fine film", protected, perturbation=sf.KNNBox(5))
 
 
+def test_a_bundled_group_is_protected_by_its_name(sst):
+    found = sf.bias(sst, "She made a fine film for boys", "gender", perturbation=sf.KNNBox(5))
+    assert [word.text for word in found.words] == ["She", "boys"]
+
+
+def test_without_a_set_a_protected_word_may_become_its_counterpart():
+    """A classifier that decides by "he" alone: only the counterpart, neither removal nor a synonym, flips the label."""
+
+    def predict(texts: list[str]) -> list[list[float]]:
+        return [[0.2, 0.8] if "he" in text.split() else [0.8, 0.2] for text in texts]
+
+    clf = sf.from_function(predict, labels=["no", "yes"], name="by-he")
+    found = sf.bias(clf, "she made a fine film", "gender")
+    assert (found.status, found.to_dict()["changed_text"]) == ("dependent", "he made a fine film")
+    assert sf.audit(clf, ["she made a fine film", "a film"], "gender").overall.dependent == 1
+    assert sf.explain(clf, "she made a fine film").status == "optimal"
+    assert sf.explain(clf, "she made a fine film").positions == ()  # elsewhere the default set stays as it is
+
+
+def test_the_command_knows_the_bundled_groups(capsys):
+    assert main(["bias", "she made a fine film for old men", "--protected", "gender,age", "--json"]) in (0, 1)
+    said = json.loads(capsys.readouterr().out)
+    assert [word["text"] for word in said["words"]] == ["she", "old", "men"]
+    assert "he" in said["meta"]["perturbation"]["swaps"]["she"]
+
+
 def test_a_rejected_certificate_makes_the_answer_unknown(sst, monkeypatch):
     def reject(certificate, classifier, seconds):
         raise sf.Rejected(3, "no")

@@ -101,7 +101,9 @@ def bias(args: argparse.Namespace) -> int:
         listed = words if isinstance(words, list) else [word for group in words.values() for word in group]
         question = replace(question, exclude=guarded(question, listed))
     elif args.question is None:
-        raise InputError("Name the protected words: --protected she,he or --protected FILE.")
+        raise InputError(
+            f"Name the protected words: --protected {' or --protected '.join(('she,he', 'gender', 'FILE'))}."
+        )
     result = judged(question)
     _print_answer(args, result, auditors.show_bias)
     _save_certificate(args.certificate, result.certificate)

@@ -12,10 +12,12 @@ from rich.console import Console
 from suffice.cli import commands as run
 from suffice.corpus.engines import ENGINES
 from suffice.model.classifier import DEFAULT
+from suffice.sets.substitutes import groups
 from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS
 from suffice.version import __version__
 
+PROTECTED = f"a file of words, she,he, or bundled groups of words: {', '.join(groups())}"
 MODEL = f"a name or folder, FILE.skops, FILE.bin (fastText), hf:FOLDER or python:module:object (default: {DEFAULT})"
 
 
@@ -150,7 +152,7 @@ def _add_auditors(commands: Any) -> None:
     """The auditor's verbs."""
     asked, many = [_question()], [_corpus()]
     bias = commands.add_parser("bias", parents=asked, help="does the label depend on protected words?")
-    bias.add_argument("--protected", metavar="FILE|WORDS", help="a file of words, or she,he")
+    bias.add_argument("--protected", metavar="FILE|WORDS|GROUPS", help=PROTECTED)
     bias.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
     bias.add_argument("--certificate", metavar="FILE", help="save the certificate")
     bias.set_defaults(run=run.bias)
@@ -175,7 +177,7 @@ def _add_auditors(commands: Any) -> None:
     batch.add_argument("--summary", metavar="FILE", help="save the counts, medians and slowest texts as JSON")
     batch.set_defaults(run=run.batch)
     audit = commands.add_parser("audit", parents=many, help="bias over a file of texts, with a report (resumes)")
-    audit.add_argument("--protected", required=True, metavar="FILE|WORDS", help="a file of words, or she,he")
+    audit.add_argument("--protected", required=True, metavar="FILE|WORDS|GROUPS", help=PROTECTED)
     audit.add_argument("--report", required=True, metavar="REPORT.html", help="CSV, JSONL, certificates go beside it")
     audit.add_argument("--compare", metavar="OLD.jsonl", help="an older audit, say of another model version")
     audit.add_argument("--recheck", action="store_true", help="check the certificates of rows done before again")

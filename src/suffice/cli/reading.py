@@ -15,7 +15,7 @@ from typing import Any
 import suffice as sf
 from suffice.errors import InputError
 from suffice.importers.named import load_any
-from suffice.sets.perturbations import BundledSubstitutes, Perturbation
+from suffice.sets.perturbations import BundledCounterparts, BundledSubstitutes, Perturbation
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
 
@@ -118,7 +118,8 @@ def perturbation(args: argparse.Namespace) -> Perturbation:
         case ["--knn-hull"]:
             return sf.KNNHull(args.knn_hull, at_most=limit)
         case _:
-            return BundledSubstitutes(at_most=limit)
+            kind = BundledCounterparts if hasattr(args, "protected") else BundledSubstitutes
+            return kind(at_most=limit)
 
 
 def _given(args: argparse.Namespace, flag: str) -> bool:

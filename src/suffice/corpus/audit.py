@@ -24,10 +24,11 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
-from suffice.sets.perturbations import BundledSubstitutes, Perturbation
+from suffice.sets.perturbations import Perturbation, for_audits
+from suffice.sets.substitutes import group, groups
 from suffice.sets.table import in_general
 from suffice.verbs.answering import summary
-from suffice.verbs.bias import Bias, Protected, bias, guarded
+from suffice.verbs.bias import Bias, Protected, bias, guarded, protected_group
 from suffice.verbs.question import Given, Question
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
@@ -144,7 +145,8 @@ def audit(
 ) -> Audit:
     """Ask `bias` of every text; `texts`, `out` and resuming are as in `batch`, `options` are those of `bias`.
 
-    `protected` may also be a mapping from groups to words. `report` is an HTML file to write; unless they are named,
+    `protected` may also be a mapping from groups to words. Without a set, words may become their counterparts in the
+    bundled groups too. `report` is an HTML file to write; unless they are named,
     a table (.csv), the lines (.jsonl) and a folder of certificates (.certificates) go beside it. `compare` is the
     `out` of an older audit, say of another version of the model. With `recheck`, the certificates of rows that were
     done before go through the checker again; a row whose certificate is gone or wrong counts as failed.
@@ -168,10 +170,11 @@ def auditing(
     options: Mapping[str, Any] | None = None,
 ) -> Auditing:
     """What is asked of every row."""
+    if isinstance(protected, str):
+        protected = {protected: protected_group(protected)}
     groups = protected if isinstance(protected, Mapping) else {}
     words = [word for group in groups.values() for word in group] if isinstance(protected, Mapping) else protected
-    allowed = BundledSubstitutes() if perturbation is None else perturbation
-    return Auditing(classifier, allowed, words, groups, options or {})
+    return Auditing(classifier, for_audits(perturbation), words, groups, options or {})
 
 
 def _beside(
@@ -257,7 +260,7 @@ def harmless(cell: Any) -> Any:
 
 
 def read_protected(given: str) -> list[str] | dict[str, list[str]]:
-    """Protected words from a file, or from the argument itself: "she,he".
+    """Protected words from a file, from the argument itself ("she,he"), or of bundled groups ("gender,religion").
 
     A text file has one word per line; a line in brackets, such as [women], begins a group; # begins a comment. A JSON
     file has a list of words, or an object from groups to lists of words.
@@ -266,7 +269,10 @@ def read_protected(given: str) -> list[str] | dict[str, list[str]]:
     if not path.is_file():
         if path.suffix in (".txt", ".json"):
             raise InputError(f"There is no file {given}.")
-        return _words([word.strip() for word in given.split(",") if word.strip()], given)
+        named = [word.strip() for word in given.split(",") if word.strip()]
+        if named and set(named) <= set(groups()):
+            return {name: list(group(name)) for name in named}
+        return _words(named, given)
     source = path.read_text(encoding="utf-8-sig")
     return _from_json(source, given) if path.suffix == ".json" else _from_lines(source, given)
 

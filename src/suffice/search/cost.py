@@ -53,7 +53,7 @@ def costs(cost: Cost, text: Text) -> Costs:
         raise InputError(f"The cost must be a mapping from words to numbers or a function of a word, not {cost!r:.80}.")
     prices = [_price(cost, word) for word in text.tokens]
     if sum(prices) > sys.float_info.max:
-        raise InputError(f"The costs of the words of this text add up to more than {sys.float_info.max:.3g}: scale them.")
+        raise InputError(f"The costs of the words of this text add up to more than {sys.float_info.max:.3g}.")
     unit = _common(prices)
     units = [int(price / unit) for price in prices]
     if sum(units) >= LARGEST:

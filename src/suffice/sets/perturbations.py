@@ -20,7 +20,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.text import Text
 from suffice.sets.neighbours import neighbours
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
-from suffice.sets.substitutes import substitutes
+from suffice.sets.substitutes import group, groups, substitutes
 
 Swaps: TypeAlias = Mapping[str, Sequence[str]]
 
@@ -285,10 +285,42 @@ class BundledSubstitutes(_Words):
         return _bundled()
 
 
+@dataclass(frozen=True)
+class BundledCounterparts(BundledSubstitutes):
+    """As the default, and a word of a bundled group (gender, say) may become its counterparts there: for audits."""
+
+    kind = "bundled-counterparts"
+
+    @property
+    def _all(self) -> RemoveOrSwap:
+        return _exchanged()
+
+
+def for_audits(chosen: Perturbation | None) -> Perturbation:
+    """What is meant where protected words are asked about: *she* has no synonym, but its counterpart is *he*."""
+    match chosen:
+        case None:
+            return BundledCounterparts()
+        case BundledSubstitutes(at_most=limit):
+            return BundledCounterparts(at_most=limit)
+        case _:
+            return chosen
+
+
 @cache
 def _bundled() -> RemoveOrSwap:
     """Read once: to look through a whole thesaurus takes longer than a short explanation."""
     return RemoveOrSwap(substitutes())
+
+
+@cache
+def _exchanged() -> RemoveOrSwap:
+    """The bundled substitutes, and for the words of a group their counterparts first."""
+    joined: dict[str, list[str]] = {}
+    for table in (*map(group, groups()), substitutes()):
+        for word, others in table.items():
+            joined.setdefault(word, []).extend(other for other in others if other not in joined[word])
+    return RemoveOrSwap(joined)
 
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from suffice.errors import InputError
 from suffice.sets.perturbations import (
     Boxes,
+    BundledCounterparts,
     BundledSubstitutes,
     Deletion,
     EpsilonBall,
@@ -65,6 +66,12 @@ def _swapped(data: Mapping[str, Any]) -> str:
     return f"one of its substitutes ({count} {'word of the text has' if count == 1 else 'words of the text have'} some)"
 
 
+def _removed_or_swapped(data: Mapping[str, Any]) -> str:
+    if not data["swaps"]:
+        return "A free word may be removed (no word of the text has a substitute)."
+    return f"A free word may be removed, or become {_swapped(data)}."
+
+
 def _masked(data: Mapping[str, Any]) -> str:
     token = data.get("token")
     return "A free word may be masked" + (f" (by {token})." if token else ".")
@@ -79,9 +86,17 @@ KINDS: tuple[Kind, ...] = (
         may="be removed or substituted",
     ),
     Kind(
+        BundledCounterparts,
+        {},
+        lambda data: (
+            "A free word may be removed, or become one of its bundled substitutes or a counterpart in a bundled group."
+        ),
+        words=True,
+    ),
+    Kind(
         RemoveOrSwap,
         {"swaps": SWAPS},
-        lambda data: f"A free word may be removed, or become {_swapped(data)}.",
+        _removed_or_swapped,
         words=True,
         may="be removed or swapped",
     ),

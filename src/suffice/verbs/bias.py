@@ -22,7 +22,8 @@ from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search import writing
 from suffice.search.hitting import sparse_attack
-from suffice.sets.perturbations import Perturbation
+from suffice.sets.perturbations import Perturbation, for_audits
+from suffice.sets.substitutes import group, groups
 from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.question import Given, Padding, Question
@@ -31,7 +32,7 @@ from suffice.verbs.scarce import only_unknown, unknown_substitutes
 from suffice.verbs.wording import authority, change_of, complaint, named, placed, short
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
-Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool]
+Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,13 +125,15 @@ def bias(
 ) -> Bias:
     """Does the label depend on protected words? Independent and dependent come with proof.
 
-    `protected` are words (every occurrence; those not in the text do not matter), positions, or a function that gets
-    each word as it is written (`str.istitle`, say) and answers whether it is protected.
+    `protected` are words (every occurrence; those not in the text do not matter), positions, a function that gets each
+    word as it is written (`str.istitle`, say) and answers whether it is protected, or the name of a bundled group:
+    "age", "gender", "names", "nationality", "religion". Unless a set is given, a protected word may be removed, or
+    become one of its bundled substitutes or its counterpart in a bundled group (*she* for *he*).
     """
     plain = Question(
         classifier,
         text,
-        perturbation=perturbation,
+        perturbation=for_audits(perturbation),
         padding=padding,
         oracle=oracle,
         seconds=seconds,
@@ -165,12 +168,20 @@ def guarded(question: Question, protected: Protected) -> tuple[int, ...]:
     """The protected positions: words that are not in the text are passed over, positions out of range are not."""
     text, count = question.text, int(question.features.sum())
     if isinstance(protected, str):
-        raise InputError(
-            f"`protected` takes a list of words or positions, or a function, not the string {protected!r}."
-        )
+        protected = list(protected_group(protected))
     if callable(protected):
         return tuple(word.position for word in text.words if protected(word.text))
     return text.positions([item for item in protected if _present(text, item)], count)
+
+
+def protected_group(name: str) -> tuple[str, ...]:
+    """The words of a bundled group."""
+    if name not in groups():
+        raise InputError(
+            f"`protected` takes a list of words or positions, a function, or the name of a bundled group "
+            f"({', '.join(groups())}), not the string {name!r}."
+        )
+    return tuple(group(name))
 
 
 def _present(text: Text, item: str | int) -> bool:

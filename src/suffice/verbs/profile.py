@@ -280,11 +280,11 @@ def _within(question: Callable[[float], Question], parameter: str) -> Callable[[
 # --- what grows ---
 
 
-def _check_family(perturbation: object) -> None:
+def _check_family(perturbation: Any) -> None:
     """Refuse what makes no sets from a number: a single set, or a class of sets that have no size."""
     if not callable(perturbation):
         raise InputError(f"Give what makes a set of each size (sf.KNNBox, say), not {perturbation!r:.80}.")
-    if perturbation in [kind.make for kind in KINDS if kind.grows is None]:
+    if any(perturbation is kind.make for kind in KINDS if kind.grows is None):
         name = getattr(perturbation, "__name__", "")
         raise InputError(
             f"{name} has no size that could grow: give sf.KNNBox, sf.KNNHull, sf.EpsilonBall, or a function of the "

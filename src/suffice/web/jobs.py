@@ -34,7 +34,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.render import growth, phrases, verdicts
 from suffice.render.audit import page as audit_page
 from suffice.sets import table
-from suffice.sets.perturbations import Perturbation
+from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group
 from suffice.verbs.answering import self_checked
 from suffice.verbs.bias import guarded, judged
@@ -167,7 +167,8 @@ def contrast(asked: Payload, send: Send) -> sf.Contrast:
 
 
 def bias(asked: Payload, send: Send) -> sf.Bias:
-    question = _question(asked, send)
+    allowed = for_audits(table.from_dict(asked["perturbation"]))
+    question = _question({**asked, "perturbation": allowed.to_dict()}, send)
     return judged(replace(question, exclude=guarded(question, asked["protected"])))
 
 

@@ -34,7 +34,8 @@ def facts(header: Header) -> tuple[str, ...]:
         case Independent(of):
             if not of.any():
                 return (f"the label {label!r} does not depend on any of no words",)
-            return (f"{label!r} stays the label whatever {_words(header, of)} become{_at_once(header)}",)
+            become = "becomes" if of.sum() == 1 else "become"
+            return (f"{label!r} stays the label whatever {_words(header, of)} {become}{_at_once(header)}",)
         case Cheapest(positions, costs, include, exclude, cost, lower):
             price = _price(costs.price(cost))
             return (
