@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
 from hypothesis import given
 from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.errors import InputError
 
+KeyedVectors = pytest.importorskip("gensim.models").KeyedVectors
+
 WORDS = ["the", "naïve", "日本", ". . .", "a\xa0b", "it's"]
 TABLE = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 
 
-def keyed(words: list[str] = WORDS, table: np.ndarray = TABLE) -> KeyedVectors:
+def keyed(words: list[str] = WORDS, table: np.ndarray = TABLE) -> Any:
     made = KeyedVectors(table.shape[1])
     made.add_vectors(words, table)
     return made
