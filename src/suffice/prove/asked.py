@@ -199,7 +199,3 @@ class Asked:
             for size in range(most, 0, -1):
                 ways[size] += ways[size - 1] * len(self.options[word])
         return sum(ways)
-
-    def admits(self, flip: Flip) -> bool:
-        """Whether a flip of a like question is one here."""
-        return len(flip.change) <= self.limit and all(word in self.options[i] for i, word in flip.change)
