@@ -19,8 +19,9 @@ from suffice.prove.choices import told_witness
 from suffice.prove.exact import confirm
 from suffice.prove.verdict import OutOfTime, Proved, Refuted, Source, Unknown, Witness
 from suffice.search.covers import bits, cheapest_cover, mask_of, price
+from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, Node, Reason
-from suffice.search.words import Outcome, Search
+from suffice.search.words import Outcome
 
 EARLY = 20_000  # subproblems for a cheapest set that may suffice, before words are freed one by one
 ASKED = 80  # sets that are asked about before that, too
@@ -33,12 +34,12 @@ LARGEST = 20_000  # nodes of a proof
 class Covering:
     """One search; what it finds is about the problem in coordinates."""
 
-    def __init__(self, search: Search) -> None:
-        self.search, self.task, self.problem = search, search.task, search.problem
-        self.units = [int(unit) for unit in search.costs.units]
+    def __init__(self, inquiry: Inquiry) -> None:
+        self.inquiry, self.task, self.problem = inquiry, inquiry.task, inquiry.task.problem
+        self.units = [int(unit) for unit in self.task.costs.units]
         self.include = mask_of(np.flatnonzero(self.task.include).tolist())
         self.exclude = mask_of(np.flatnonzero(~self.task.everything & ~self.task.include).tolist())
-        self.lower = search.costs.of(self.task.include)
+        self.lower = self.task.costs.of(self.task.include)
 
     def run(self) -> Outcome:
         try:
@@ -49,7 +50,7 @@ class Covering:
             return self.outcome("time is up")
 
     def _run(self) -> Outcome:
-        match self.search.ask(self.task.everything[None], self.task.budget.subproblems)[0]:
+        match self.inquiry.ask(self.task.everything[None], self.task.budget.subproblems)[0]:
             case Refuted(witness):
                 return replace(self.outcome(), witness=witness, finished=True)
             case Unknown():
@@ -64,7 +65,7 @@ class Covering:
 
     def _free(self) -> None:
         """Free one word after the other, the most harmless first, while the others suffice."""
-        harm = -self.search.oracle.attacker.push.min(0) / self.search.costs.units
+        harm = -self.inquiry.oracle.attacker.push.min(0) / self.task.costs.units
         held = self.task.everything
         for word in np.argsort(harm, kind="stable"):
             if held[word] and not self.task.include[word]:
@@ -76,9 +77,9 @@ class Covering:
     def _suffices(self, held: Bools, effort: int) -> bool | None:
         """Whether words suffice; a counterexample is made small and kept."""
         self.task.budget.look()
-        before = len(self.search.known.attacks)
-        answer = self.search.ask(held[None], effort)[0]
-        if isinstance(answer, Refuted) and len(self.search.known.attacks) > before:
+        before = len(self.inquiry.known.attacks)
+        answer = self.inquiry.ask(held[None], effort)[0]
+        if isinstance(answer, Refuted) and len(self.inquiry.known.attacks) > before:
             self._smaller(answer.witness)
         return None if isinstance(answer, Unknown) else isinstance(answer, Proved)
 
@@ -86,11 +87,11 @@ class Covering:
 
     def _close(self, effort: int, sets: float = math.inf) -> Outcome | None:
         """Raise the lower bound until it meets the upper one; None after so many sets or subproblems for one."""
-        while self.search.stats["queries"] <= sets:
+        while self.inquiry.stats["queries"] <= sets:
             cover = self._cover()
-            self.lower = min(price(cover, self.units), self.search.upper)
-            self.task.report(self.lower, self.search.best)
-            if self.lower >= self.search.upper:
+            self.lower = self.inquiry.lowest = min(price(cover, self.units), self.inquiry.upper)
+            self.task.report(self.lower, self.inquiry.best)
+            if self.lower >= self.inquiry.upper:
                 return self.outcome()
             held = np.zeros_like(self.task.include)
             held[bits(cover)] = True
@@ -102,7 +103,7 @@ class Covering:
         return None
 
     def _cover(self) -> int:
-        sets = [mask_of(witness.positions) for witness in self.search.known.attacks]
+        sets = [mask_of(witness.positions) for witness in self.inquiry.known.attacks]
         found = cheapest_cover(sets, self.units, self.include, self.exclude, stop=self.task.budget.look)
         assert found is not None, "all that may be held suffices"
         return found
@@ -111,7 +112,7 @@ class Covering:
         """Other counterexamples, each without the words of those before it."""
         for _ in range(FURTHER):
             held = held.copy()
-            held[list(self.search.known.attacks[-1].positions)] = True
+            held[list(self.inquiry.known.attacks[-1].positions)] = True
             if self._suffices(held, QUICK) is not False:
                 return
 
@@ -127,28 +128,28 @@ class Covering:
                 break
             point = trials[int(margins.argmin())]
         free = self.problem.features[None]
-        self.search.known.add_points(point[None], free)
+        self.inquiry.known.add_points(point[None], free)
 
     # --- what is known in the end ---
 
     def outcome(self, reason: str = "") -> Outcome:
-        search = self.search
-        held, proof = search.best if search.best is not None else (None, None)
+        found = self.inquiry
+        held, proof = found.best if found.best is not None else (None, None)
         root = self._tree(self.lower)
         lower = self.lower if root.settled else root.lower
         reason = reason or ("" if root.settled else "the proof would be too large")
-        finished = search.best is not None and lower == search.upper
-        return Outcome(held, proof, lower, search.upper, root, None, search.stats, finished, reason)
+        finished = found.best is not None and lower == found.upper
+        return Outcome(held, proof, lower, found.upper, root, None, found.stats, finished, reason)
 
     def _tree(self, below: int) -> Node:
         """The tree that shows that nothing costs less; its root alone, with what is sure, where that is too large."""
         root = Node(self.task.include, ~self.task.everything & ~self.task.include, below)
-        masks = [(mask_of(witness.positions), witness) for witness in self.search.known.attacks]
+        masks = [(mask_of(witness.positions), witness) for witness in self.inquiry.known.attacks]
         waiting, count = [root], 0
         while waiting:
             node, count = waiting.pop(), count + 1
             if count > LARGEST:
-                return Node(root.held, root.out, self.search.costs.of(self.task.include))
+                return Node(root.held, root.out, self.task.costs.of(self.task.include))
             held, out = mask_of(np.flatnonzero(node.held).tolist()), mask_of(np.flatnonzero(node.out).tolist())
             if price(held, self.units) >= below:
                 node.close(ByCost())

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats, Ints
+from suffice.model.network import Bools, Floats
 from suffice.prove.attack import within
-from suffice.prove.bounds import Batch, hidden, margin_bound, margin_rows, plain
 from suffice.prove.branch import Restorable
-from suffice.prove.inputs import Free, steady
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Oracle, OutOfTime, Proved, Refuted, Unknown, Verdict, Witness
-from suffice.search.known import Known
+from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
+from suffice.search.freeing import free_many, free_more
+from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
 from suffice.search.restoration import Attack, Prover, Restoration, strongest
 from suffice.search.task import Best, Task
@@ -30,10 +29,7 @@ from suffice.sets.regions import Hull, Region
 BATCH = 8  # nodes per round
 STARTS = 6  # fresh attacks per node
 KEEP = 3  # attacks handed down to the children
-HARD = 24  # attacks on a likely explanation before it is looked at completely
 TRIES = 6  # attacks tried on a node before it is split
-PROBE = 400, 5_000  # subproblems for a complete look at a candidate, at least and at most
-PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in about a second
 
 
 @dataclass(eq=False)
@@ -71,23 +67,15 @@ class Search:
     """One search over one problem. `run` gives an Outcome; it can be stopped by time or Ctrl-C at any moment."""
 
     def __init__(self, task: Task, oracle: BoundsOracle, complete: Oracle | None = None) -> None:
-        self.task, self.problem, self.costs = task, task.problem, task.costs
-        self.budget, self.seed = task.budget, task.seed
-        self.include, self.exclude = task.include, task.exclude
-        self.oracle = oracle
-        self.complete: Oracle = complete or oracle
-        self.known = Known(self.problem)
+        self.task, self.problem, self.costs, self.budget = task, task.problem, task.costs, task.budget
+        self.inquiry = Inquiry(task, oracle, complete)
         self.prover = Prover(oracle.form, self.costs, self.budget)
-        self.frontier = Frontier(self._root(self.costs.of(self.include)))
-        self.stats = {"queries": 0, "complete": 0, "nodes": 0}
-        self.upper = task.upper(None)
-        self.best: Best = None
+        self.frontier = Frontier(self._root(self.costs.of(task.include)))
         self.collect: int | None = None  # the cost of which every explanation is wanted
         self.found: list[tuple[Bools, Proved]] = []
-        self.doubted: set[bytes] = set()  # candidates that the limited complete look left open
 
     def _root(self, lower: int) -> Node:
-        return Node(self.include, self.exclude | ~self.problem.features, lower)
+        return Node(self.task.include, self.task.exclude | ~self.problem.features, lower)
 
     @property
     def root(self) -> Node:
@@ -97,54 +85,20 @@ class Search:
     def lower(self) -> int:
         """No explanation costs less than this."""
         lowest = self.frontier.lower
-        return self.upper if lowest is None else min(self.upper, lowest)
+        return self.inquiry.upper if lowest is None else min(self.inquiry.upper, lowest)
 
     @property
     def limit(self) -> int:
         """What an explanation must cost less than to be of interest."""
-        return self.upper if self.collect is None else self.collect + 1
-
-    # --- asking ---
-
-    def ask(self, held: Bools, effort: int) -> list[Verdict]:
-        """Do these sets (n, length) suffice? `effort` 0: cheap; else complete with so many subproblems each."""
-        answers: list[Verdict | None] = [self.known.says(row) for row in held]
-        fresh = [i for i, answer in enumerate(answers) if answer is None]
-        if fresh:
-            self.stats["queries"] += len(fresh)
-            for i, answer in zip(fresh, self._ask_afresh(held[fresh], effort), strict=True):
-                answers[i] = answer
-                self._learn(held[i], answer)
-        return [answer for answer in answers if answer is not None]
-
-    def _ask_afresh(self, held: Bools, effort: int) -> Sequence[Verdict]:
-        free = self.problem.features & ~held
-        if not effort:
-            return self.oracle.ask_cheaply(free, budget=self.budget)
-        self.stats["complete"] += len(held)
-        return self.complete.ask(free, Budget(self.budget.left, effort))
-
-    def _learn(self, held: Bools, answer: Verdict) -> None:
-        if isinstance(answer, Refuted):
-            self.known.add_attack(answer.witness)
-        elif isinstance(answer, Proved):
-            self.known.add_proof(held, answer)
-            if not (self.include & ~held).any() and not (held & self.exclude).any():
-                self._improve(held, answer)
-
-    def _improve(self, held: Bools, proof: Proved) -> None:
-        cost = self.costs.of(held)
-        if cost < self.upper:
-            self.upper, self.best = cost, (held, proof)
-            self.task.report(self.lower, self.best)
+        return self.inquiry.upper if self.collect is None else self.collect + 1
 
     def seed_attacks(self, witnesses: Sequence[Witness], starts: Sequence[Floats] = ()) -> int:
         """Attacks known from elsewhere, such as from smaller sets; those that hold here too are kept and counted."""
-        before = len(self.known.attacks)
-        self.known.add_foreign(witnesses)
+        before = len(self.inquiry.known.attacks)
+        self.inquiry.known.add_foreign(witnesses)
         points = [point for point in starts if self._allowed(point)]
         self.root.starts = (*self.root.starts, *points)
-        return len(self.known.attacks) - before + len(points)
+        return len(self.inquiry.known.attacks) - before + len(points)
 
     def _allowed(self, point: Floats) -> bool:
         changed = (point != self.problem.center).any(-1)
@@ -161,14 +115,14 @@ class Search:
             return self._outcome(finished=False, reason="time is up")
 
     def _run(self) -> Outcome:
-        self._greedy()
+        free_many(self.inquiry)
         witness = self._infeasible()
         if witness is not None:
             return self._outcome(finished=True, witness=witness)
-        if self.best is None:
+        if self.inquiry.best is None:
             what = (
                 "whether the exclusion can be met"
-                if self.exclude.any()
+                if self.task.exclude.any()
                 else "whether the text itself has a clear label"
             )
             return self._outcome(finished=False, reason=f"{what} is undecided")
@@ -181,30 +135,31 @@ class Search:
 
     def _infeasible(self) -> Witness | None:
         """Fix everything that may be fixed: if even that fails, no explanation exists."""
-        answer = self.ask(self.task.everything[None], self.budget.subproblems)[0]
+        answer = self.inquiry.ask(self.task.everything[None], self.budget.subproblems)[0]
         return answer.witness if isinstance(answer, Refuted) else None
 
     def _outcome(self, finished: bool, reason: str = "", witness: Witness | None = None) -> Outcome:
-        held, proof = self.best if self.best is not None else (None, None)
-        lower = self.upper if finished and witness is None else self.lower
-        return Outcome(held, proof, lower, self.upper, self.root, witness, self.stats, finished, reason)
+        held, proof = self.inquiry.best if self.inquiry.best is not None else (None, None)
+        lower = self.inquiry.upper if finished and witness is None else self.lower
+        return Outcome(held, proof, lower, self.inquiry.upper, self.root, witness, self.inquiry.stats, finished, reason)
 
     def round(self) -> None:
         """Take the nodes with the lowest bounds, close what can be closed, split the rest."""
-        nodes, before = self.frontier.take(BATCH), self.upper
-        self.stats["nodes"] += len(nodes)
+        self.inquiry.lowest = self.lower
+        nodes, before = self.frontier.take(BATCH), self.inquiry.upper
+        self.inquiry.stats["nodes"] += len(nodes)
         for node in self._rule_out(self._with_starts(self._attack_out(nodes))):
             self._branch(node)
-        if self.upper < before:
+        if self.inquiry.upper < before:
             self.frontier.drop(self._closed_at_sight)
-        self.task.report(self.lower, self.best)
+        self.task.report(self.lower, self.inquiry.best)
 
     def _closed_at_sight(self, node: Node) -> bool:
         """By its cost, or by an attack that is known already."""
         if node.reason is None and self.costs.of(node.held) >= self.limit:
             node.close(ByCost())
         elif node.reason is None:
-            attack = self.known.attack_within(node.out)
+            attack = self.inquiry.known.attack_within(node.out)
             if attack is not None:
                 node.close(ByAttack(attack))
         return node.reason is not None
@@ -216,7 +171,7 @@ class Search:
             return
         if node is self.root and node.starts and self.collect is None:
             self._raise(node)
-            self._refine()
+            free_more(self.inquiry)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
@@ -234,9 +189,9 @@ class Search:
         rows = [row for node in live if (row := node.out & self.problem.features).any()]
         if rows:
             out = np.stack(rows)
-            attempt = self.oracle.attacker.attack(out, restarts=1, seed=self.seed, budget=self.budget)
+            attempt = self.inquiry.oracle.attacker.attack(out, restarts=1, seed=self.task.seed, budget=self.budget)
             hits = attempt.margin <= 0
-            self.known.add_points(attempt.point[hits], out[hits])
+            self.inquiry.known.add_points(attempt.point[hits], out[hits])
         return [node for node in live if not self._closed_at_sight(node)]
 
     def _with_starts(self, nodes: list[Node]) -> list[Node]:
@@ -245,7 +200,7 @@ class Search:
         for node in nodes:
             free = self.problem.features & ~node.held
             inherited = [np.where(free[:, None], start, self.problem.center) for start in node.starts]
-            fresh = strongest(self.oracle.attacker, free, STARTS, self.seed, self.budget)
+            fresh = strongest(self.inquiry.oracle.attacker, free, STARTS, self.task.seed, self.budget)
             node.starts = self._flipped([*inherited, *fresh])
             if node.starts or not self._suffices(node):
                 kept.append(node)
@@ -253,7 +208,7 @@ class Search:
 
     def _suffices(self, node: Node) -> bool:
         """No attack was found, so decide it completely: an explanation, or a late attack to start from."""
-        answer = self.ask(node.held[None], self.budget.subproblems)[0]
+        answer = self.inquiry.ask(node.held[None], self.budget.subproblems)[0]
         match answer:
             case Proved():
                 if self.collect is not None:
@@ -322,14 +277,15 @@ class Search:
         low, proof = self.prover.highest(attack, node.open, node.lower - spent, high)
         node.partial = proof or node.partial
         node.lower = max(node.lower, spent + low)
-        self.task.report(self.lower, self.best)
+        self.inquiry.lowest = self.lower
+        self.task.report(self.lower, self.inquiry.best)
 
     def _learnt_from_candidate(self, node: Node) -> bool:
         """Ask about the set that undoes the attack; True when the answer is worth another try at closing."""
         if node.candidate is None or self.costs.of(node.candidate) >= self.limit:
             return False
         before = self.limit
-        answer = self._look_at(node.candidate)
+        answer = self.inquiry.look_at(node.candidate)
         if isinstance(answer, Refuted):
             cornered = _cornered(answer.witness, self.problem.region)
             mixed = np.where(node.candidate[:, None], node.starts[0], cornered)
@@ -337,98 +293,6 @@ class Search:
             node.starts = (*self._flipped(list(within(self.problem, mixed[None]))), *node.starts)
             return True
         return self.limit < before
-
-    def _look_at(self, held: Bools) -> Verdict:
-        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit, once."""
-        answer = self.ask(held[None], 0)[0]
-        if not isinstance(answer, Unknown) or held.tobytes() in self.doubted:
-            return answer
-        free = self.problem.features & ~held
-        points = strongest(self.oracle.attacker, free, HARD, self.seed, self.budget)
-        flips = points[self.problem.margins(points).min(-1) <= 0]
-        found = self.known.add_points(flips, np.repeat(free[None], len(flips), axis=0))
-        if found:
-            return Refuted(found[0])
-        answer = self.ask(held[None], self._probe)[0]
-        if isinstance(answer, Unknown):
-            self.doubted.add(held.tobytes())
-        return answer
-
-    @property
-    def _probe(self) -> int:
-        """How many subproblems a complete look at a candidate may take: more of them where they are small."""
-        least, most = PROBE
-        return max(least, min(most, PROBE_WORK // self.oracle.form.work))
-
-    # --- the first upper bound ---
-
-    def _greedy(self) -> None:
-        """Free words in order of least harm, as many as plain bounds allow; look again; repeat."""
-        if not self.oracle.form.finite:
-            return
-        held, ranked = self.task.everything, self._harmless_first()
-        for _ in range(8):
-            order = ranked[held[ranked]]
-            sets = np.repeat(held[None], len(order) + 1, axis=0)  # first nothing more is freed: is it enough at all?
-            for i, word in enumerate(order, 1):
-                sets[i:, word] = False
-            answers = self.ask(sets, 0)
-            last = max((i for i, answer in enumerate(answers) if isinstance(answer, Proved)), default=0)
-            if last == 0:
-                return
-            held = sets[last]
-
-    def _refine(self) -> None:
-        """Free more words of the best set, as many as bounds with optimised slopes allow."""
-        while self.best is not None and self.lower < self.upper and not self.budget.spent:
-            held = self.best[0]
-            words = np.flatnonzero(held & ~self.include)
-            alone = self._free_each(held, words)
-            if not len(alone):
-                return
-            self._free_prefix(held, alone)
-
-    def _free_each(self, held: Bools, words: Ints) -> Ints:
-        """Those of the words that can be freed on top, each alone; the most harmless first."""
-        sets = np.repeat(held[None], len(words), axis=0)
-        sets[np.arange(len(words)), words] = False
-        answers = self._ask_optimised(sets)
-        proved = np.array([isinstance(answer, Proved) for answer in answers], dtype=bool)
-        return self._harmless_first()[np.isin(self._harmless_first(), words[proved])]
-
-    def _free_prefix(self, held: Bools, words: Ints) -> None:
-        """Free as many of the words as go together, by bisection."""
-        low, high = 1, len(words)  # one of them goes
-        while low < high:
-            many = (low + high + 1) // 2
-            trial = held.copy()
-            trial[words[:many]] = False
-            if isinstance(self._ask_optimised(trial[None])[0], Proved):
-                low = many
-            else:
-                high = many - 1
-
-    def _ask_optimised(self, held: Bools) -> Sequence[Verdict]:
-        """Attacks and bounds with optimised slopes; what they decide is kept."""
-        fresh = [i for i, row in enumerate(held) if self.known.says(row) is None]
-        self.stats["queries"] += len(fresh)
-        found = self.oracle.ask_cheaply(self.problem.features & ~held[fresh], optimised=True, budget=self.budget)
-        for i, answer in zip(fresh, found, strict=True):
-            self._learn(held[i], answer)
-        answers = [self.known.says(row) for row in held]
-        return [Unknown("bounds do not decide it") if answer is None else answer for answer in answers]
-
-    def _harmless_first(self) -> Ints:
-        """The words that may be freed, by how little they could lower the margin per unit of cost saved."""
-        form, rivals = self.oracle.form, np.arange(len(self.problem.rivals))
-        inputs = Free(self.problem.region, self.problem.features[None])
-        bounds = hidden(form, inputs, budget=self.budget)
-        wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
-        found = margin_bound(form, Batch(wide, spread, margin_rows(form, rivals)), plain(spread))
-        harm = -self.problem.region.support(found.inputs) + (found.inputs * self.problem.center).sum(-1)
-        words = np.flatnonzero(self.task.everything & ~self.include)
-        score = harm.max(0)[words] / self.costs.units[words]
-        return words[np.argsort(steady(score[None])[0], kind="stable")]
 
 
 def _cornered(witness: Witness, region: Region) -> Floats:

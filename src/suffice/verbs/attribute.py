@@ -212,7 +212,7 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         sets = [(one.held, one.proof) for one in outcomes if one.held is not None and one.proof is not None]
         whole = of == "optimal" and not more
         every = every_set(question, sets if whole else (), hunt.search.root, self_check)
-    stats = {"seconds": time.monotonic() - started, **hunt.search.stats}
+    stats = {"seconds": time.monotonic() - started, **hunt.search.inquiry.stats}
     return Attribution(
         of=of,
         explanations=found,
@@ -293,40 +293,40 @@ class _Minimal:
         self.found: list[Bools] = []
 
     def outcomes(self) -> Iterator[Outcome]:
-        search, budget = self.search, self.search.budget
-        if isinstance(self._ask(search.problem.features & ~search.exclude), Refuted):
+        task, attacker = self.search.task, self.search.inquiry.oracle.attacker
+        if isinstance(self._ask(task.everything), Refuted):
             self.reason = "no explanation avoids the excluded words"
             return
-        rng = np.random.default_rng(search.seed)
+        rng = np.random.default_rng(task.seed)
         while (held := self._next()) is not None:
             answer = self._ask(held)
             if isinstance(answer, Proved):
                 self.found.append(held)
                 yield self._outcome(held, answer)
             elif isinstance(answer, Refuted):
-                witness = sparse_attack(search.oracle.attacker, answer.witness, rng)
+                witness = sparse_attack(attacker, answer.witness, rng)
                 self.attacks.append(_mask(witness.positions, len(held)))
             else:
-                self.doubt = "time is up" if budget.spent else "some sets are undecided"
+                self.doubt = "time is up" if task.budget.spent else "some sets are undecided"
                 return
 
     def _ask(self, held: Bools) -> Proved | Refuted | None:
         if self.search.budget.spent:
             return None
-        answer = self.search.ask(held[None], self.search.budget.subproblems)[0]
+        answer = self.search.inquiry.ask(held[None], self.search.budget.subproblems)[0]
         return answer if isinstance(answer, Proved | Refuted) else None
 
     def _next(self) -> Bools | None:
         """The cheapest set that hits all attacks and holds no known explanation; None when there is none."""
         from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to load
 
-        search = self.search
-        words = np.flatnonzero(search.problem.features)
+        task = self.search.task
+        words = np.flatnonzero(task.problem.features)
         hits = [LinearConstraint(row[words].astype(float), lb=1.0) for row in self.attacks]
         news = [LinearConstraint(row[words].astype(float), ub=row.sum() - 1.0) for row in self.found]
-        low, high = search.include[words].astype(float), (~search.exclude)[words].astype(float)
+        low, high = task.include[words].astype(float), (~task.exclude)[words].astype(float)
         answer = milp(
-            search.costs.units[words],
+            task.costs.units[words],
             integrality=np.ones(len(words)),
             bounds=Bounds(low, high),
             constraints=[*hits, *news],
@@ -335,15 +335,15 @@ class _Minimal:
             return None
         if answer.status != 0:
             raise RuntimeError(f"the hitting-set program ended with status {answer.status}: {answer.message}")
-        held = np.zeros(len(search.problem.features), dtype=bool)
+        held = np.zeros(len(task.problem.features), dtype=bool)
         held[words] = answer.x > 0.5
         return held
 
     def _outcome(self, held: Bools, proof: Proved) -> Outcome:
         """Proved to suffice; that nothing cheaper does is not claimed of each."""
-        cost = self.search.costs.of(held)
-        root = Node(self.search.include, self.search.exclude, 0)
-        return Outcome(held, proof, self.search.costs.of(self.search.include), cost, root, None, {}, finished=False)
+        task = self.search.task
+        lower, cost = task.costs.of(task.include), task.costs.of(held)
+        return Outcome(held, proof, lower, cost, Node(task.include, task.exclude, 0), None, {}, finished=False)
 
 
 def _mask(positions: tuple[int, ...], length: int) -> Bools:

@@ -403,15 +403,16 @@ class _Climb:
             self.reused += search.seed_attacks(known.witnesses, known.starts)
         for known in self.known[step + 1 :]:
             for held in known.robust.values():
-                search.ask(held[None], 0)
+                search.inquiry.ask(held[None], 0)
         outcome = search.run()
         self.known[step] = _learnt(step, search, outcome.root)
         return finished(question, outcome, started, self.self_check)
 
 
 def _learnt(step: int, search: Search, root: Node) -> _Known:
-    robust = {} if search.best is None else {step: search.best[0]}
-    sparse = sorted(search.known.attacks, key=lambda witness: len(witness.positions))
+    best = search.inquiry.best
+    robust = {} if best is None else {step: best[0]}
+    sparse = sorted(search.inquiry.known.attacks, key=lambda witness: len(witness.positions))
     return _Known(sparse[:64], list(_starts(root))[:STARTS], robust)
 
 

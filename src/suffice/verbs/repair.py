@@ -187,7 +187,7 @@ def repaired(question: Question, on_progress: OnProgress | None = None, self_che
             answer = asked.sufficiency(question)
             return Repair(question.include, answer, asked.explained(question, on_progress, self_check))
         search = searcher(question, budget, on_progress)
-        verdict = search.ask(question.included[None], budget.subproblems)[0]
+        verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
         verdict = public(question, sparser(question, verdict))
         explanation = finished(question, search.run(), started, self_check)
     return Repair(question.include, verdict, explanation)

@@ -16,6 +16,7 @@ from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget
 from suffice.search.covering import Covering, told
+from suffice.search.inquiry import Inquiry
 from suffice.search.task import Task
 from suffice.search.words import Outcome, Search
 from suffice.search.writing import positions
@@ -56,7 +57,7 @@ def searched(question: Question, budget: Budget, on_progress: OnProgress | None)
     if problem.source is None:
         return searcher(question, budget, on_progress).run()
     smaller = replace(task(question, budget, on_progress), problem=problem)
-    return told(problem.source, Covering(Search(smaller, BoundsOracle(problem))).run())
+    return told(problem.source, Covering(Inquiry(smaller, BoundsOracle(problem))).run())
 
 
 def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:

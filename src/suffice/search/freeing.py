@@ -1,0 +1,75 @@
+"""Freeing: upper bounds, by letting words go as long as the others are proved to suffice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suffice.model.network import Bools, Ints
+from suffice.prove.bounds import Batch, hidden, margin_bound, margin_rows, plain
+from suffice.prove.inputs import Free, steady
+from suffice.prove.verdict import Proved
+from suffice.search.inquiry import Inquiry
+
+LOOKS = 8  # at what can be freed besides
+
+
+def free_many(inquiry: Inquiry) -> None:
+    """Free words in order of least harm, as many as plain bounds allow; look again; repeat."""
+    if not inquiry.oracle.form.finite:
+        return
+    held, ranked = inquiry.task.everything, harmless_first(inquiry)
+    for _ in range(LOOKS):
+        order = ranked[held[ranked]]
+        sets = np.repeat(held[None], len(order) + 1, axis=0)  # first nothing more is freed: is it enough at all?
+        for i, word in enumerate(order, 1):
+            sets[i:, word] = False
+        answers = inquiry.ask(sets, 0)
+        last = max((i for i, answer in enumerate(answers) if isinstance(answer, Proved)), default=0)
+        if last == 0:
+            return
+        held = sets[last]
+
+
+def free_more(inquiry: Inquiry) -> None:
+    """Free more words of the best set, as many as bounds with optimised slopes allow."""
+    while inquiry.best is not None and inquiry.lowest < inquiry.upper and not inquiry.task.budget.spent:
+        held = inquiry.best[0]
+        alone = _free_each(inquiry, held, np.flatnonzero(held & ~inquiry.task.include))
+        if not len(alone):
+            return
+        _free_together(inquiry, held, alone)
+
+
+def _free_each(inquiry: Inquiry, held: Bools, words: Ints) -> Ints:
+    """Those of the words that can be freed on top, each alone; the most harmless first."""
+    sets = np.repeat(held[None], len(words), axis=0)
+    sets[np.arange(len(words)), words] = False
+    proved = np.array([isinstance(answer, Proved) for answer in inquiry.ask_optimised(sets)], dtype=bool)
+    ranked = harmless_first(inquiry)
+    return ranked[np.isin(ranked, words[proved])]
+
+
+def _free_together(inquiry: Inquiry, held: Bools, words: Ints) -> None:
+    """Free as many of the words as go together, by bisection."""
+    low, high = 1, len(words)  # one of them goes
+    while low < high:
+        many = (low + high + 1) // 2
+        trial = held.copy()
+        trial[words[:many]] = False
+        if isinstance(inquiry.ask_optimised(trial[None])[0], Proved):
+            low = many
+        else:
+            high = many - 1
+
+
+def harmless_first(inquiry: Inquiry) -> Ints:
+    """The words that may be freed, by how little they could lower the margin per unit of cost saved."""
+    task, problem, form = inquiry.task, inquiry.task.problem, inquiry.oracle.form
+    rivals, inputs = np.arange(len(problem.rivals)), Free(problem.region, problem.features[None])
+    bounds = hidden(form, inputs, budget=task.budget)
+    wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
+    found = margin_bound(form, Batch(wide, spread, margin_rows(form, rivals)), plain(spread))
+    harm = -problem.region.support(found.inputs) + (found.inputs * problem.center).sum(-1)
+    words = np.flatnonzero(task.everything & ~task.include)
+    score = harm.max(0)[words] / task.costs.units[words]
+    return words[np.argsort(steady(score[None])[0], kind="stable")]

@@ -1,0 +1,102 @@
+"""Inquiry: asks whether sets of words suffice, and keeps what the answers say and the cheapest set proved so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget, Oracle, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.search.known import Known
+from suffice.search.restoration import strongest
+from suffice.search.task import Best, Task
+
+HARD = 24  # attacks on a likely explanation before it is looked at completely
+PROBE = 400, 5_000  # subproblems for a complete look at a candidate, at least and at most
+PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in about a second
+
+
+class Inquiry:
+    """One line of questions about one task. `lowest` is what whoever asks knows that no explanation costs less than."""
+
+    def __init__(self, task: Task, oracle: BoundsOracle, complete: Oracle | None = None) -> None:
+        self.task, self.oracle = task, oracle
+        self.complete: Oracle = complete or oracle
+        self.known = Known(task.problem)
+        self.stats = {"queries": 0, "complete": 0, "nodes": 0}
+        self.upper = task.upper(None)
+        self.best: Best = None
+        self.lowest = task.costs.of(task.include)
+        self._doubted: set[bytes] = set()  # candidates that the limited complete look left open
+
+    def ask(self, held: Bools, effort: int) -> list[Verdict]:
+        """Do these sets (n, length) suffice? `effort` 0: cheap; else complete with so many subproblems each."""
+        answers: list[Verdict | None] = [self.known.says(row) for row in held]
+        fresh = [i for i, answer in enumerate(answers) if answer is None]
+        if fresh:
+            self.stats["queries"] += len(fresh)
+            for i, answer in zip(fresh, self._ask_afresh(held[fresh], effort), strict=True):
+                answers[i] = answer
+                self._learn(held[i], answer)
+        return [answer for answer in answers if answer is not None]
+
+    def _ask_afresh(self, held: Bools, effort: int) -> Sequence[Verdict]:
+        free = self.task.problem.features & ~held
+        if not effort:
+            return self.oracle.ask_cheaply(free, budget=self.task.budget)
+        self.stats["complete"] += len(held)
+        return self.complete.ask(free, Budget(self.task.budget.left, effort))
+
+    def ask_optimised(self, held: Bools) -> Sequence[Verdict]:
+        """Attacks and bounds with optimised slopes; what they decide is kept."""
+        fresh = [i for i, row in enumerate(held) if self.known.says(row) is None]
+        self.stats["queries"] += len(fresh)
+        free = self.task.problem.features & ~held[fresh]
+        found = self.oracle.ask_cheaply(free, optimised=True, budget=self.task.budget)
+        for i, answer in zip(fresh, found, strict=True):
+            self._learn(held[i], answer)
+        answers = [self.known.says(row) for row in held]
+        return [Unknown("bounds do not decide it") if answer is None else answer for answer in answers]
+
+    def look_at(self, held: Bools) -> Verdict:
+        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit, once."""
+        answer = self.ask(held[None], 0)[0]
+        if not isinstance(answer, Unknown) or held.tobytes() in self._doubted:
+            return answer
+        found = self._attacked_hard(self.task.problem.features & ~held)
+        if found:
+            return Refuted(found[0])
+        answer = self.ask(held[None], self._probe)[0]
+        if isinstance(answer, Unknown):
+            self._doubted.add(held.tobytes())
+        return answer
+
+    def _attacked_hard(self, free: Bools) -> list[Witness]:
+        problem = self.task.problem
+        points = strongest(self.oracle.attacker, free, HARD, self.task.seed, self.task.budget)
+        flips: Floats = points[problem.margins(points).min(-1) <= 0]
+        return self.known.add_points(flips, np.repeat(free[None], len(flips), axis=0))
+
+    @property
+    def _probe(self) -> int:
+        """How many subproblems a complete look at a candidate may take: more of them where they are small."""
+        least, most = PROBE
+        return max(least, min(most, PROBE_WORK // self.oracle.form.work))
+
+    # --- what the answers say ---
+
+    def _learn(self, held: Bools, answer: Verdict) -> None:
+        if isinstance(answer, Refuted):
+            self.known.add_attack(answer.witness)
+        elif isinstance(answer, Proved):
+            self.known.add_proof(held, answer)
+            if not (self.task.include & ~held).any() and not (held & self.task.exclude).any():
+                self._improve(held, answer)
+
+    def _improve(self, held: Bools, proof: Proved) -> None:
+        cost = self.task.costs.of(held)
+        if cost < self.upper:
+            self.upper, self.best = cost, (held, proof)
+            self.task.report(self.lowest, self.best)
