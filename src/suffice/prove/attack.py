@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.inputs import steady
+from suffice.prove.inputs import PIECE, steady
 from suffice.prove.verdict import Budget, Problem
 
 
@@ -130,15 +130,15 @@ class Attacker:
         """The best of a first-order start and `restarts` random ones, for each row of `free`."""
         promise = self.promise(free)
         found = self._from_corner(free, promise[:, 0], steps, budget)
-        rng = np.random.default_rng(seed)
-        for turn in range(restarts):
-            open_ = np.flatnonzero(found.margin > 0)
-            if not len(open_):
-                break
-            rivals = promise[open_, (turn + 1) % promise.shape[1]]
-            start = self._random(rng, free[open_])
-            fresh = descend(self.problem, free[open_], start, rivals, steps, budget=budget)
-            found.margin[open_], found.point[open_] = _lower(found, open_, fresh)
+        rng, turn = np.random.default_rng(seed), 0
+        while turn < restarts and len(open_ := np.flatnonzero(found.margin > 0)):
+            many = min(restarts - turn, max(1, PIECE // (len(open_) * self.problem.center.size)))
+            rows, turns = np.tile(open_, many), np.arange(turn, turn + many).repeat(len(open_))
+            rivals = promise[rows, (turns + 1) % promise.shape[1]]
+            start = self._random(rng, free[rows])
+            fresh = descend(self.problem, free[rows], start, rivals, steps, budget=budget)
+            found.margin[open_], found.point[open_] = _lower(found, open_, _lowest(fresh, many))
+            turn += many
         return found
 
     def _from_corner(self, free: Bools, rivals: Ints, steps: int, budget: Budget | None) -> Attempt:
@@ -148,6 +148,13 @@ class Attacker:
 
     def _random(self, rng: np.random.Generator, free: Bools) -> Floats:
         return jump(self.problem, free, rng.standard_normal((len(free), *self.problem.center.shape)))
+
+
+def _lowest(found: Attempt, turns: int) -> Attempt:
+    """The best of several turns at the same rows, which stand turn after turn."""
+    count = len(found.margin) // turns
+    best = found.margin.reshape(turns, count).argmin(0) * count + np.arange(count)
+    return Attempt(found.margin[best], found.point[best])
 
 
 def _lower(old: Attempt, index: Ints, new: Attempt) -> tuple[Floats, Floats]:

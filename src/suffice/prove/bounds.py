@@ -15,7 +15,7 @@ changes A·z by at most gamma(n) |A| |W| |h|, and |h| is bounded once per proble
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -339,17 +339,17 @@ def hidden(
     form: Form,
     inputs: Inputs,
     signs: Signs | None = None,
-    first: Interval | None = None,
+    known: Callable[[int, Hidden], Interval | None] | None = None,
     budget: Budget | None = None,
 ) -> Hidden:
     """Bounds of every hidden unit, step by step; `signs` (n, units) are the splits (+1, -1, 0).
 
-    `first` are the bounds of the first step, when the caller has them: splits do not change them. Raises OutOfTime
-    when the budget is spent on the way.
+    `known` gives the bounds of a step, from the lines of those before it, where the caller has a quicker way to them:
+    splits of a step do not change its bounds. Raises OutOfTime when the budget is spent on the way.
     """
     found = Hidden.blank(len(inputs), form)
     for place, part in enumerate(form.slices):
-        given = first if place == 0 else None
+        given = None if known is None else known(place, found)
         lower, upper = given or step_bounds(form, inputs, found, place, budget)
         if signs is not None:
             cut = np.where(form.steps[place].pooled, 0, signs[:, part])

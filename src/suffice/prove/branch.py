@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -82,17 +83,23 @@ class Subproblem:
     inputs: InputSet
     signs: Signs
     bound: float
-    first: Interval | None = None
+    steps: tuple[Interval, ...] = ()  # bounds of the first steps, as far as they are known, before splits cut them
     dual: Dual | None = None
     loss: Floats | None = None
     row: Floats | None = None  # of the bound, over the input
     word: int | None = None  # to be decided on, where that is known
     cut: int | tuple[int, Chosen] | None = None  # the unit, or the word and its choices, that it was split on
     halves: tuple[Subproblem, Subproblem] | None = None
+    over: Subproblem | None = None  # what it is half of, where that was split before it was bounded
     above: Above | None = None  # the tilted lines that close it
     tree: Tree | None = None  # the proof, where all its inputs were run
     many: bool = False  # inputs, known to be too many for that
     closed: bool = False
+
+    @property
+    def covered(self) -> bool:
+        """Whether a part that it belongs to is closed, so that it need not be."""
+        return self.over is not None and (self.over.closed or self.over.covered)
 
 
 @dataclass(eq=False)
@@ -205,7 +212,7 @@ class Branching:
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
         self.tilts = Tilts.of(form.steps[0], _above(form, sign), inputs, form.problem.region) if form.steps else None
         shares = 0 if self.tilts is None else 4 * self.tilts.size
-        self.room = MEMORY // (40 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
+        self.room = MEMORY // (56 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
         self.questions = [
             _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)
         ]
@@ -259,19 +266,23 @@ class Branching:
         """Bound, attack and close fresh subproblems; what time does not allow stays open."""
         self.room -= len(parts)
         for start in range(0, len(parts), self.batch):
-            some = [p for p in parts[start : start + self.batch] if self.questions[p.question].answer is None]
+            some = [p for p in parts[start : start + self.batch] if not (self._answered(p) or p.covered)]
             try:
                 self.budget.look()
                 if some:
                     self._evaluate_batch(some)
             except OutOfTime:
                 for part in some:
-                    self.questions[part.question].open.append(part)
+                    if part.halves is None:
+                        self.questions[part.question].open.append(part)
+
+    def _answered(self, part: Subproblem) -> bool:
+        return self.questions[part.question].answer is not None
 
     def _evaluate_batch(self, parts: list[Subproblem]) -> None:
         """One pass closes most of them; what is left is worth more work."""
         inputs, signs = _joined(parts), np.stack([p.signs for p in parts])
-        bounds = hidden(self.form, inputs, signs, self._first(parts, inputs), self.budget)
+        bounds = hidden(self.form, inputs, signs, partial(self._step, parts, inputs), self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
         tilts = self.tilts if any(self.questions[p.question].spent >= HARD for p in parts) else None
         batch, dual = Batch(inputs, bounds, rows, signs, tilts), _inherited(parts, bounds, tilts)
@@ -279,11 +290,14 @@ class Branching:
         known = np.where(bounds.contradicted, np.inf, found.bound)
         closing = settled(self.form, bounds, dual) if (known > 0).any() else dual
         for i, part in enumerate(parts):
-            self.questions[part.question].spent += 1
             part.bound = float(known[i])
-            if part.bound > 0:
+            if part.bound > 0 and not part.covered:
                 _close(part, closing.take(slice(i, i + 1)), found.take(slice(i, i + 1)), tilts)
-        left = np.array([i for i in np.flatnonzero(known <= 0) if not self._run_all(parts[i])], dtype=np.int64)
+            part.steps = part.steps if part.halves is None else ()
+        fresh = [i for i, part in enumerate(parts) if part.halves is None and not part.covered]
+        for i in fresh:
+            self.questions[parts[i].question].spent += 1
+        left = np.array([i for i in fresh if known[i] <= 0 and not self._run_all(parts[i])], dtype=np.int64)
         if len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
 
@@ -319,20 +333,19 @@ class Branching:
                 part.loss, part.row = score[i], found.inputs[i]
                 self._keep(part, bounds.take(slice(i, i + 1)))
 
-    def _first(self, parts: list[Subproblem], inputs: InputSet) -> Interval | None:
-        """The first step's bounds, worked out once per input set and handed down the tree."""
-        if not self.form.steps:
-            return None
-        # siblings that differ by splits of relus share one input set
-        fresh = {id(part.inputs): i for i, part in enumerate(parts) if part.first is None}
+    def _step(self, parts: list[Subproblem], inputs: InputSet, place: int, found: Hidden) -> Interval:
+        """The bounds of a step: the same for all parts of an input set that are split alike in the steps before it."""
+        start = self.form.slices[place].start
+        keys = [(id(part.inputs), part.signs[:start].tobytes()) for part in parts]
+        fresh = {key: i for i, (key, part) in enumerate(zip(keys, parts, strict=True)) if len(part.steps) == place}
         if fresh:
-            some = inputs.take(np.array(list(fresh.values())))
-            lower, upper = step_bounds(self.form, some, Hidden.blank(0, self.form), 0, self.budget)
-            found = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
-            for part in parts:
-                part.first = part.first or found[id(part.inputs)]
-        known = [part.first for part in parts if part.first is not None]
-        return np.concatenate([low for low, _ in known]), np.concatenate([high for _, high in known])
+            rows = np.array(list(fresh.values()))
+            lower, upper = step_bounds(self.form, inputs.take(rows), found.take(rows), place, self.budget)
+            mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
+            for part, key in zip(parts, keys, strict=True):
+                part.steps = part.steps if len(part.steps) > place else (*part.steps, mine[key])
+        sides = [part.steps[place] for part in parts]
+        return np.concatenate([low for low, _ in sides]), np.concatenate([high for _, high in sides])
 
     def _try(self, parts: list[Subproblem], points: Floats) -> None:
         """Run the points where the bounds are attained through the real network: one may answer the question."""
@@ -367,11 +380,13 @@ class Branching:
         # a split at zero does not straighten a smooth curve: deciding on words goes further there
         if word is not None and (not relus or part.inputs.few(part.row, relus) or self.form.curved is not None):
             return [rest, *closing] if closing else list(_split_word(part, word))
-        level = [rest]
+        levels = [[rest]]
         for unit in np.argsort(-part.loss, kind="stable")[: min(depth, relus)]:
-            level = [half for parent in level for half in _split_unit(parent, int(unit))]
-        part.loss = part.row = part.first = None  # its parts stand for it now
-        return [*level, *closing]
+            kept = 1 + next(place for place, units in enumerate(self.form.slices) if unit < units.stop)
+            level = [_split_unit(above, int(unit), kept, above is not rest) for above in levels[-1]]
+            levels.append([half for halves in level for half in halves])
+        part.loss, part.row, part.steps = None, None, ()  # its parts stand for it now
+        return [*(half for level in levels[1:] for half in level), *closing]
 
     # --- nothing left to split ---
 
@@ -421,7 +436,8 @@ class WordByWord(Branching):
 
     def _evaluate_batch(self, parts: list[Subproblem]) -> None:
         inputs = _joined(parts)
-        bounds = hidden(self.form, inputs, first=self._first_step(inputs), budget=self.budget)
+        first = self._first_step(inputs)
+        bounds = hidden(self.form, inputs, None, lambda place, _: None if place else first, self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
         found = margin_bound(self.form, Batch(inputs, bounds, rows), None)
         for part, bound, row in zip(parts, found.bound, found.inputs, strict=True):
@@ -534,7 +550,7 @@ def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | None) -> No
     if tilts is not None and dual.share is not None and found.tilted is not None:
         used = np.flatnonzero(found.tilted.over[0])
         part.above = Above(tilts.per, {int(tilts.units[i]): dual.share[0, i] for i in used})
-    part.loss = part.row = part.first = None
+    part.loss, part.row, part.steps, part.halves = None, None, (), None
 
 
 def _tree(part: Subproblem) -> Tree:
@@ -558,14 +574,17 @@ def _tree(part: Subproblem) -> Tree:
 
 
 def _half(part: Subproblem) -> Subproblem:
-    half = Subproblem(part.question, part.rival, part.inputs, part.signs.copy(), part.bound, part.first, part.dual)
+    half = Subproblem(part.question, part.rival, part.inputs, part.signs.copy(), part.bound, part.steps, part.dual)
     half.many = part.many
     return half
 
 
-def _split_unit(part: Subproblem, unit: int) -> tuple[Subproblem, Subproblem]:
+def _split_unit(part: Subproblem, unit: int, steps: int, fresh: bool) -> tuple[Subproblem, Subproblem]:
+    """Its halves at zero of a unit; bounds stay up to its step. A fresh one may still be closed, then without halves."""
     part.cut = unit
     part.halves = (_half(part), _half(part))
+    for half in part.halves:
+        half.over, half.steps = part if fresh else None, part.steps[:steps]
     part.halves[0].signs[unit], part.halves[1].signs[unit] = -1, 1
     return part.halves
 
@@ -573,7 +592,7 @@ def _split_unit(part: Subproblem, unit: int) -> tuple[Subproblem, Subproblem]:
 def _split_word(part: Subproblem, position: int) -> tuple[Subproblem, Subproblem]:
     assert part.row is not None
     chosen, *sides = part.inputs.halves(position, part.row)
-    first, second = (replace(_half(part), inputs=side, first=None, row=part.row, many=False) for side in sides)
+    first, second = (replace(_half(part), inputs=side, steps=(), row=part.row, many=False) for side in sides)
     part.cut, part.halves = (position, chosen), (first, second)
     return part.halves
 

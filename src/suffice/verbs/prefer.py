@@ -13,6 +13,7 @@ from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Unknown
 from suffice.search.words import Outcome
 from suffice.verbs.question import Question
+from suffice.verbs.running import oracle_of
 
 PREFERENCES = ("content", "found")
 RESTARTS = 4  # random starts of an attack on a candidate
@@ -53,14 +54,28 @@ def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
     to the order of the text, so that the answer is the same every time.
     """
     wanted = question.more.get("prefer", "content") == "content" and outcome.finished and outcome.witness is None
-    if not wanted or outcome.held is None:
+    if not wanted or outcome.held is None or not (outcome.held & question.features & ~question.included).any():
         return outcome
-    oracle = BoundsOracle(by_choice(question.problem))
+    oracle = oracle_of(by_choice(question.problem))
     rank = _ranks(question, oracle)
+    hoped = _walked(question, oracle, outcome, rank, budget, hopeful=True)
+    if hoped.proof is not None or hoped.held is None:
+        return hoped
+    verdict = oracle.ask((question.problem.features & ~hoped.held)[None], _limited(budget))[0]
+    if isinstance(verdict, Proved):
+        return replace(hoped, proof=verdict)
+    return _walked(question, oracle, outcome, rank, budget, hopeful=False)
+
+
+def _walked(
+    question: Question, oracle: BoundsOracle, outcome: Outcome, rank: list[int], budget: Budget, hopeful: bool
+) -> Outcome:
+    """The outcome after every exchange; a hopeful walk proves none of them, and leaves that for the last set."""
+    assert outcome.held is not None
     mine = np.flatnonzero(outcome.held & question.features & ~question.included)
     waiting = sorted(mine.tolist(), key=lambda i: -rank[i])
     while waiting and not budget.spent:
-        outcome, waiting = _exchanged(question, oracle, outcome, waiting, rank, budget)
+        outcome, waiting = _exchanged(question, oracle, outcome, waiting, rank, budget, hopeful)
     return outcome
 
 
@@ -73,9 +88,15 @@ def _ranks(question: Question, oracle: BoundsOracle) -> list[int]:
 
 
 def _exchanged(
-    question: Question, oracle: BoundsOracle, outcome: Outcome, words: list[int], rank: list[int], budget: Budget
+    question: Question,
+    oracle: BoundsOracle,
+    outcome: Outcome,
+    words: list[int],
+    rank: list[int],
+    budget: Budget,
+    hopeful: bool,
 ) -> tuple[Outcome, list[int]]:
-    """The outcome with a better word in the place of the first one that has any that is proved to do.
+    """The outcome with a better word in the place of the first one that has any that does, or may do.
 
     Sets for all the words are asked about together; with what is exchanged come the words that are to be looked at
     again, since they now stand beside another word.
@@ -92,9 +113,10 @@ def _exchanged(
     for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
         weak = carries_little(question.text.tokens[word])  # worth more work only where a stop word would go
         harder = weak and isinstance(answer, Unknown)
-        verdict = oracle.ask(known[None], _limited(budget))[0] if harder else answer
-        if isinstance(verdict, Proved):
-            return replace(outcome, held=row, proof=verdict), words[words.index(word) + 1 :]
+        verdict = oracle.ask(known[None], _limited(budget))[0] if harder and not hopeful else answer
+        if isinstance(verdict, Proved) or (harder and hopeful):
+            proof = verdict if isinstance(verdict, Proved) else None
+            return replace(outcome, held=row, proof=proof), words[words.index(word) + 1 :]
     return outcome, []
 
 

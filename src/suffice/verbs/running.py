@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from suffice.model.network import Bools
 from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget
+from suffice.prove.verdict import Budget, Problem
 from suffice.search.covering import Covering, told
 from suffice.search.inquiry import Inquiry
 from suffice.search.task import Task
@@ -46,9 +46,15 @@ def task(question: Question, budget: Budget, on_progress: OnProgress | None) -> 
     return Task(question.problem, question.costs, question.included, question.excluded, budget, question.seed, report)
 
 
+@lru_cache(maxsize=1)  # a question is often asked more than once
+def oracle_of(problem: Problem) -> BoundsOracle:
+    """Our own bounds for a problem, with what they have learnt about it."""
+    return BoundsOracle(problem)
+
+
 def searcher(question: Question, budget: Budget, on_progress: OnProgress | None) -> Search:
     """The search over words, with our own bounds."""
-    return Search(task(question, budget, on_progress), BoundsOracle(question.problem))
+    return Search(task(question, budget, on_progress), oracle_of(question.problem))
 
 
 def searched(question: Question, budget: Budget, on_progress: OnProgress | None) -> Outcome:
@@ -57,7 +63,7 @@ def searched(question: Question, budget: Budget, on_progress: OnProgress | None)
     if problem.source is None:
         return searcher(question, budget, on_progress).run()
     smaller = replace(task(question, budget, on_progress), problem=problem)
-    return told(problem.source, Covering(Inquiry(smaller, BoundsOracle(problem))).run())
+    return told(problem.source, Covering(Inquiry(smaller, oracle_of(problem))).run())
 
 
 def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:

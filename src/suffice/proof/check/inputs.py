@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy  # its subpackages load on first use
@@ -160,9 +160,9 @@ class Varied:
         sets = self.sets
         if sets.points is not None:
             return self.least_of(self._values(rows), states)
-        free = np.stack([state.allowed for state in ({id(s): s for s in states}).values()])
-        if len(free) > 1:
-            free = np.stack([state.allowed for state in states])
+        different, which = apart(states)
+        free = np.stack([state.allowed for state in different])
+        free = free if len(free) == 1 else free[which]
         if sets.norm == np.inf:
             low, high = (np.where(free, side, sets.center).reshape(len(free), -1, 1) for side in (sets.low, sets.high))
             return np.asarray((np.maximum(rows, 0.0) @ low + np.minimum(rows, 0.0) @ high)[..., 0])
@@ -230,7 +230,8 @@ class Varied:
 
     def least_of(self, values: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows of which every point of every word has a value: (n or 1, r, length, m)."""
-        left = np.stack([state.allowed for state in states if isinstance(state, Ranging)])
+        different, which = apart([state for state in states if isinstance(state, Ranging)])
+        left = np.stack([state.allowed for state in different])[which]
         return np.asarray(np.where(left[:, None], values, np.inf).min(-1).sum(-1))
 
     def _gains(self, rows: Floats, allowed: Bools) -> Floats:
@@ -308,17 +309,26 @@ class Restored:
 
     def least(self, rows: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows (n or 1, r, inputs) over n states."""
-        restoring = [state for state in states if isinstance(state, Restoring)]
-        start = np.stack([np.where(state.back[:, None], self.center, state.start) for state in restoring])
-        left = np.array([state.left for state in restoring])
+        different, which = apart([state for state in states if isinstance(state, Restoring)])
+        back, opened = np.stack([state.back for state in different]), np.stack([state.opened for state in different])
+        start = np.where(back[..., None], self.center, np.stack([state.start for state in different]))[which]
+        left = np.array([state.left for state in different])[which]
         shaped = rows.reshape(*rows.shape[:2], *self.center.shape)
         gains = np.einsum("nrld,nld->nrl", shaped, self.center - start)
-        bought = np.stack([state.opened for state in restoring]) & (self.costs <= left[:, None])
+        bought = opened[which] & (self.costs <= left[:, None])
         total = np.matmul(rows, start.reshape(len(start), -1, 1))[..., 0]
         return np.asarray(total + knapsack(np.minimum(gains, 0.0) * bought[:, None], self.costs, left))
 
 
 InputSet: TypeAlias = Varied | Restored
+Some = TypeVar("Some", Ranging, Restoring)
+
+
+def apart(states: Sequence[Some]) -> tuple[list[Some], list[int]]:
+    """The different states, and which of them each is: leaves below the same picks share one."""
+    different = {id(state): state for state in states}
+    places = {key: place for place, key in enumerate(different)}
+    return list(different.values()), [places[id(state)] for state in states]
 
 
 def knapsack(gains: Floats, costs: Ints, left: Ints) -> Floats:

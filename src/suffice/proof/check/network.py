@@ -92,6 +92,9 @@ class Lines:
     def blank(leaves: int, units: int) -> Lines:
         return Lines(*np.zeros((4, leaves, units)))
 
+    def take(self, leaves: Ints) -> Lines:
+        return Lines(self.below[leaves], self.above[leaves], self.shift[leaves], self.floor[leaves])
+
 
 @dataclass(frozen=True, eq=False)
 class Tilts:
@@ -311,7 +314,7 @@ class Net:
         holds, around = np.zeros(len(leaves), dtype=bool), Lines.blank(len(leaves), self.units)
         candidates: list[maxima.Around | None] = []
         for k, part in enumerate(self.parts):
-            lower, upper = self._step_bounds(k, inputs, states, around)
+            lower, upper = self._step_bounds(k, inputs, states, signs[:, : part.start], around)
             cut = np.where(self.pooled[part], 0, signs[:, part])
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
@@ -366,14 +369,15 @@ class Net:
         rows, constants = sign * self.margins[rivals], sign * self.constants[rivals]
         return Form(rows[:, None], constants[:, None], self.sizes[rivals][:, None])
 
-    def _step_bounds(self, k: int, inputs: InputSet, states: list[State], around: Lines) -> tuple[Floats, Floats]:
-        """The first step's bounds do not depend on splits: they are worked out once for leaves that share a state."""
-        if k:
-            return self.bounds(k, inputs, states, around)
-        different = {id(state): state for state in states}
-        at = {key: row for row, key in enumerate(different)}
-        lower, upper = self.bounds(0, inputs, list(different.values()), around)
-        which = [at[id(state)] for state in states]
+    def _step_bounds(
+        self, k: int, inputs: InputSet, states: list[State], before: Signs, around: Lines
+    ) -> tuple[Floats, Floats]:
+        """A step's bounds depend on the state and on splits `before` it: leaves that share these share the bounds."""
+        keys = [(id(state), split.tobytes()) for state, split in zip(states, before, strict=True)]
+        different = {key: row for row, key in enumerate(keys)}
+        rows, at = np.array(list(different.values())), {key: row for row, key in enumerate(different)}
+        lower, upper = self.bounds(k, inputs, [states[row] for row in rows], around.take(rows))
+        which = [at[key] for key in keys]
         return lower[which], upper[which]
 
     def _lines(self, k: int, lower: Floats, upper: Floats, cut: Signs, around: Lines) -> None:

@@ -75,14 +75,17 @@ def rejection(error: Exception, number: int) -> Rejected:
 
 def fields(data: Any, names: str, what: str) -> list[Any]:
     """The values of an object that has exactly these keys."""
-    need(type(data) is dict and data.keys() == set(names.split()), f"{what} must have exactly these keys: {names}")
-    return [data[name] for name in names.split()]
+    wanted = names.split()
+    if type(data) is not dict or len(data) != len(wanted) or not all(name in data for name in wanted):
+        raise Rejected(0, f"{what} must have exactly these keys: {names}")
+    return [data[name] for name in wanted]
 
 
 def whole(value: Any, low: int, high: int, what: str) -> int:
     """A JSON integer with low <= value < high; true and 1.0 are none."""
-    need(type(value) is int and low <= value < high, f"{what} must be a whole number from {low} to {high - 1}")
-    return int(value)
+    if type(value) is not int or not low <= value < high:
+        raise Rejected(0, f"{what} must be a whole number from {low} to {high - 1}")
+    return value
 
 
 def word(value: Any, what: str) -> str:

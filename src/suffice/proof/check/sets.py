@@ -17,6 +17,7 @@ from suffice.proof.check.header import Header
 from suffice.proof.check.reading import WHOLE, Limit, fields, need, table, whole
 
 MAX_POINTS = 2 * 10**7  # numbers in the points of all sets together
+SAMPLE = 64  # times as many words as are wanted tell how far these can be
 REMEMBERED = 10**6  # nearest words of a classifier
 NEAREST: WeakKeyDictionary[Classifier, dict[tuple[int, int], list[int]]] = WeakKeyDictionary()
 CHOICES = ("word-swap", "deletion", "mask", "removal-or-swap")  # sets of real words, each choice a point
@@ -157,10 +158,14 @@ def _nearest(classifier: Classifier, place: int, k: int) -> list[int]:
     special = [place, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]]
     distance = np.zeros(len(classifier.table))
     for axis in classifier.columns:
-        distance += (axis - axis[place]) ** 2
-    last = min(k + len(special), len(distance)) - 1  # the k nearest are among these, whichever of them are special
-    near = np.setdiff1d(np.flatnonzero(distance <= np.partition(distance, last)[last]), special)
-    return [int(i) for i in near[np.argsort(distance[near], kind="stable")][:k]]
+        gap = axis - axis[place]
+        distance += np.multiply(gap, gap, out=gap)
+    count = min(k + len(special), len(distance))  # the k nearest are among these, whichever of them are special
+    some = distance[:: max(1, len(distance) // (SAMPLE * count))]  # so many of all are no farther than of a part
+    close = distance <= np.partition(some, count - 1)[count - 1]
+    close[special] = False
+    near = np.flatnonzero(close)
+    return [int(i) for i in near[np.argsort(distance[near], kind="stable")[:k]]]
 
 
 def movable(sets: Sets, features: Bools) -> Bools:

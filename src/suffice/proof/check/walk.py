@@ -23,7 +23,7 @@ import numpy as np
 
 from suffice.errors import Rejected
 from suffice.model.classifier import Classifier
-from suffice.model.network import Bools
+from suffice.model.network import Bools, Floats
 from suffice.proof.certificate import numbers
 from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
 from suffice.proof.check.inputs import InputSet, Restored, State, Varied
@@ -176,7 +176,7 @@ class Walk:
                 return self.split(line, node)
             if "pick" in line:
                 first, second = inputs.pick(line, node.state)
-                return replace(node, state=first), replace(node, state=second)
+                return Node(node.signs, first), Node(node.signs, second)
             self.wait(self.leaf(line, node, rival))
             return None
 
@@ -194,7 +194,7 @@ class Walk:
             )
         below, above = node.signs.copy(), node.signs.copy()
         below[unit], above[unit] = -1, 1
-        return replace(node, signs=below), replace(node, signs=above)
+        return Node(below, node.state), Node(above, node.state)
 
     def leaf(self, line: Any, node: Node, rival: int) -> Leaf:
         data = fields(line, "leaf", "this line")[0]
@@ -205,11 +205,15 @@ class Walk:
         if alpha is None and not beta and not tilted:
             return Leaf(self.evidence.number, rival, node.signs, *self.unchosen, node.state)
         slopes = np.full(units, np.nan) if alpha is None else numbers(alpha, units)
-        names = self.named(beta, units)
-        push = np.zeros(units)
-        push[names] = table([list(beta.values())], (1, len(beta)), "beta", 0.0)[0] * node.signs[names]
+        push = self.push(beta, node.signs) if beta else self.unchosen[1]
         tilts = self.tilts(above[0], node) if tilted else None
         return Leaf(self.evidence.number, rival, node.signs, slopes, push, node.state, tilts)
+
+    def push(self, beta: dict[str, Any], signs: Signs) -> Floats:
+        """The multipliers of splits times their signs."""
+        names, push = self.named(beta, len(signs)), np.zeros(len(signs))
+        push[names] = table([list(beta.values())], (1, len(beta)), "beta", 0.0)[0] * signs[names]
+        return push
 
     def named(self, data: dict[str, Any], units: int) -> list[int]:
         """The units that an object names."""
@@ -273,16 +277,16 @@ class Walk:
     # --- walking and waiting ---
 
     def walk(self, root: Side, visit: Callable[[dict[str, Any], Side], tuple[Side, Side] | None]) -> None:
-        """Read a tree in preorder: `visit` gives the two sides of a node that cuts, and None for a leaf that holds."""
-        waiting, held = [root], root.bytes
+        """Read a tree in preorder: `visit` gives the two sides of a node that cuts, and None for a leaf that holds.
+
+        All sides of a tree are as large as its root.
+        """
+        waiting, most = [root], MAX_OPEN // max(1, root.bytes)
         while waiting:
-            here = waiting.pop()
-            held -= here.bytes
-            sides = visit(self.evidence.take(), here)
+            sides = visit(self.evidence.take(), waiting.pop())
             if sides is not None:
                 waiting += [sides[1], sides[0]]
-                held += sides[0].bytes + sides[1].bytes
-                need(held <= MAX_OPEN, "the tree is too deep to be kept in memory")
+                need(len(waiting) <= most, "the tree is too deep to be kept in memory")
 
     def wait(self, leaf: Leaf) -> None:
         self.leaves.append(leaf)

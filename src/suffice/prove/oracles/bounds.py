@@ -34,12 +34,16 @@ class BoundsOracle:
         self.attacker = Attacker.of(problem)
         self.windows = Windows.of(self.form) if suits(problem) and self.form.finite else None
         self.flips: list[Ints] = []  # texts that further attacks start from
+        self.looked: set[bytes] = set()  # sets of free words that a cheap look left open
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
         if self.problem.source is not None:
             return self._ask_of_choices(free, RESTARTS, budget)
-        answers = self.ask_cheaply(free, budget=budget)
+        answers: list[Verdict] = [Unknown("neither attacks nor plain bounds decide it")] * len(free)
+        fresh = [i for i, row in enumerate(free) if row.tobytes() not in self.looked]
+        for i, answer in zip(fresh, self.ask_cheaply(free[fresh], budget=budget) if fresh else (), strict=True):
+            answers[i] = answer
         open_ = [i for i, answer in enumerate(answers) if isinstance(answer, Unknown)]
         if open_ and self.form.finite and not budget.spent:
             for i, answer in zip(open_, decide(self.form, free[open_], budget), strict=True):
@@ -65,6 +69,7 @@ class BoundsOracle:
         except OutOfTime:
             late = Unknown("time ran out before plain bounds were known")
             return [late if isinstance(answer, Unknown) else answer for answer in answers]
+        self.looked |= {row.tobytes() for row, answer in zip(free, answers, strict=True) if isinstance(answer, Unknown)}
         return answers
 
     def _ask_of_choices(self, free: Bools, restarts: int, budget: Budget) -> list[Verdict]:
