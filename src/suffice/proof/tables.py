@@ -48,7 +48,7 @@ class TableCheck:
 
     def __post_init__(self) -> None:
         self.trees = self.bag.bag.trees
-        self.close = CLOSE[self.trees is not None]
+        self.close = CLOSE[self.trees is not None] + (0.0 if self.trees is None else 2.0 * self.trees.rounding)
         self.number = {t: k for k, t in enumerate(sorted({t for w in self.bag.words for c in w for t in c.tokens}))}
         self.grams = {order: self._known(order) for order in range(1, self.bag.bag.orders[1] + 1)}
         self.columns = sorted({int(c) for places, _ in self.grams.values() for c in np.unique(places) if c >= 0})

@@ -79,6 +79,11 @@ class Grove:
         assert self.layout.bag.trees is not None
         return self.layout.bag.trees
 
+    @property
+    def close(self) -> float:
+        """Leads within this of zero are run: the difference of two scores, each as far off as it may be."""
+        return ROUNDING + 2.0 * self.trees.rounding
+
     @cached_property
     def lead(self) -> Floats:
         """What each leaf adds to the label's lead."""
@@ -129,7 +134,7 @@ class Grove:
             return _Hunt(self).run(allowed)
         axes, table = self.whole
         part = table[tuple(0 if held[word] else slice(None) for word in axes)]
-        return decided(allowed, tuple(word for word in axes if not held[word]), part)
+        return decided(allowed, tuple(word for word in axes if not held[word]), part, self.close)
 
     @property
     def everything(self) -> list[list[int]]:
@@ -310,14 +315,14 @@ class _Hunt:
         for axes, trees in groups.items():
             table = Table(self.grove, _narrow(allowed, axes), axes).least(trees)
             if len(groups) == 1:
-                return decided(allowed, axes, table)
+                return decided(allowed, axes, table, self.grove.close)
             total += float(table.min()) - shared
             _put(chosen, allowed, axes, np.unravel_index(int(table.argmin()), table.shape))
-        if total > ROUNDING:
+        if total > self.grove.close:
             return Stands(tuple(groups))
         limit = self.grove.at_most
         few = limit is None or int((chosen != self.grove.layout.first).sum()) <= limit
-        return Falls(chosen) if few and -np.inf < self.grove.margin(chosen) < -ROUNDING else None
+        return Falls(chosen) if few and -np.inf < self.grove.margin(chosen) < -self.grove.close else None
 
     def _word(self, allowed: list[list[int]], groups: dict[tuple[int, ...], list[int]] | None) -> int:
         """The open word that most trees depend on, or most groups."""
@@ -335,16 +340,18 @@ class _Hunt:
         return Stands(word=word, branches=tuple(branches))
 
 
-def decided(allowed: list[list[int]], axes: tuple[int, ...], table: Floats) -> Stands | Falls | Stuck:
+def decided(
+    allowed: list[list[int]], axes: tuple[int, ...], table: Floats, rounding: float = ROUNDING
+) -> Stands | Falls | Stuck:
     """One table of all texts: each is above zero, or too close and to be run; or one falls."""
     chosen = np.array([some[0] for some in allowed])
-    if table.min() > ROUNDING:
+    if table.min() > rounding:
         return Stands((axes,))
     falls = np.where(np.isneginf(table), np.inf, table)
-    if falls.min() < -ROUNDING:
+    if falls.min() < -rounding:
         _put(chosen, allowed, axes, np.unravel_index(int(falls.argmin()), table.shape))
         return Falls(chosen)
-    close = np.argwhere(table <= ROUNDING)
+    close = np.argwhere(table <= rounding)
     if len(close) > FEW:
         return Stuck(f"{len(close)} texts are too close to a threshold to be worked out")
     texts = [chosen.copy() for _ in close]

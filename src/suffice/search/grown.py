@@ -110,7 +110,7 @@ class Grown(Asking):
             leads = [grove.margin(trial) for trial in trials]
             margins = [np.inf if np.isneginf(lead) else lead for lead in leads]
             best = int(np.argmin(margins))
-            if margins[best] > -1e-9:
+            if margins[best] > -grove.close:
                 break
             text = trials[best]
         return text
