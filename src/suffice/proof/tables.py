@@ -246,7 +246,7 @@ class TableCheck:
                 for order, (places, signs) in self.grams.items():
                     at = (*(one[rows] for one in reversed(last[: order - 1])), token[rows])
                     met = places[at] >= 0
-                    np.add.at(counts, (rows[met], self._place[places[at][met]]), signs[at][met])
+                    counts[rows[met], self._place[places[at][met]]] += signs[at][met]  # each row is there once
                 for older in range(len(last) - 1, 0, -1):
                     last[older][rows] = last[older - 1][rows]
                 if last:

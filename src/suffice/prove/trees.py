@@ -104,18 +104,23 @@ class Grove:
         return (self.place[column], node, left, right)
 
     @cached_property
+    def counted(self) -> list[dict[int, float]]:
+        """By feature, the choices that hold it and how often."""
+        table = self.layout.inner.tocoo()
+        found: list[dict[int, float]] = [{} for _ in self.layout.columns]
+        for choice, feature, count in zip(table.row.tolist(), table.col.tolist(), table.data.tolist(), strict=True):
+            found[feature][choice] = count
+        return found
+
+    @cached_property
     def holders(self) -> list[frozenset[int]]:
         """The words that can hold each feature."""
-        layout, table = self.layout, self.layout.inner.tocoo()
-        found: list[set[int]] = [set() for _ in layout.columns]
-        for choice, feature in zip(table.row.tolist(), table.col.tolist(), strict=True):
-            found[feature].add(int(layout.slot[choice]))
-        return [frozenset(words) for words in found]
+        return [frozenset(int(self.layout.slot[choice]) for choice in held) for held in self.counted]
 
     @cached_property
     def scopes(self) -> list[frozenset[int]]:
         """The words that each tree depends on."""
-        if self.layout.bag.norm is not None or self.layout.bag.most > 1:
+        if not self.apart:
             return [frozenset(range(self.layout.size))] * len(self.nodes)
         return [frozenset().union(*(self.holders[f] for f in _features(node))) for node in self.nodes]
 
@@ -144,10 +149,12 @@ class Grove:
     @property
     def fits(self) -> bool:
         """Whether all texts could be worked out in a while: a guess, by how many there are."""
-        moving = frozenset().union(*self.scopes)
-        return _entries(moving, self.everything) <= (
-            ENTRIES * 4 if self.layout.bag.norm or self.layout.bag.most > 1 else ENTRIES * 64
-        )
+        return _entries(frozenset().union(*self.scopes), self.everything) <= ENTRIES * (256 if self.apart else 4)
+
+    @property
+    def apart(self) -> bool:
+        """Whether a tree depends on the few words only that hold what it tests."""
+        return self.layout.bag.norm is None and self.layout.bag.most == 1
 
     @cached_property
     def whole(self) -> tuple[tuple[int, ...], Floats] | None:
@@ -192,9 +199,8 @@ class Table:
     def count(self, feature: int) -> Floats:
         layout = self.layout
         total: Floats = np.zeros((1,) * len(self.axes))
-        row = layout.turned[feature]
-        held = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
-        for word in {int(layout.slot[choice]) for choice in held}:
+        held = self.grove.counted[feature]
+        for word in self.grove.holders[feature]:
             total = total + self.along(word, np.array([held.get(int(c), 0.0) for c in self.allowed[word]]))
         for place in self.meeting.get(feature, ()):
             total = total + layout.pairs.sign[place] * self._met(place)
