@@ -15,6 +15,8 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -104,6 +106,32 @@ def of_trees(rng: np.random.Generator) -> Pipeline:
     return fitted(rng, read, *steps, model)
 
 
+def of_boosters(rng: np.random.Generator) -> Pipeline:
+    """XGBoost or LightGBM over words and pairs, from sparse rows or rows that are written out."""
+    read = vectorizer(rng, [(1, 1), (1, 1), (1, 2)][rng.integers(3)], [None, "l2", "l1"])
+    read.set_params(dtype=np.float64)  # LightGBM takes no whole numbers
+    if isinstance(read, HashingVectorizer):
+        read.set_params(alternate_sign=False)
+    dense = FunctionTransformer(lambda x: x.toarray(), accept_sparse=True)
+    steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)], [dense]][rng.integers(5)]
+    return fitted(rng, read, *steps, booster(rng))
+
+
+def booster(rng: np.random.Generator) -> Any:
+    seed, rounds = int(rng.integers(1000)), int(rng.integers(1, 9))
+    if rng.integers(2):
+        from lightgbm import LGBMClassifier
+
+        kind = str(rng.choice(["gbdt", "dart"]))
+        given = {"n_estimators": rounds, "min_child_samples": 2, "random_state": seed, "n_jobs": 1}
+        return LGBMClassifier(boosting_type=kind, verbose=-1, **given)
+    from xgboost import XGBClassifier
+
+    method, depth = str(rng.choice(["hist", "exact"])), int(rng.integers(1, 5))
+    given = {"n_estimators": rounds, "max_depth": depth, "tree_method": method, "random_state": seed, "n_jobs": 1}
+    return XGBClassifier(min_child_weight=0, subsample=0.8, **given)
+
+
 def of_rows(rng: np.random.Generator) -> Pipeline:
     """Models that are run on rows of features."""
     seed, orders = int(rng.integers(1000)), [(1, 1), (1, 2), (1, 3)]
@@ -174,7 +202,11 @@ def of_streams(rng: np.random.Generator) -> Pipeline:
             return of_streams(rng)
 
 
-KINDS = {"weights": of_weights, "trees": of_trees, "rows": of_rows, "streams": of_streams}
+def kinds() -> dict[str, Callable[[np.random.Generator], Pipeline]]:
+    """Every kind of pipeline whose library is here."""
+    found = {"weights": of_weights, "trees": of_trees, "rows": of_rows, "streams": of_streams}
+    here = find_spec("xgboost") is not None and find_spec("lightgbm") is not None
+    return {**found, "boosters": of_boosters} if here else found
 
 
 def scores(pipeline: Pipeline, texts: list[str]) -> np.ndarray:
@@ -249,11 +281,12 @@ def main() -> int:
     args = parser.parse_args()
     grown.SMALL = 0  # tables for short texts too
     began, seen, wrong, seed = time.monotonic(), Counter[str](), 0, args.first
+    made = kinds()
     while time.monotonic() - began < args.seconds:
-        kind = list(KINDS)[seed % len(KINDS)]
+        kind = list(made)[seed % len(made)]
         rng = np.random.default_rng([19, seed])
         try:
-            seen[f"{kind}, {judged(rng, KINDS[kind](rng), kind == 'streams')}"] += 1
+            seen[f"{kind}, {judged(rng, made[kind](rng), kind == 'streams')}"] += 1
         except NotLowered as reason:
             seen[f"{kind}, not laid open: {reason}"] += 1
         except Exception as error:

@@ -72,12 +72,12 @@ def pipelines(seed: int, counts: Counter[str]) -> Iterator[str]:
     """One fitted pipeline, as tests/pipelines.py judges it; scikit-learn is brought in here, as it takes a while."""
     from suffice.importers.kinds import NotLowered
     from suffice.search import grown
-    from tests.pipelines import KINDS, judged
+    from tests.pipelines import judged, kinds
 
-    rng, name = np.random.default_rng([23, seed]), list(KINDS)[seed // 7 % len(KINDS)]
+    rng, name = np.random.default_rng([23, seed]), list(kinds())[seed // 7 % len(kinds())]
     grown.SMALL = 0  # tables for short texts too
     try:
-        counts["cases" if judged(rng, KINDS[name](rng)) != "close" else "undecided"] += 1
+        counts["cases" if judged(rng, kinds()[name](rng)) != "close" else "undecided"] += 1
     except NotLowered:
         counts["undecided"] += 1
     except AssertionError as error:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from suffice.importers import streams, trees
-from suffice.importers.kinds import BAYES, LINEAR, VECTORIZERS, NotLowered, kind_of
+from suffice.importers import boosters, streams, trees
+from suffice.importers.kinds import BAYES, BOOSTERS, LINEAR, VECTORIZERS, NotLowered, kind_of
 from suffice.model.bag import Bag, Count, Norm
 from suffice.model.network import Floats, Ints
 from suffice.model.streams import named
@@ -27,7 +27,7 @@ def lowered(steps: Sequence[Any]) -> Bag:
     plain = _plain(parts, model)
     forest, run, curved = None, None, False
     if kind_of(model) in trees.KINDS:
-        forest = trees.grown(kind_of(model), model, *state.places(), state.norm is None and state.scaled <= 1)
+        forest = _forest(model, state, parts, any(kind_of(step) == "FunctionTransformer" for step in between))
         rows, bias = np.zeros((len(forest.bias), 0)), forest.bias
     elif not _linear(model):
         rows, bias, run = np.zeros((len(model.classes_), 0)), np.zeros(len(model.classes_)), _run(model, state)
@@ -48,6 +48,14 @@ def lowered(steps: Sequence[Any]) -> Bag:
         trees=forest,
         model=run,
     )
+
+
+def _forest(model: Any, state: _State, parts: Sequence[Any], dense: bool) -> Trees:
+    kind, (columns, factors) = kind_of(model), state.places()
+    signed = any(kind_of(part) == "HashingVectorizer" and part.alternate_sign for part in parts)
+    if kind in BOOSTERS and (signed or (factors <= 0).any() or (state.scale <= 0).any()):
+        raise NotLowered(f"{kind} stands after features that may be below zero, or zero and still written down")
+    return trees.grown(kind, model, columns, factors, state.norm is None and state.scaled <= 1, not dense)
 
 
 def _read(first: Any) -> tuple[_State, list[Any]]:
@@ -191,6 +199,9 @@ def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
 
 def matrix_scores(model: Any) -> Callable[[Any], Floats]:
     """What a model says of rows of features."""
+
+    if (kind := kind_of(model)) in BOOSTERS:
+        return lambda rows: boosters.scores(kind, model, rows)
 
     def scores(rows: Any) -> Floats:
         if hasattr(model, "decision_function"):

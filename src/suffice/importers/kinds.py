@@ -1,4 +1,4 @@
-"""Which of scikit-learn's classes are known by name, and the reason where something is not laid open."""
+"""Which classes of scikit-learn, XGBoost and LightGBM are known by name, and why something is not laid open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ LINEAR = (
     "RidgeClassifierCV",
 )
 BAYES = ("MultinomialNB", "ComplementNB")
+BOOSTERS = ("XGBClassifier", "LGBMClassifier")
 VECTORIZERS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer")
+
+PACKAGES = ("sklearn", "xgboost", "lightgbm")
 
 
 class NotLowered(Exception):
@@ -23,5 +26,5 @@ class NotLowered(Exception):
 
 
 def kind_of(step: Any) -> str:
-    """The class, if it is scikit-learn's own: a subclass may compute something else."""
-    return type(step).__name__ if type(step).__module__.split(".")[0] == "sklearn" else ""
+    """The class, if it is the library's own: a subclass may compute something else."""
+    return type(step).__name__ if type(step).__module__.split(".")[0] in PACKAGES else ""

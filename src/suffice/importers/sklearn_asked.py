@@ -72,7 +72,8 @@ def opened(pipeline: Any) -> BlackBox | None:
         raise NotLowered(f"it is no fitted pipeline of a vectorizer and a model ({error})") from error
     function = linear_scores(pipeline)
     difference = largest_difference(bag, function)
-    if not difference <= SAME or np.ndim(pipeline.predict(PROBE)) != 1:
+    room = SAME if bag.trees is None else max(SAME, bag.trees.rounding)
+    if not difference <= room or np.ndim(pipeline.predict(PROBE)) != 1:
         return None
     labels, name = tuple(str(label) for label in pipeline.classes_), _name(pipeline)
     facts = {"from": name, "way": "laid open as a bag of words", "largest difference": difference}

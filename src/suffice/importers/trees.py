@@ -1,24 +1,31 @@
-"""scikit-learn's trees, forests and boosted trees as one table of nodes."""
+"""Trees, forests and boosted trees (of scikit-learn, XGBoost and LightGBM) as one table of nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from suffice.importers.kinds import NotLowered
+from suffice.importers import boosters
+from suffice.importers.boosters import Part
+from suffice.importers.kinds import BOOSTERS, NotLowered
 from suffice.model.network import Floats, Ints
 from suffice.model.trees import LEAF, Trees
 
 SINGLE = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
 BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
-KINDS = (*SINGLE, *FORESTS, *BOOSTED)
+KINDS = (*SINGLE, *FORESTS, *BOOSTED, *BOOSTERS)
+DOUBLES = ("HistGradientBoostingClassifier", "LGBMClassifier")  # the others compare in single precision
 
 
-def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool) -> Trees:
+def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool, sparse: bool) -> Trees:
     """The trees of a model whose feature j is `factors[j]` times the column `columns[j]` of the bag."""
+    read = (kind not in DOUBLES, exact and bool((factors == 1.0).all()))
+    if kind in BOOSTERS:
+        return _extra(kind, model, columns, factors, read, sparse)
     if getattr(model, "n_outputs_", 1) != 1:
         raise NotLowered("the model gives several labels to one text")
     classes = len(model.classes_)
@@ -31,11 +38,15 @@ def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool) ->
         parts, bias = _boosted(model, classes)
     else:
         parts, bias = _binned(model, classes)
-    single = kind != "HistGradientBoostingClassifier"
-    return _joined(parts, bias, columns, factors, (single, exact and bool((factors == 1.0).all())))
+    return _joined(parts, bias, columns, factors, read)
 
 
-Part = tuple[Ints, Floats, Ints, Ints, Floats]  # feature, threshold, left, right, value
+def _extra(kind: str, model: Any, columns: Ints, factors: Floats, read: tuple[bool, bool], sparse: bool) -> Trees:
+    found, began = boosters.parts(kind, model, sparse)
+    classes = len(model.classes_)
+    trees = [(*part[:4], _one_column(part[4], place, classes)) for place, part in found]
+    made = _joined(trees, _one_column(began, None, classes), columns, factors, read)
+    return replace(made, rounding=boosters.lost(found, began)) if kind == "XGBClassifier" else made
 
 
 def _voting(tree: Any, share: float) -> Part:

@@ -31,6 +31,7 @@ class Trees:
     bias: Floats  # (classes,)
     single: bool  # x is rounded to single precision before it is compared
     exact: bool  # x is worked out here to the last bit as by the program: a product of a count and one number
+    rounding: float = 0.0  # how far the program's own sums may be from these, where it adds in single precision
 
     def left_of(self, x: Floats, node: Any) -> tuple[Bools, Bools]:
         """Where x goes left at a node (or at a node for each x), and where the rounding of the program decides that."""

@@ -48,7 +48,7 @@ class TableCheck:
 
     def __post_init__(self) -> None:
         self.trees = self.bag.bag.trees
-        self.close = CLOSE[self.trees is not None]
+        self.close = CLOSE[self.trees is not None] + (0.0 if self.trees is None else 2.0 * self.trees.rounding)
         self.number = {t: k for k, t in enumerate(sorted({t for w in self.bag.words for c in w for t in c.tokens}))}
         self.grams = {order: self._known(order) for order in range(1, self.bag.bag.orders[1] + 1)}
         self.columns = sorted({int(c) for places, _ in self.grams.values() for c in np.unique(places) if c >= 0})
@@ -246,7 +246,7 @@ class TableCheck:
                 for order, (places, signs) in self.grams.items():
                     at = (*(one[rows] for one in reversed(last[: order - 1])), token[rows])
                     met = places[at] >= 0
-                    np.add.at(counts, (rows[met], self._place[places[at][met]]), signs[at][met])
+                    counts[rows[met], self._place[places[at][met]]] += signs[at][met]  # each row is there once
                 for older in range(len(last) - 1, 0, -1):
                     last[older][rows] = last[older - 1][rows]
                 if last:

@@ -158,6 +158,10 @@ class Sheet:
     def fits(self) -> bool:
         return self.rows.fits
 
+    @property
+    def close(self) -> float:
+        return CLOSE
+
     @cached_property
     def table(self) -> Floats:
         lead = self.rows.scores[:, self.label] - self.rows.scores[:, self.rival]

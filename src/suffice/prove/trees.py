@@ -79,6 +79,11 @@ class Grove:
         assert self.layout.bag.trees is not None
         return self.layout.bag.trees
 
+    @property
+    def close(self) -> float:
+        """Leads within this of zero are run: the difference of two scores, each as far off as it may be."""
+        return ROUNDING + 2.0 * self.trees.rounding
+
     @cached_property
     def lead(self) -> Floats:
         """What each leaf adds to the label's lead."""
@@ -99,18 +104,23 @@ class Grove:
         return (self.place[column], node, left, right)
 
     @cached_property
+    def counted(self) -> list[dict[int, float]]:
+        """By feature, the choices that hold it and how often."""
+        table = self.layout.inner.tocoo()
+        found: list[dict[int, float]] = [{} for _ in self.layout.columns]
+        for choice, feature, count in zip(table.row.tolist(), table.col.tolist(), table.data.tolist(), strict=True):
+            found[feature][choice] = count
+        return found
+
+    @cached_property
     def holders(self) -> list[frozenset[int]]:
         """The words that can hold each feature."""
-        layout, table = self.layout, self.layout.inner.tocoo()
-        found: list[set[int]] = [set() for _ in layout.columns]
-        for choice, feature in zip(table.row.tolist(), table.col.tolist(), strict=True):
-            found[feature].add(int(layout.slot[choice]))
-        return [frozenset(words) for words in found]
+        return [frozenset(int(self.layout.slot[choice]) for choice in held) for held in self.counted]
 
     @cached_property
     def scopes(self) -> list[frozenset[int]]:
         """The words that each tree depends on."""
-        if self.layout.bag.norm is not None or self.layout.bag.most > 1:
+        if not self.apart:
             return [frozenset(range(self.layout.size))] * len(self.nodes)
         return [frozenset().union(*(self.holders[f] for f in _features(node))) for node in self.nodes]
 
@@ -129,7 +139,7 @@ class Grove:
             return _Hunt(self).run(allowed)
         axes, table = self.whole
         part = table[tuple(0 if held[word] else slice(None) for word in axes)]
-        return decided(allowed, tuple(word for word in axes if not held[word]), part)
+        return decided(allowed, tuple(word for word in axes if not held[word]), part, self.close)
 
     @property
     def everything(self) -> list[list[int]]:
@@ -139,10 +149,12 @@ class Grove:
     @property
     def fits(self) -> bool:
         """Whether all texts could be worked out in a while: a guess, by how many there are."""
-        moving = frozenset().union(*self.scopes)
-        return _entries(moving, self.everything) <= (
-            ENTRIES * 4 if self.layout.bag.norm or self.layout.bag.most > 1 else ENTRIES * 64
-        )
+        return _entries(frozenset().union(*self.scopes), self.everything) <= ENTRIES * (256 if self.apart else 4)
+
+    @property
+    def apart(self) -> bool:
+        """Whether a tree depends on the few words only that hold what it tests."""
+        return self.layout.bag.norm is None and self.layout.bag.most == 1
 
     @cached_property
     def whole(self) -> tuple[tuple[int, ...], Floats] | None:
@@ -187,9 +199,8 @@ class Table:
     def count(self, feature: int) -> Floats:
         layout = self.layout
         total: Floats = np.zeros((1,) * len(self.axes))
-        row = layout.turned[feature]
-        held = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
-        for word in {int(layout.slot[choice]) for choice in held}:
+        held = self.grove.counted[feature]
+        for word in self.grove.holders[feature]:
             total = total + self.along(word, np.array([held.get(int(c), 0.0) for c in self.allowed[word]]))
         for place in self.meeting.get(feature, ()):
             total = total + layout.pairs.sign[place] * self._met(place)
@@ -310,14 +321,14 @@ class _Hunt:
         for axes, trees in groups.items():
             table = Table(self.grove, _narrow(allowed, axes), axes).least(trees)
             if len(groups) == 1:
-                return decided(allowed, axes, table)
+                return decided(allowed, axes, table, self.grove.close)
             total += float(table.min()) - shared
             _put(chosen, allowed, axes, np.unravel_index(int(table.argmin()), table.shape))
-        if total > ROUNDING:
+        if total > self.grove.close:
             return Stands(tuple(groups))
         limit = self.grove.at_most
         few = limit is None or int((chosen != self.grove.layout.first).sum()) <= limit
-        return Falls(chosen) if few and -np.inf < self.grove.margin(chosen) < -ROUNDING else None
+        return Falls(chosen) if few and -np.inf < self.grove.margin(chosen) < -self.grove.close else None
 
     def _word(self, allowed: list[list[int]], groups: dict[tuple[int, ...], list[int]] | None) -> int:
         """The open word that most trees depend on, or most groups."""
@@ -335,16 +346,18 @@ class _Hunt:
         return Stands(word=word, branches=tuple(branches))
 
 
-def decided(allowed: list[list[int]], axes: tuple[int, ...], table: Floats) -> Stands | Falls | Stuck:
+def decided(
+    allowed: list[list[int]], axes: tuple[int, ...], table: Floats, rounding: float = ROUNDING
+) -> Stands | Falls | Stuck:
     """One table of all texts: each is above zero, or too close and to be run; or one falls."""
     chosen = np.array([some[0] for some in allowed])
-    if table.min() > ROUNDING:
+    if table.min() > rounding:
         return Stands((axes,))
     falls = np.where(np.isneginf(table), np.inf, table)
-    if falls.min() < -ROUNDING:
+    if falls.min() < -rounding:
         _put(chosen, allowed, axes, np.unravel_index(int(falls.argmin()), table.shape))
         return Falls(chosen)
-    close = np.argwhere(table <= ROUNDING)
+    close = np.argwhere(table <= rounding)
     if len(close) > FEW:
         return Stuck(f"{len(close)} texts are too close to a threshold to be worked out")
     texts = [chosen.copy() for _ in close]

@@ -43,8 +43,14 @@ class Grown(Asking):
     def fits(self) -> bool:
         """Whether tables are worth while: there are not too many texts, nor so few that they are better run."""
         every, table = self.asked.count(bits(self.asked.movable)), math.prod(np.diff(self.layout.ends).tolist())
-        limited = self.asked.at_most is not None and every * 10 < table
+        limited = self.asked.at_most is not None and every * self._worth < table
         return every > SMALL and not limited and all(grove.fits for grove in self.groves.values())
+
+    @property
+    def _worth(self) -> int:
+        """How many texts of a table are worked out while one is run, about."""
+        quick = all(isinstance(grove, Grove) and grove.apart for grove in self.groves.values())
+        return 200 if quick else 10
 
     def known(self, held: int) -> bool:
         return any(one & ~held & self.asked.movable == 0 for one, _ in self.proved) or super().known(held)
@@ -110,7 +116,7 @@ class Grown(Asking):
             leads = [grove.margin(trial) for trial in trials]
             margins = [np.inf if np.isneginf(lead) else lead for lead in leads]
             best = int(np.argmin(margins))
-            if margins[best] > -1e-9:
+            if margins[best] > -grove.close:
                 break
             text = trials[best]
         return text
