@@ -283,9 +283,9 @@ def test_what_is_no_certificate_for_one_is_none_for_the_other(models):
     [
         (exact, "down", lambda value: value + 1),
         (exact, "knapsack", lambda gains, costs, budget: Fraction(0)),
-        (exact.Network, "holds", lambda *_: True),
-        (exact.Points, "holds", lambda *_: True),
-        (exact, "relu_line", lambda *_: exact.ON),
+        (exact.Leaf, "holds", lambda *_: True),
+        (exact.Word, "holds", lambda *_: True),
+        (exact, "relu_line", lambda *_: exact.SAME),
         (exact.Inputs, "least", lambda self, row: Fraction(1)),
         (exact.Check, "counterexample", lambda *_: None),
     ],
@@ -344,7 +344,7 @@ def test_copied_out_it_accepts_rejects_refuses_and_says_what_it_does_not_check(a
 def test_a_folder_whose_files_were_changed_is_refused(tmp_path):
     classifier = written.both()
     classifier.save(tmp_path)
-    assert exact.load(tmp_path).digest == classifier.digest
+    assert exact.load(tmp_path).head["digest"] == classifier.digest
     words = (tmp_path / "vocabulary.txt").read_text(encoding="utf-8")
     (tmp_path / "vocabulary.txt").write_text(words.replace("a\n", "c\n"), encoding="utf-8")
     with pytest.raises(exact.Unreadable, match="digest"):
@@ -356,13 +356,10 @@ def test_it_reads_the_bundled_models(name):
     classifier = sf.load(name)
     folder = Path(sf.__file__).parent / "models" / name
     model = exact.load(folder)
-    assert model.digest == classifier.digest
-    text = classifier.read("a gorgeous movie .")
-    scores = exact.Network.scores(
-        exact.Network(model, exact.read_sets({"kind": "deletion"}, model, list(text.tokens), frozenset())),
-        [exact.exact(row) for row in classifier.embed(text).tolist()],
-    )
-    assert np.allclose([float(score) for score in scores], classifier.predict(text).scores)
+    assert model.head["digest"] == classifier.digest
+    vectors = classifier.embed(classifier.read("a gorgeous movie ."))
+    scores = model.scores([exact.exact(row) for row in vectors.tolist()])
+    assert np.allclose([float(score) for score in scores], classifier.network.forward(vectors))
 
 
 def test_sparse_weights_have_the_same_digest_in_both(tmp_path):
@@ -374,7 +371,7 @@ def test_sparse_weights_have_the_same_digest_in_both(tmp_path):
     classifier = Classifier(network, table, ["<PAD>", "<UNK>", "a", "b"], ["yes", "no"], 100)
     classifier.save(tmp_path)
     assert not isinstance(classifier.network.steps[0].weight, np.ndarray)
-    assert exact.load(tmp_path).digest == classifier.digest
+    assert exact.load(tmp_path).head["digest"] == classifier.digest
 
 
 def test_a_certificate_of_a_bundled_model_is_accepted_by_both():

@@ -109,40 +109,46 @@ class Exactly:
     """The second checker's bounds, with lines that somebody else drew."""
 
     def __init__(self, case: Case, model: exact.Model) -> None:
-        self.sets = exact.read_sets(case.perturbation.to_dict(), model, TEXT, frozenset(case.features))
-        self.network, self.steps = exact.Network(model, self.sets), model.steps
-        self.inputs = exact.varied(self.sets, frozenset(case.features))
-        self.lines: list[list[exact.Line]] = []
+        own = [exact.exact(model.table[model.place(token)]) for token in TEXT]
+        words = exact.read_sets(case.perturbation.to_dict(), model, TEXT, own)
+        self.model, count = model, len(TEXT)
+        self.reach = model.intervals([span for word in words for span in word.spans()])
+        inputs = exact.Inputs(own, words, 0, frozenset(), [1] * count, 0, count)
+        self.leaf = exact.Leaf(model, self.reach, inputs, {})
+        self.leaf.lines = {}
 
     def draw(self, below: Any, above: Any, shift: Any) -> None:
         """The lines of the next step."""
-        rows = zip(below.tolist(), above.tolist(), shift.tolist(), strict=True)
-        self.lines.append([exact.Line(*map(Fraction, row)) for row in rows])
+        for row in zip(below.tolist(), above.tolist(), shift.tolist(), strict=True):
+            self.leaf.lines[len(self.leaf.lines)] = exact.Line(*map(Fraction, row))
 
-    def least(self, k: int, row: Any, constant: Fraction, push: exact.Shares | None = None) -> Fraction:
-        return self.network.back(k, row, constant, self.lines, self.inputs, push)
+    def line(self, k: int, unit: int) -> exact.Line:
+        return self.leaf.lines[self.model.steps[k][unit]]
 
     def ends(self, k: int, unit: int) -> tuple[Fraction, Fraction]:
         """The best that intervals and lines say of a unit."""
-        step, reach = self.steps[k], self.network.reach[k]
-        row, bias = step.rows[unit], step.bias[unit]
+        step, place = self.model.steps[k], self.model.steps[k][unit]
+        row, bias, reach = self.model.rows[place], self.model.bias[place], self.reach[place]
         minus = {column: -factor for column, factor in row.items()}
-        low, high = self.least(k, row, bias), -self.least(k, minus, -bias)
-        return max(low, reach[unit][0]), min(high, reach[unit][1])
+        low, high = self.leaf.back(row, bias, step.start), -self.leaf.back(minus, -bias, step.start)
+        return max(low, reach[0]), min(high, reach[1])
 
     def margin(self, label: int, rival: int, push: Any) -> Fraction:
         """With something taken off each hidden unit's coefficient."""
-        last = self.steps[-1]
-        columns = {*last.rows[label], *last.rows[rival]}
-        row = {j: last.rows[label].get(j, exact.ZERO) - last.rows[rival].get(j, exact.ZERO) for j in columns}
-        taken = dict(zip(self.network.units, map(Fraction, push.tolist()), strict=True))
-        return self.least(len(self.steps) - 1, row, last.bias[label] - last.bias[rival], taken)
+        last = self.model.steps[-1]
+        (mine, constant), (other, constant_) = (
+            (self.model.rows[last[n]], self.model.bias[last[n]]) for n in (label, rival)
+        )
+        row = {j: mine.get(j, exact.ZERO) - other.get(j, exact.ZERO) for j in {*mine, *other}}
+        self.leaf.push = dict(enumerate(map(Fraction, push.tolist())))
+        return self.leaf.back(row, constant - constant_, last.start)
 
     def sizes(self, k: int, low: Any, high: Any) -> list[Fraction]:
         """The sums of |weight| |value| + |bias|, for values within these."""
         tops = [max(abs(Fraction(a)), abs(Fraction(b))) for a, b in zip(low, high, strict=True)]
-        pairs = zip(self.steps[k].rows, self.steps[k].bias, strict=True)
-        return [sum((abs(f) * tops[j] for j, f in row.items()), abs(bias)) for row, bias in pairs]
+        before = self.model.steps[k - 1].start if k else -len(tops)
+        pairs = [(self.model.rows[unit], self.model.bias[unit]) for unit in self.model.steps[k]]
+        return [sum((abs(f) * tops[j - before] for j, f in row.items()), abs(bias)) for row, bias in pairs]
 
 
 def beyond(name: str, low: Any, high: Any, right: tuple[Fraction, Fraction]) -> Iterator[str]:
@@ -172,7 +178,9 @@ def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
     values = sets.low.ravel().tolist(), sets.high.ravel().tolist()
     for k, part in enumerate(net.parts):
         known = net.known[k]
-        ends = zip(known.least.tolist(), known.most.tolist(), right.network.reach[k], strict=True)
+        ends = zip(
+            known.least.tolist(), known.most.tolist(), (right.reach[unit] for unit in model.steps[k]), strict=True
+        )
         for unit, (low, high, reach) in enumerate(ends):
             yield from beyond(f"interval {k}.{unit}", low, high, reach)
         for unit, (size, most) in enumerate(zip(known.size.tolist(), right.sizes(k, *values), strict=True)):
@@ -185,7 +193,7 @@ def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
         for unit, ends_ in enumerate(right_ends):
             low, high = lower[0, unit], upper[0, unit]
             yield from beyond(f"bound {k}.{unit}", low, high, ends_)
-            yield from bad_lines(f"relu {k}.{unit}", low, high, right.lines[k][unit])
+            yield from bad_lines(f"relu {k}.{unit}", low, high, right.line(k, unit))
         values = tuple(np.maximum(side, 0.0).tolist() for side in (known.least, known.most))
     rng = np.random.default_rng(0)
     for scale, part in itertools.product((0.0, 1.0, 1e9), net.parts):
@@ -212,7 +220,7 @@ def prove_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
         for unit, ends in enumerate(right_ends):
             low, high = found.lower[0, part.start + unit], found.upper[0, part.start + unit]
             yield from beyond(f"bound {k}.{unit}", low, high, ends)
-            yield from bad_lines(f"relu {k}.{unit}", low, high, right.lines[k][unit])
+            yield from bad_lines(f"relu {k}.{unit}", low, high, right.line(k, unit))
     rng = np.random.default_rng(0)
     for scale, part in itertools.product((0.0, 1.0, 1e9), form.slices):
         signs = np.zeros((1, form.units), dtype=np.int8)

@@ -8,9 +8,9 @@ The one place for doubles is the rule for nearest words, which the format define
 and black boxes are not checked by this one.
 
 Why what it accepts is true, from the end of the file to its beginning: `Check` reads a claim and walks its evidence;
-both sides of every cut must be there. Each leaf is decided by `Network`: a lower bound of the margin, carried back
-step by step to the input with lines that are below or above what a unit gives. There `Inputs` has the least value of
-a linear form over the texts that are meant, and `Sets` has what a word may become. Before that, files are read.
+both sides of every cut must be there. Each leaf is decided by `Leaf`: a lower bound of the margin, carried back unit
+by unit to the input with lines that are below or above what a unit gives. There `Inputs` has the least value of a
+linear form over the texts that are meant, and `Word` has what a word may become. Before that, files are read.
 
 Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no model of the formats
 known here, 3 not checked by this one.
@@ -33,17 +33,14 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-Row: TypeAlias = dict[int, Fraction]  # a linear form: coefficients by place, those that are missing are 0
+Row: TypeAlias = Mapping[int, Fraction]  # a linear form: coefficients by place, those that are missing are 0
 Vector: TypeAlias = tuple[Fraction, ...]
 Places: TypeAlias = frozenset[int]
 Span: TypeAlias = tuple[Fraction, Fraction]  # a lower and an upper bound
-Unit: TypeAlias = tuple[int, int]  # a step and a place in it
-Signs: TypeAlias = Mapping[Unit, int]  # what the splits above a leaf say of units
-Shares: TypeAlias = Mapping[Unit, Fraction]
+Signs: TypeAlias = Mapping[int, int]  # what splits say of units
 
 HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
 LEAN, NEAR = Fraction(1, 2**20), Fraction(1, 2**32)  # shares within which bounds count as equal, or as zero
@@ -51,7 +48,8 @@ DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe si
 MOST = 2**29  # bytes read of an unpacked certificate
 CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U64": "Q", "U32": "I"}
 CODES |= {"U16": "H", "U8": "B"}
-CHOICES, RESTORED = ("word-swap", "deletion", "mask", "removal-or-swap"), "restored"
+KEYS = {"word-swap": "kind swaps", "deletion": "kind", "mask": "kind token", "removal-or-swap": "kind swaps"}
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
 
 
 class Reject(Exception):
@@ -73,8 +71,6 @@ def need(condition: object, reason: str) -> None:
 
 def down(value: Fraction) -> Fraction:
     """A number with few digits at or below the value."""
-    if not value:
-        return value
     scale = Fraction(2) ** (DIGITS - value.numerator.bit_length() + value.denominator.bit_length())
     return math.floor(value * scale) / scale
 
@@ -89,7 +85,7 @@ def root_above(value: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.ceil(value * 4**shift)) + 1, 2**shift) if value else ZERO
 
 
-def inner(row: Row, values: Sequence[Fraction]) -> Fraction:
+def inner(row: Row, values: Row | Vector) -> Fraction:
     return sum((factor * values[place] for place, factor in row.items()), ZERO)
 
 
@@ -101,54 +97,47 @@ def exact(vector: Iterable[float]) -> Vector:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """z = rows·h + bias, then relu on some units; a group gives its largest z at its first unit, 0 at the others."""
+class Model:
+    """Units are numbered over all steps, from 0, and the numbers of the input end at -1.
 
-    rows: list[Row]
+    Of a unit z = rows[unit]·h + bias[unit], h being what the step before gives. `home` has, of a unit of a maximum, all
+    units of it: the first gives the largest z, the others 0.
+    """
+
+    head: dict[str, Any]
+    lookup: dict[str, int]
+    table: list[tuple[float, ...]]
+    steps: list[range]
+    rows: Sequence[Row]
     bias: Vector
     relu: Places
-    groups: list[list[int]]
-
-    @cached_property
-    def home(self) -> dict[int, list[int]]:
-        """Of a unit of a group: the group."""
-        return {unit: group for group in self.groups for unit in group}
-
-    def give(self, sums: list[Fraction]) -> list[Fraction]:
-        values = [max(z, ZERO) if unit in self.relu else z for unit, z in enumerate(sums)]
-        for group in self.groups:
-            largest = max(sums[unit] for unit in group)
-            for unit in group:
-                values[unit] = largest if unit == group[0] else ZERO
-        return values
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    digest: str
-    labels: list[str]
-    length: int
-    pad: str
-    unknown: str
-    tokenizer: Any
-    words: list[str]
-    table: list[tuple[float, ...]]
-    steps: list[Step]
-
-    @cached_property
-    def lookup(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.words)}
-
-    @cached_property
-    def special(self) -> set[int]:
-        return {self.lookup[self.pad], self.lookup[self.unknown]}
-
-    @property
-    def once(self) -> bool:
-        return type(self.tokenizer) is dict and bool(self.tokenizer.get("once"))
+    home: Mapping[int, list[int]]
 
     def place(self, word: str) -> int:
-        return self.lookup.get(word, self.lookup[self.unknown])
+        return self.lookup.get(word, self.lookup[self.head["unknown"]])
+
+    def give(self, unit: int, sums: Row) -> Fraction:
+        group = self.home.get(unit)
+        if group is None:
+            return max(sums[unit], ZERO) if unit in self.relu else sums[unit]
+        return max(sums[other] for other in group) if unit == group[0] else ZERO
+
+    def intervals(self, ends: Sequence[Span]) -> dict[int, Span]:
+        """Bounds of each unit's z, from those of the input's numbers on; at a single input both are its value."""
+        low, high = ({n - len(ends): end[side] for n, end in enumerate(ends)} for side in (0, 1))
+        least, most = dict[int, Fraction](), dict[int, Fraction]()
+        for step in self.steps:
+            for unit in step:
+                sides = [sorted((f * low[j], f * high[j])) for j, f in self.rows[unit].items()]
+                least[unit] = sum((a for a, _ in sides), self.bias[unit])
+                most[unit] = sum((b for _, b in sides), self.bias[unit])
+            for unit in step:
+                low[unit], high[unit] = self.give(unit, least), self.give(unit, most)
+        return {unit: (least[unit], most[unit]) for unit in least}
+
+    def scores(self, vectors: Iterable[Vector]) -> list[Fraction]:
+        found = self.intervals([(value, value) for vector in vectors for value in vector])
+        return [found[unit][0] for unit in self.steps[-1]]
 
 
 def load(folder: str | Path) -> Model:
@@ -164,34 +153,24 @@ def load(folder: str | Path) -> Model:
         if any(head.get("curves", [])):
             raise NotForThis("The network has smooth curves: not checked by this one.")
         words = text("vocabulary.txt").removesuffix("\n").split("\n")
-        reader = head["tokenizer"]
-        own_reader = text("tokenizer.json") if type(reader) is dict and reader["kind"] == "hugging-face" else ""
-        return assembled(head, own_reader, words, safetensors((Path(folder) / "weights.safetensors").read_bytes()))
-    except (OSError, ValueError, LookupError, TypeError, struct.error) as error:
+        reader = text("tokenizer.json") if reads_by(head) == "hugging-face" else ""
+        tensors = safetensors((Path(folder) / "weights.safetensors").read_bytes())
+        weights = [matrix(tensors, f"step{k}.weight") for k in range(len(head["relu"]))]
+        biases = [tensors[f"step{k}.bias"][1] for k in range(len(weights))]
+        if digest(head, reader, words, tensors["embedding"], weights, biases) != head["digest"]:
+            raise ValueError("its digest does not match its files")
+        return assembled(head, words, tensors["embedding"], weights, biases)
+    except (OSError, *MALFORMED) as error:
         raise Unreadable(f"This is not a model folder: {type(error).__name__}: {error}") from error
 
 
-def assembled(head: Any, own_reader: str, words: list[str], tensors: Mapping[str, Any]) -> Model:
-    count = len(head["relu"])
-    weights = [matrix(tensors, f"step{k}.weight") for k in range(count)]
-    biases = [tensors[f"step{k}.bias"][1] for k in range(count)]
-    sha = hashlib.sha256()
-    for part in digest_parts(head, own_reader, words, tensors["embedding"], weights, biases):
-        sha.update(len(part).to_bytes(8, "little") + part)
-    if sha.hexdigest() != head["digest"]:
-        raise ValueError("its digest does not match its files")
-    maxima = head.get("maxima", [[]] * count)
-    steps = [one_step(*parts) for parts in zip(weights, biases, head["relu"], maxima, strict=True)]
-    (_, size), numbers = tensors["embedding"]
-    table = [tuple(map(float, numbers[i * size : (i + 1) * size])) for i in range(len(words))]
-    named = {name: head[name] for name in ("digest", "labels", "length", "pad", "unknown", "tokenizer")}
-    return Model(**named, words=words, table=table, steps=steps)
+def reads_by(head: Any) -> str:
+    return str(head["tokenizer"]["kind"] if type(head["tokenizer"]) is dict else head["tokenizer"])
 
 
 def safetensors(data: bytes) -> dict[str, tuple[tuple[int, ...], tuple[float, ...]]]:
     """Name to shape and numbers: eight bytes of length, a JSON header, then the numbers, little-endian."""
-    start = 8 + int.from_bytes(data[:8], "little")
-    found = {}
+    start, found = 8 + int.from_bytes(data[:8], "little"), {}
     for name, entry in json.loads(data[8:start]).items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
@@ -211,45 +190,27 @@ def matrix(tensors: Mapping[str, Any], name: str) -> tuple[int, list[dict[int, f
     return shape[1], [dict(sorted((indices[at], float(data[at])) for at in mine if data[at])) for mine in ranges]
 
 
-def one_step(weight: tuple[int, list[dict[int, float]]], bias: Any, relus: list[int], groups: list[list[int]]) -> Step:
-    listed = [*relus, *itertools.chain(*groups)]
-    if len({*listed}) != len(listed) or not {*listed} <= {*range(len(bias))} or not all(groups):
-        raise ValueError("a unit has two activations, or is not there")
-    rows = [{column: Fraction(factor) for column, factor in row.items()} for row in weight[1]]
-    return Step(rows, exact(bias), frozenset(relus), groups)
-
-
-def digest_parts(
-    head: Any, own_reader: str, words: list[str], embedding: Any, weights: Any, biases: Any
-) -> Iterator[bytes]:
-    """What the digest is taken over, part by part; each stands after its length."""
+def digest(head: Any, reader: str, words: list[str], embedding: Any, weights: Any, biases: Any) -> str:
+    """SHA-256 over the parts that the format names, each after its length."""
     reading = {name: head[name] for name in ("format", "length", "pad", "unknown", "tokenizer")}
-    yield json.dumps(reading, sort_keys=True).encode()
-    yield own_reader.encode()
-    yield str(len(words)).encode()
-    yield from (word.encode("utf-8", "surrogatepass") for word in words)
     units = {"labels": head["labels"], "relu": [sorted(units) for units in head["relu"]]}
     units |= {"maxima": head["maxima"]} if any(head.get("maxima", [])) else {}
-    yield json.dumps(units, sort_keys=True).encode()
-    yield from array_parts(*embedding)
+    texts = [json.dumps(reading, sort_keys=True), reader, str(len(words)), *words, json.dumps(units, sort_keys=True)]
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts] + array_parts(*embedding)
     for (width, rows), bias in zip(weights, biases, strict=True):
-        counts, size = [len(row) for row in rows], len(rows) * width
-        if size >= 250_000 and sum(counts) * 10 < size:
-            yield from (
-                repr((len(rows), width)).encode(),
-                b"sparse",
-                packed("q", itertools.accumulate(counts, initial=0)),
-            )
-            yield packed("q", itertools.chain(*rows))
-            yield packed("d", (weight for row in rows for weight in row.values()))
+        counts, shape = [len(row) for row in rows], (len(rows), width)
+        if math.prod(shape) >= 250_000 and sum(counts) * 10 < math.prod(shape):
+            values = packed("d", (weight for row in rows for weight in row.values()))
+            starts = packed("q", itertools.accumulate(counts, initial=0))
+            parts += [repr(shape).encode(), b"sparse", starts, packed("q", itertools.chain(*rows)), values]
         else:
-            yield from array_parts((len(rows), width), (row.get(j, 0.0) for row in rows for j in range(width)))
-        yield from array_parts((len(bias),), bias)
+            parts += array_parts(shape, (row.get(j, 0.0) for row in rows for j in range(width)))
+        parts += array_parts((len(bias),), bias)
+    return hashlib.sha256(b"".join(len(part).to_bytes(8, "little") + part for part in parts)).hexdigest()
 
 
-def array_parts(shape: tuple[int, ...], numbers: Iterable[float]) -> Iterator[bytes]:
-    yield repr(tuple(shape)).encode()
-    yield packed("d", (float(v) + 0.0 for v in numbers))
+def array_parts(shape: tuple[int, ...], numbers: Iterable[float]) -> list[bytes]:
+    return [repr(shape).encode(), packed("d", (float(v) + 0.0 for v in numbers))]
 
 
 def packed(code: str, numbers: Iterable[float]) -> bytes:
@@ -257,25 +218,40 @@ def packed(code: str, numbers: Iterable[float]) -> bytes:
     return struct.pack(f"<{len(listed)}{code}", *listed)
 
 
-def pieces(how: Any, source: str) -> list[str] | None:
-    """What a reader makes of a string; None where it is not one of those described in the format."""
+def assembled(head: Any, words: list[str], embedding: Any, weights: Any, biases: Any) -> Model:
+    """The same with units numbered over all steps."""
+    (_, size), numbers = embedding
+    table = [tuple(map(float, numbers[i * size : (i + 1) * size])) for i in range(len(words))]
+    ends = [0, *itertools.accumulate(map(len, biases))]
+    steps, befores = list(itertools.starmap(range, itertools.pairwise(ends))), [-weights[0][0], *ends[:-2]]
+    each = zip(weights, befores, strict=True)
+    rows = [{j + before: Fraction(v) for j, v in row.items()} for (_, mine), before in each for row in mine]
+    relu = [step[unit] for step, units in zip(steps, head["relu"], strict=True) for unit in units]
+    maxima = zip(steps, head.get("maxima", [[]] * len(steps)), strict=True)
+    home = [[step[unit] for unit in group] for step, groups in maxima for group in groups]
+    bent = [*relu, *itertools.chain(*home)]
+    if len({*bent}) != len(bent) or not {*steps[-1]}.isdisjoint(bent) or not all(home):
+        raise ValueError("a unit has two activations, or a score has one")
+    lookup, bias = {word: place for place, word in enumerate(words)}, exact(itertools.chain(*biases))
+    return Model(head, lookup, table, steps, rows, bias, frozenset(relu), {u: group for group in home for u in group})
+
+
+def pieces(model: Model, source: str) -> list[str] | None:
+    """What the model's reader makes of a string; None where it is not one of those described in the format."""
+    how = model.head["tokenizer"]
     if how == "words":
         return [m.group().lower() for m in re.finditer(r"\w+(?:['’\-]\w+)*|[^\w\s]", source)]
     if how["kind"] != "pattern":
         return None
     plain = source.lower() if how["lowercase"] else source
-    if how["accents"] != "keep" and not plain.isascii():
-        plain = "".join(bare(char, how["accents"]) for char in plain)
+    if how["accents"] != "keep":
+        plain = unicodedata.normalize("NFKD", plain)
+        plain = "".join(
+            c for c in plain if (c.isascii() if how["accents"] == "ascii" else not unicodedata.combining(c))
+        )
     pattern = re.compile(how["pattern"])
     found = (match.group(pattern.groups) for match in pattern.finditer(plain))
     return [word for word in found if word and word not in how["skip"]]
-
-
-def bare(char: str, accents: str) -> str:
-    parts = unicodedata.normalize("NFKD", char)
-    if accents == "ascii":
-        return parts.encode("ascii", "ignore").decode()
-    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 # --- lines of the certificate ---
@@ -303,191 +279,149 @@ def fields(data: Any, names: str) -> list[Any]:
     return [data[name] for name in names.split()]
 
 
-def listed(data: Any, kind: type, count: int | None = None) -> list[Any]:
-    right = type(data) is list and all(type(value) is kind for value in data)
-    need(right and count in (None, len(data)), f"there must be a list of {kind.__name__}, as long as it should be")
-    return list(data)
-
-
 def whole(value: Any, low: int, high: int) -> int:
     right = type(value) is int and low <= value < high
     need(right, f"{str(value)[:40]} is not a whole number from {low} to {high - 1}")
     return int(value)
 
 
-def places(values: Any, within: Places) -> Places:
-    given = listed(values, int)
-    need(given == sorted(set(given)) and within >= set(given), "positions are allowed ones, sorted, each once")
-    return frozenset(given)
+def strings(data: Any) -> list[str]:
+    need(type(data) is list and {*map(type, data)} <= {str}, "there must be a list of words")
+    return list(data)
+
+
+def places(data: Any, within: Iterable[int]) -> Places:
+    right = type(data) is list and {*map(type, data)} <= {int} and data == sorted({*data} & {*within})
+    need(right, "positions are allowed ones, sorted, each once")
+    return frozenset(data)
 
 
 def number(value: Any, least: int = -HUGE) -> Fraction:
-    need(type(value) in (int, float) and -math.inf < value < math.inf, "a number is not a number")
-    need(least <= Fraction(value) <= HUGE and value == float(value), "a number is out of range")
+    right = type(value) in (int, float) and least <= value <= HUGE and value == float(value)
+    need(right, "a number is none, or out of range")
     return Fraction(value)
 
 
 def array(data: Any, count: int) -> Vector:
-    need(type(data) is dict and len(data) == 1, "an array has one key")
     ((kind, text),) = data.items()
-    need(kind in ("f4", "f8") and type(text) is str, "an array is f4 or f8")
-    try:
-        values = struct.unpack(f"<{count}{'f' if kind == 'f4' else 'd'}", base64.b64decode(text, validate=True))
-    except (ValueError, struct.error) as error:
-        raise Reject(f"an array must hold {count} numbers: {error}") from error
-    need(all(math.isfinite(value) for value in values), "an array holds a number that is not finite")
-    return exact(values)
+    layout = f"<{count}{CODES[{'f4': 'F32', 'f8': 'F64'}[kind]]}"
+    return exact(struct.unpack(layout, base64.b64decode(text, validate=True)))  # fractions are finite
 
 
 # --- what words may become ---
 
 
-@dataclass(frozen=True)
-class Points:
-    """Real words, or the corners of a hull: its least value is at a corner."""
-
-    points: list[Vector]
-
-    def holds(self, vector: Vector) -> bool:
-        return vector in self.points
-
-    def least(self, row: Row, left: Places) -> Fraction:
-        """The least value of row·v over the points that are left."""
-        return min(inner(row, self.points[choice]) for choice in left)
-
-    @property
-    def box(self) -> Box:
-        sides = list(zip(*self.points, strict=True))
-        return Box(tuple(map(min, sides)), tuple(map(max, sides)))
-
-
-@dataclass(frozen=True)
-class Box:
-    low: Vector
-    high: Vector
-
-    def holds(self, vector: Vector) -> bool:
-        return all(a <= v <= b for a, v, b in zip(self.low, vector, self.high, strict=True))
-
-    def least(self, row: Row, left: Places) -> Fraction:
-        return sum((factor * (self.low if factor > 0 else self.high)[j] for j, factor in row.items()), ZERO)
-
-    @property
-    def box(self) -> Box:
-        return self
-
-
-@dataclass(frozen=True)
-class Ball:
-    """All within a radius, by the sum of the differences (norm 1) or by the root of the sum of their squares (2)."""
-
-    own: Vector
-    radius: Fraction
-    norm: int
-
-    def holds(self, vector: Vector) -> bool:
-        gaps = (abs(a - b) ** self.norm for a, b in zip(vector, self.own, strict=True))
-        return sum(gaps) <= self.radius**self.norm
-
-    def least(self, row: Row, left: Places) -> Fraction:
-        sizes = [abs(factor) for factor in row.values()]
-        largest = max(sizes, default=ZERO) if self.norm == 1 else root_above(sum((s * s for s in sizes), ZERO))
-        return inner(row, self.own) - self.radius * largest
-
-    @property
-    def box(self) -> Box:
-        return Box(tuple(v - self.radius for v in self.own), tuple(v + self.radius for v in self.own))
-
-
 @dataclass(frozen=True, eq=False)
-class Sets:
-    """Of each position its own vector and what it may become; how many at once, and out of how many choices."""
+class Word:
+    """Points; of a ball or a box one, moved by up to `reach`: its numbers together in a norm, or each by its own."""
 
-    kind: str
-    own: list[Vector]
-    each: Sequence[Points | Box | Ball]
-    at_most: int | None = None
-    choices: int = 1
+    points: Mapping[int, Vector]
+    reach: Vector
+    norm: int = 0  # 0 for a box
 
-    def corners(self, place: int) -> list[Vector]:
-        each = self.each[place]
-        return each.points if isinstance(each, Points) else []
+    def holds(self, vector: Vector) -> bool:
+        """Whether a vector is one of these; of a hull: whether it is a corner."""
+        for point in self.points.values():
+            gaps = [abs(a - b) for a, b in zip(vector, point, strict=True)]
+            if self.norm and sum(gap**self.norm for gap in gaps) <= self.reach[0] ** self.norm:
+                return True
+            if not self.norm and all(gap <= most for gap, most in zip(gaps, self.reach, strict=True)):
+                return True
+        return False
 
+    def least(self, row: Row) -> Fraction:
+        """The least value of row·v, or a little less."""
+        moves = [abs(factor) * self.reach[j] for j, factor in row.items() if self.reach[j]]
+        if self.norm == 2:
+            moves = [root_above(sum((move * move for move in moves), ZERO))]
+        most = max(moves, default=ZERO) if self.norm else sum(moves, ZERO)
+        return min(inner(row, point) for point in self.points.values()) - most
 
-def read_sets(data: Any, model: Model, tokens: list[str], features: Places) -> Sets:
-    need(type(data) is dict, "the set must be an object")
-    data = dict(data)
-    at_most = whole(data.pop("at_most"), 1, WHOLE) if "at_most" in data else None
-    kind, own, most = data.get("kind"), [exact(model.table[model.place(token)]) for token in tokens], 1
-    each: Sequence[Points | Box | Ball]
-    if kind == "epsilon-ball":
-        _, eps, norm = fields(data, "kind eps p")
-        need(type(norm) in (int, float, str) and norm in (1, 2, "inf"), "p must be 1, 2 or inf")
-        each = [Ball(vector, number(eps, 0), 1 if norm == 1 else 2) for vector in own]
-        each = [ball.box for ball in each] if norm == "inf" else each
-    elif kind == "boxes":
-        sides = (listed(side, list, len(own)) for side in fields(data, "kind lower upper")[1:])
-        each = [Box(tuple(map(number, low)), tuple(map(number, high))) for low, high in zip(*sides, strict=True)]
-        need(all(box.holds(x) for box, x in zip(each, own, strict=True)), "a box misses the word's own vector")
-    else:
-        rows = neighbours(data, model, tokens) if kind in ("knn-box", "knn-hull") else choices(data, model, tokens)
-        most = max(map(len, rows))
-        each = [Points([exact(model.table[i]) for i in row + row[:1] * (most - len(row))]) for row in rows]
-        each = [points.box for points in each] if kind == "knn-box" else each
-    each = [one if i in features else Points([own[i]]) for i, one in enumerate(each)]
-    return Sets(kind, own, each, at_most, most)
+    def spans(self) -> list[Span]:
+        """A box around them."""
+        sides = zip(zip(*self.points.values(), strict=True), self.reach, strict=True)
+        return [(min(values) - most, max(values) + most) for values, most in sides]
 
 
-def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[int]]:
+def one_of(*points: Vector) -> Word:
+    return Word(dict(enumerate(points)), (ZERO,) * len(points[0]))
+
+
+def box(spans: Iterable[Sequence[Fraction]]) -> Word:
+    ends = [(low, high) for low, high in spans]
+    return Word({0: tuple((a + b) / 2 for a, b in ends)}, tuple((b - a) / 2 for a, b in ends))
+
+
+def read_sets(data: Any, model: Model, tokens: list[str], own: list[Vector]) -> list[Word]:
+    """Of each position what it may become; choice 0 is the word itself."""
+    match data.get("kind"):
+        case "epsilon-ball":
+            _, eps, norm = fields(data, "kind eps p")
+            need(type(norm) in (int, float, str) and norm in (1, 2, "inf"), "p must be 1, 2 or inf")
+            return [Word({0: v}, (number(eps, 0),) * len(v), 0 if norm == "inf" else int(norm)) for v in own]
+        case "boxes":
+            low, high = ([map(number, row) for row in side] for side in fields(data, "kind lower upper")[1:])
+            words = [box(zip(*sides, strict=True)) for sides in zip(low, high, strict=True)]
+            right = all(word.holds(vector) for word, vector in zip(words, own, strict=True))
+            need(right, "a box misses the word's own vector")
+            return words
+        case "knn-box":
+            return [box(one_of(*row).spans()) for row in neighbours(data, model, tokens)]
+        case "knn-hull":
+            return [one_of(*row) for row in neighbours(data, model, tokens)]
+    rows = choices(data, model, tokens)
+    most = max(map(len, rows))
+    return [one_of(*row, *row[:1] * (most - len(row))) for row in rows]
+
+
+def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]:
     """Each word and its k nearest. The format defines these by doubles: a float is one in Python."""
-    need(not model.once, "words that count once have no neighbours")
-    k = whole(fields(data, "kind k")[1], 0, len(model.words) - 2)
+    need(not counts_once(model), "words that count once have no neighbours")
+    k = whole(fields(data, "kind k")[1], 0, len(model.table) - 2)
 
-    def distance(first: int, second: int) -> float:
-        total = 0.0
-        for a, b in zip(model.table[first], model.table[second], strict=True):
-            total += (a - b) * (a - b)
-        return total
+    def nearest(own: int) -> list[int]:
+        distances = []
+        for other, vector in enumerate(model.table):
+            total = 0.0
+            for a, b in zip(model.table[own], vector, strict=True):
+                total += (a - b) * (a - b)
+            distances.append((other in {own, *special(model)}, total, other))
+        return [other for _, _, other in sorted(distances)[:k]]
 
-    words, near = [place for place in range(len(model.words)) if place not in model.special], {}
-    for own in {model.place(token) for token in tokens}:
-        ranked = sorted((distance(own, other), other) for other in words if other != own)
-        near[own] = [own, *(other for _, other in ranked[:k])]
-    return [near[model.place(token)] for token in tokens]
+    near = {own: [own, *nearest(own)] for own in map(model.place, tokens)}
+    return [[exact(model.table[place]) for place in near[model.place(token)]] for token in tokens]
 
 
-def choices(data: Any, model: Model, tokens: list[str]) -> list[list[int]]:
+def special(model: Model) -> set[int]:
+    return {model.place(model.head["pad"]), model.place(model.head["unknown"])}
+
+
+def counts_once(model: Model) -> bool:
+    return type(model.head["tokenizer"]) is dict and bool(model.head["tokenizer"].get("once"))
+
+
+def choices(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]:
     """Each word, then what may stand in its place."""
-    kind, swaps = data.get("kind"), dict[str, list[str]]()
-    need(kind in CHOICES, "the format knows no such set")
-    anywhere = [model.pad] if kind in ("deletion", "removal-or-swap") else []
-    if kind == "mask":
-        token = fields(data, "kind token")[1]
-        need(token is None or type(token) is str, "the mask must be a word or null")
-        anywhere = [token or model.unknown]
-    elif kind == "deletion":
-        fields(data, "kind")
-    else:
-        given = fields(data, "kind swaps")[1]
-        need(type(given) is dict, "swaps must be lists of words")
-        swaps = {word: listed(others, str) for word, others in given.items()}
+    kind, token = data["kind"], data.get("token")
+    fields(data, KEYS[kind])
+    need(token is None or type(token) is str, "the mask must be a word or null")
+    swaps = {word: strings(others) for word, others in data.get("swaps", {}).items()}
+    anywhere = {"word-swap": [], "mask": [token or model.head["unknown"]]}.get(kind, [model.head["pad"]])
     rows = []
     for token in tokens:
         words = dict.fromkeys([*anywhere, *swaps.get(token, swaps.get(token.lower(), []))])
         rows.append([model.place(token), *(substitute(model, word) for word in words if word != token)])
-    counted = [place for row in rows for place in {*row} - model.special]
-    need(not model.once or len(counted) == len({*counted}), "a word that counts once could stand twice")
-    return rows
+    counted = [place for row in rows for place in {*row} - special(model)]
+    need(not counts_once(model) or len(counted) == len({*counted}), "a word that counts once could stand twice")
+    return [[exact(model.table[place]) for place in row] for row in rows]
 
 
 def substitute(model: Model, word: str) -> int:
-    if word in model.lookup:
-        return model.lookup[word]
-    if type(model.tokenizer) is dict and model.tokenizer["kind"] == "pattern":
-        made = pieces(model.tokenizer, word) or [model.unknown]
-        need(len(made) == 1, "a substitute is read as several words")
-        return model.place(made[0])
-    return model.place(word.lower())
+    if word in model.lookup or reads_by(model.head) != "pattern":
+        return model.lookup[word] if word in model.lookup else model.place(word.lower())
+    made = pieces(model, word) or [model.head["unknown"]]
+    need(len(made) == 1, "a substitute is read as several words")
+    return model.place(made[0])
 
 
 # --- input sets ---
@@ -495,104 +429,82 @@ def substitute(model: Model, word: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The texts that a proof speaks about: words leave their own vectors, free ones at will, open ones for a cost.
+    """The texts that a proof speaks about.
 
-    `left` is what is left to each word (None: it is fixed); of the open words as many change as the budget pays for,
-    and no more than the count.
+    A word is as in `words`; an open one only if its cost is paid from the budget, and it is one of no more than the
+    count: else it has its own vector. Where words are real ones, `choices` says how many each has; else it is 0.
     """
 
-    sets: Sets
-    left: tuple[Places | None, ...]
-    costs: Sequence[int] = ()
-    opened: Places = frozenset()
-    budget: int = 0
-    count: int | None = None
+    own: Sequence[Vector]
+    words: Sequence[Word]
+    choices: int
+    opened: Places
+    costs: Sequence[int]
+    budget: int
+    count: int
 
     def pick(self, line: Any) -> tuple[Inputs, Inputs]:
         """The two sides of a pick: what one leaves out the other has."""
-        return self.choose(*fields(line, "pick chosen")) if "chosen" in line else self.pay(*fields(line, "pick"))
+        place = whole(line["pick"], 0, len(self.words))
+        return self.choose(place, fields(line, "pick chosen")[1]) if len(line) > 1 else self.pay(place)
 
-    def choose(self, place: Any, chosen: Any) -> tuple[Inputs, Inputs]:
-        """A word is one of the chosen, or one of its others."""
-        mine = self.left[whole(place, 0, len(self.left))] or frozenset()
-        taken = {whole(choice, 0, self.sets.choices) for choice in listed(chosen, int)}
-        need(self.sets.kind in CHOICES, "there is nothing to choose from")
-        need(mine & taken and mine - taken, "a pick must leave choices on both sides")
-        free = self
-        if place in self.opened:  # fine if all open words can be paid for together: then none of them is open
-            enough = sum(self.costs[i] for i in self.opened) <= self.budget
-            need(enough and (self.count is None or len(self.opened) <= self.count), "this word is not paid for")
+    def choose(self, place: int, chosen: Any) -> tuple[Inputs, Inputs]:
+        """A word is one of the chosen, or one of its others. If all open words can be paid for together, none is."""
+        free, word, listed = self, self.words[place], {whole(choice, 0, self.choices) for choice in chosen}
+        if place in self.opened:
+            enough = sum(self.costs[i] for i in self.opened) <= self.budget and len(self.opened) <= self.count
+            need(enough, "this word is not paid for")
             free = replace(self, opened=frozenset())
-        return free.put(place, mine & taken), free.put(place, mine - taken)
+        sides = [{n: v for n, v in word.points.items() if (n in listed) == side} for side in (True, False)]
+        need(all(sides), "a pick must leave choices on both sides")
+        return free.put(place, replace(word, points=sides[0])), free.put(place, replace(word, points=sides[1]))
 
-    def pay(self, place: Any) -> tuple[Inputs, Inputs]:
-        """An open word changes, is paid for and counted; or it stays. A restored one has no choice what to become."""
-        need(self.payable(whole(place, 0, len(self.left))), "only an open word that can be paid for can be picked")
+    def pay(self, place: int) -> tuple[Inputs, Inputs]:
+        """An open word is paid for and counted; or it stays."""
+        need(self.payable(place), "only an open word that can be paid for can be picked")
         rest = replace(self, opened=self.opened - {place})
-        count = None if self.count is None else self.count - 1
-        paid = replace(rest, budget=self.budget - self.costs[place], count=count)
-        return paid.put(place, frozenset([1]) if self.sets.kind == RESTORED else self.left[place]), rest.put(
-            place, None
-        )
+        paid = replace(rest, budget=self.budget - self.costs[place], count=self.count - 1)
+        return paid, rest.put(place, one_of(self.own[place]))
 
-    def put(self, place: int, left: Places | None) -> Inputs:
-        return replace(self, left=(*self.left[:place], left, *self.left[place + 1 :]))
+    def put(self, place: int, word: Word) -> Inputs:
+        return replace(self, words=[word if i == place else other for i, other in enumerate(self.words)])
 
     def payable(self, place: int) -> bool:
-        return place in self.opened and self.costs[place] <= self.budget and self.count != 0
+        return place in self.opened and self.costs[place] <= self.budget and self.count > 0
 
-    def only(self) -> list[Vector] | None:
+    def single(self) -> list[Vector] | None:
         """The input that is left, where words are real ones and just one is."""
-        if self.sets.kind not in (*CHOICES, RESTORED):
-            return None
         found: list[Vector] = []
-        for place, (own, left) in enumerate(zip(self.sets.own, self.left, strict=True)):
-            fixed = left is None or (place in self.opened and not self.payable(place))
-            vectors = {own} if fixed else {self.sets.corners(place)[choice] for choice in left or ()}
-            if len(vectors) > 1:
+        for place, word in enumerate(self.words):
+            vectors = {self.own[place]} if place in self.opened else {*word.points.values()}
+            vectors |= {*word.points.values()} if self.payable(place) else set()
+            if len(vectors) > 1 or not self.choices:
                 return None
             found += vectors
         return found
 
     def least(self, row: Row) -> Fraction:
         """A lower bound of a form: gains of open words as far as they are paid for, those of free words in any case."""
-        size = len(self.sets.own[0])
-        parts: dict[int, Row] = {}
+        parts: dict[int, dict[int, Fraction]] = {}
         for column, factor in row.items():
-            parts.setdefault(column // size, {})[column % size] = factor
-        total, bought = ZERO, dict[int, Fraction]()
+            place, at = divmod(column, len(self.own[0]))
+            parts.setdefault(place + len(self.own), {})[at] = factor
+        total, gains = ZERO, dict[int, Fraction]()
         for place, part in parts.items():
-            left, value = self.left[place], inner(part, self.sets.own[place])
-            gain = ZERO if left is None else self.sets.each[place].least(part, left) - value
-            total += value if place in self.opened else value + gain
-            if gain < 0 and self.payable(place):
-                bought[place] = gain
-        paid = knapsack(bought, self.costs, self.budget)
-        if self.count is not None:
-            paid = max(paid, knapsack(bought, [1] * len(self.costs), self.count))
-        return total + paid
+            least, own = self.words[place].least(part), inner(part, self.own[place])
+            total += own if place in self.opened else least
+            if self.payable(place) and least < own:
+                gains[place] = least - own
+        ones = [1] * len(self.words)
+        return total + max(knapsack(gains, self.costs, self.budget), knapsack(gains, ones, self.count))
 
 
-def varied(sets: Sets, free: Places) -> Inputs:
-    everything = frozenset(range(sets.choices))
-    return Inputs(sets, tuple(everything if place in free else None for place in range(len(sets.own))))
+def knapsack(gains: Row, costs: Sequence[int], budget: int) -> Fraction:
+    """Words in order of gain per cost, the last one in part: no choice of whole words has less.
 
-
-def for_costs(sets: Sets, free: Places, costs: Sequence[int], budget: int, count: int | None = None) -> Inputs:
-    """The same words, open: costs count in their common divisor, as what is left over of a budget buys nothing."""
-    unit = math.gcd(*costs)
-    small = [cost // unit for cost in costs]
-    return replace(varied(sets, free), costs=small, opened=free, budget=budget // unit, count=count)
-
-
-def restorations(sets: Sets, start: list[Vector]) -> Sets:
-    """The start with words put back: each has its vector there (choice 0) and the text's own (choice 1)."""
-    return Sets(RESTORED, start, [Points(list(pair)) for pair in zip(start, sets.own, strict=True)], choices=2)
-
-
-def knapsack(gains: Mapping[int, Fraction], costs: Sequence[int], budget: int) -> Fraction:
-    """Words in order of gain per cost, the last one in part: no choice of whole words has less."""
-    total = ZERO
+    What the budget has beyond a multiple of what all costs have in common buys nothing.
+    """
+    total, budget = ZERO, budget - budget % math.gcd(*costs)
     for place in sorted(gains, key=lambda i: gains[i] / costs[i]):
         total += gains[place] * min(ONE, Fraction(budget, costs[place]))
         budget -= min(budget, costs[place])
@@ -602,8 +514,7 @@ def knapsack(gains: Mapping[int, Fraction], costs: Sequence[int], budget: int) -
 # --- bounds ---
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """below·z <= f(z) <= above·z + shift."""
 
     below: Fraction
@@ -611,213 +522,129 @@ class Line:
     shift: Fraction
 
 
-OFF, ON = Line(ZERO, ZERO, ZERO), Line(ONE, ONE, ZERO)
+SAME = Line(ONE, ONE, ZERO)
 
 
 def relu_line(span: Span, near: Fraction, sign: int) -> Line:
     """Lines around a relu: the one above holds at both ends, and a relu is convex."""
     least, most = span
-    if sign:
-        return ON if sign > 0 else OFF
-    if most <= near:
-        return replace(OFF, shift=max(most, ZERO))
-    if least >= -near:
-        return replace(ON, shift=max(-least, ZERO))
+    if sign < 0 or (most <= near and not sign):
+        return Line(ZERO, ZERO, max(most, ZERO))
+    if sign > 0 or least >= -near:
+        return Line(ONE, ONE, max(-least, ZERO))
     slope = up(most / (most - least))
-    below = ONE if most > -least * (1 + LEAN) else ZERO
-    return Line(below, slope, max(-slope * least, most * (1 - slope)))
+    return Line(ONE if most > -least * (1 + LEAN) else ZERO, slope, max(-slope * least, most * (1 - slope)))
 
 
-def maximum_lines(
-    spans: Sequence[Span], counts: Sequence[bool], nears: Sequence[Fraction], chosen: Sequence[Fraction] | None
-) -> list[Line]:
-    """Of each candidate its part in the lines around a maximum; the constant above goes with the first.
+def maximum_lines(spans: Sequence[Span], live: Sequence[bool], near: Fraction, alpha: Vector | None) -> list[Line]:
+    """Of each unit of a maximum its part in the lines around it; the constant above goes with the first.
 
-    Below: weights of at least zero that add up to one. Above: a level at or above every lower bound of those that
-    count, plus lines above max(z - level, 0) for those whose upper bounds are higher.
+    Below: weights of at least zero that add up to one. Above: a level at or above every lower bound of those that may
+    be the largest, plus lines above max(z - level, 0) for those whose upper bounds are higher.
     """
-    counted = [span for span, count in zip(spans, counts, strict=True) if count]
-    floor, top = max(low for low, _ in counted), max(high for _, high in counted)
-    if chosen is None:
-        level, close = sorted([floor, *(high for _, high in counted)])[-2], floor - LEAN * max(top - floor, ZERO)
-        first = next(p for p, (low, _) in enumerate(spans) if counts[p] and low >= close - nears[p])
+    lows, highs = zip(*itertools.compress(spans, live), strict=True)
+    floor, top = max(lows), max(highs)
+    if alpha is None:
+        level, close = sorted([floor, *highs])[-2], floor - LEAN * max(top - floor, ZERO) - near
+        first = next(p for p, (low, _) in enumerate(spans) if live[p] and low >= close)
         weights = [ONE if p == first else ZERO for p in range(len(spans))]
     else:
-        level, rest = floor + chosen[0] * (top - floor), sum(chosen[1:], ZERO)
-        weights = [max(ONE - rest, ZERO), *(share / max(rest, ONE) for share in chosen[1:])]
+        level, rest = floor + alpha[0] * (top - floor), sum(alpha[1:], ZERO)
+        weights = [max(ONE - rest, ZERO), *(share / max(rest, ONE) for share in alpha[1:])]
     slopes, shift = [ZERO] * len(spans), level
     for p, (low, high) in enumerate(spans):
-        if counts[p] and high > level:
-            slopes[p] = up((high - level) / (high - low)) if high - low > nears[p] else ZERO
+        if live[p] and high > level:
+            slopes[p] = up((high - level) / (high - low)) if high - low > near else ZERO
             shift += max(-slopes[p] * low, high - level - slopes[p] * high)
     return [Line(w, s, ZERO if p else shift) for p, (w, s) in enumerate(zip(weights, slopes, strict=True))]
 
 
-@dataclass(frozen=True, eq=False)
+def may_win(group: Sequence[int], signs: Signs) -> list[int]:
+    """Of a maximum, the units that splits leave: the one that wins, or those not said to lose."""
+    return [u for u in group if signs.get(u, 0) > 0] or [u for u in group if not signs.get(u, 0)]
+
+
 class Leaf:
-    """What it is about and what the splits above it say; the lines it chose, and what it takes off forms.
+    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole region."""
 
-    `above` has, for relus of the first step, which share of each weight a line above them keeps.
-    """
+    def __init__(self, model: Model, reach: Mapping[int, Span], inputs: Inputs, signs: Signs) -> None:
+        self.model, self.reach, self.inputs, self.signs = model, reach, inputs, signs
+        self.spans: dict[int, Span] = {}
+        self.lines: dict[int, Line] = {}
+        self.push: Row = {}  # what is taken off factors of units
+        self.tilted: Mapping[int, tuple[Row, Fraction]] = {}  # rows and constants of lines above relus
+        self.empty = False  # whether the splits contradict the bounds
+        for step in model.steps[:-1]:
+            self.spans |= {unit: self.span(unit, step.start) for unit in step}
+            self.empty |= any(low > high for low, high in self.spans.values())
+            self.empty |= not all(self.live(model.home[unit]) for unit in step if unit in model.home)
+            self.lines |= {} if self.empty else self.around(step, None)
 
-    inputs: Inputs
-    signs: Signs
-    alpha: Shares | None
-    push: Shares
-    above: Mapping[int, Vector]
+    def span(self, unit: int, start: int) -> Span:
+        """Bounds of a unit's z, by intervals and by lines of the steps before; those of a relu are cut at zero."""
+        (low, high), row, bias = self.reach[unit], self.model.rows[unit], self.model.bias[unit]
+        if self.empty or not (unit in self.model.relu or unit in self.model.home):
+            return low, high
+        low = max(low, down(self.back(row, bias, start)))
+        high = min(high, -down(self.back({j: -factor for j, factor in row.items()}, -bias, start)))
+        sign = self.signs.get(unit, 0) if unit in self.model.relu else 0
+        return max(low, ZERO) if sign > 0 else low, min(high, ZERO) if sign < 0 else high
 
+    def live(self, group: Sequence[int]) -> list[int]:
+        """Of a maximum, the units that may win and whose upper bounds are not below the largest lower bound."""
+        floor = max(self.spans[unit][0] for unit in group)
+        return [unit for unit in may_win(group, self.signs) if self.spans[unit][1] >= floor]
 
-class Network:
-    """Bounds of the network around one text."""
-
-    def __init__(self, model: Model, sets: Sets) -> None:
-        self.steps = model.steps
-        self.units = [(k, unit) for k, step in enumerate(self.steps[:-1]) for unit in range(len(step.bias))]
-        self.reach: list[list[Span]] = []  # interval bounds over the whole region
-        self.near: list[list[Fraction]] = []
-        self.first: dict[int, tuple[Inputs, list[Span]]] = {}
-        boxes = [each.box for each in sets.each]
-        low, high = [v for box in boxes for v in box.low], [v for box in boxes for v in box.high]
-        for step in self.steps[:-1]:
-            reach, near = list[Span](), list[Fraction]()
-            for row, bias in zip(step.rows, step.bias, strict=True):
-                ends = [sorted((factor * low[j], factor * high[j])) for j, factor in row.items()]
-                reach.append((sum((a for a, _ in ends), bias), sum((b for _, b in ends), bias)))
-                near.append(NEAR * sum((max(-a, b) for a, b in ends), abs(bias)))
-            self.reach.append(reach)
-            self.near.append(near)
-            low, high = (step.give([span[side] for span in reach]) for side in (0, 1))
-
-    def scores(self, vectors: Iterable[Vector]) -> list[Fraction]:
-        values = [v for vector in vectors for v in vector]
-        for step in self.steps:
-            values = step.give([inner(row, values) + bias for row, bias in zip(step.rows, step.bias, strict=True)])
-        return values
-
-    def can_split(self, k: int, unit: int, signs: Signs) -> bool:
-        """A relu that is not split yet, or one of several candidates that may still win."""
-        group = self.steps[k].home.get(unit)
-        if group is None:
-            return unit in self.steps[k].relu and (k, unit) not in signs
-        alive = self.may_win(k, group, signs)
-        return unit in alive and len(alive) > 1
-
-    def may_win(self, k: int, group: Sequence[int], signs: Signs) -> list[int]:
-        """The candidates that the splits leave: the one that wins, or those of which none was said not to."""
-        said = {unit: signs.get((k, unit), 0) for unit in group}
-        return [unit for unit in group if said[unit] > 0] or [unit for unit in group if not said[unit]]
-
-    def holds(self, label: int, rival: int, sign: int, leaf: Leaf) -> bool:
-        """Whether sign·margin is above zero at the one input left or by its bound, or splits contradict the bounds."""
-        point = leaf.inputs.only()
-        if point is not None:
-            scores = self.scores(point)
-            if sign * (scores[label] - scores[rival]) > 0:
-                return True
-        plain: list[list[Line]] = []
-        chosen: list[list[Line]] = []
-        for k, step in enumerate(self.steps[:-1]):
-            spans = self.bounds(k, plain, leaf.inputs)
-            spans = [self.cut(k, unit, span, leaf.signs) for unit, span in enumerate(spans)]
-            live = [self.may_reach(k, group, spans, leaf.signs) for group in step.groups]
-            if any(spans[unit][0] > spans[unit][1] for unit in step.relu) or not all(live):
-                return True
-            plain.append(self.lines(k, spans, live, leaf.signs, None))
-            chosen.append(plain[k] if leaf.alpha is None else self.lines(k, spans, live, leaf.signs, leaf.alpha))
-        last = self.steps[-1]
-        mine, other = last.rows[label], last.rows[rival]
-        row = {j: sign * (mine.get(j, ZERO) - other.get(j, ZERO)) for j in {*mine, *other}}
-        constant = sign * (last.bias[label] - last.bias[rival])
-        return self.back(len(self.steps) - 1, row, constant, chosen, leaf.inputs, leaf.push, leaf.above) > 0
-
-    def bounds(self, k: int, lines: list[list[Line]], inputs: Inputs) -> list[Span]:
-        """Of each unit of a step; those of the first step depend on the inputs alone and are remembered."""
-        if k == 0 and id(inputs) in self.first:
-            return self.first[id(inputs)][1]
-        step, found = self.steps[k], []
-        for unit, (least, most) in enumerate(self.reach[k]):
-            wins = most >= max((self.reach[k][other][0] for other in step.home.get(unit, ())), default=most + 1)
-            near = self.near[k][unit]  # bounds that touch zero cross it for a checker that rounds
-            if wins or (unit in step.relu and least < near and -near < most):
-                row, bias = step.rows[unit], step.bias[unit]
-                minus = {column: -factor for column, factor in row.items()}
-                least = max(least, down(self.back(k, row, bias, lines, inputs)))
-                most = min(most, -down(self.back(k, minus, -bias, lines, inputs)))
-            found.append((least, most))
-        if k == 0:
-            self.first[id(inputs)] = inputs, found  # they are kept, so that their id stays their own
+    def around(self, step: range, alpha: Vector | None) -> dict[int, Line]:
+        """The lines around what a step's units give: those of the format, or those that a leaf chose."""
+        found = dict.fromkeys(step, SAME)
+        for unit in step:
+            group = self.model.home.get(unit, [unit])
+            near = NEAR * max(self.reach[u][1] - self.reach[u][0] for u in group)
+            if unit in self.model.relu:
+                line = relu_line(self.spans[unit], near, self.signs.get(unit, 0))
+                found[unit] = line if alpha is None else line._replace(below=alpha[unit])
+            elif unit in self.model.home and unit == group[0]:
+                spans, live = [self.spans[u] for u in group], self.live(group)
+                shares = None if alpha is None else tuple(alpha[u] for u in group)
+                found |= zip(group, maximum_lines(spans, [u in live for u in group], near, shares), strict=True)
         return found
 
-    def back(
-        self,
-        k: int,
-        row: Row,
-        total: Fraction,
-        lines: list[list[Line]],
-        inputs: Inputs,
-        push: Shares | None = None,
-        above: Mapping[int, Vector] | None = None,
-    ) -> Fraction:
-        """A lower bound of row·h + total, h being what step k receives.
+    def back(self, row: Row, total: Fraction, start: int) -> Fraction:
+        """A lower bound of row·h + total, h being what the units below `start` give.
 
-        A factor above zero takes the line below, one below zero the line above; a maximum's goes to all candidates.
+        A factor above zero takes the line below, one below zero the line above; a maximum's goes to all its units.
         """
-        for place in reversed(range(k)):
-            step, sums = self.steps[place], {unit: -b for (at, unit), b in (push or {}).items() if at == place}
-            tilted = {} if place or above is None else {u: row[u] for u in above if row.get(u, ZERO) < 0}
-            for lead, factor in row.items() - tilted.items():
-                group = step.home.get(lead, [lead])
-                for unit in group if lead == group[0] else ():
-                    line = lines[place][unit]
-                    total += line.shift * factor if factor < 0 else ZERO
-                    sums[unit] = sums.get(unit, ZERO) + factor * (line.above if factor < 0 else line.below)
-            row, passed = {}, [(factor, step.rows[unit], step.bias[unit]) for unit, factor in sums.items()]
-            passed += [(factor, *self.tilted(u, (above or {})[u], inputs)) for u, factor in tilted.items()]
-            for factor, weights, constant in passed:
-                total += factor * constant
-                for column, weight in weights.items():
-                    row[column] = row.get(column, ZERO) + factor * weight
-        return total + inputs.least(row)
+        form = dict(row)
+        for unit in reversed(range(start)):
+            factor = form.get(self.model.home.get(unit, [unit])[0], ZERO)
+            line, weights, bias = self.lines[unit], self.model.rows[unit], self.model.bias[unit]
+            if factor < 0 and unit in self.tilted:
+                line, (weights, bias) = SAME, self.tilted[unit]
+            slope = factor * (line.above if factor < 0 else line.below) - self.push.get(unit, ZERO)
+            total += min(factor, ZERO) * line.shift + slope * bias
+            for column, weight in weights.items() if slope else ():
+                form[column] = form.get(column, ZERO) + slope * weight
+        return total + self.inputs.least({column: factor for column, factor in form.items() if column < 0})
 
-    def tilted(self, unit: int, shares: Vector, inputs: Inputs) -> tuple[Row, Fraction]:
+    def tilt(self, unit: int, shares: Vector) -> tuple[Row, Fraction]:
         """A row a and a number c with relu(w·x + b) <= a·x + c: both 0 and w·x + b are, wherever the inputs go."""
-        row, bias = self.steps[0].rows[unit], self.steps[0].bias[unit]
-        size = sum(len(each.box.low) for each in inputs.sets.each) // len(shares)
+        row, size = self.model.rows[unit], sum(map(len, self.inputs.own)) // len(shares)
         lean = {column: shares[column // size] * weight for column, weight in row.items()}
         rest = {column: lean[column] - weight for column, weight in row.items()}
-        return lean, up(max(-inputs.least(lean), bias - inputs.least(rest)))
+        return lean, up(max(-self.inputs.least(lean), self.model.bias[unit] - self.inputs.least(rest)))
 
-    def cut(self, k: int, unit: int, span: Span, signs: Signs) -> Span:
-        """Bounds of a relu, cut at zero by the splits."""
-        said = signs.get((k, unit), 0) if unit in self.steps[k].relu else 0
-        return max(span[0], ZERO) if said > 0 else span[0], min(span[1], ZERO) if said < 0 else span[1]
-
-    def may_reach(self, k: int, group: list[int], spans: Sequence[Span], signs: Signs) -> list[int]:
-        """The candidates that may win and whose upper bounds are not below the largest lower bound."""
-        floor = max(spans[unit][0] for unit in group)
-        return [unit for unit in self.may_win(k, group, signs) if spans[unit][1] >= floor]
-
-    def lines(self, k: int, spans: list[Span], live: list[list[int]], signs: Signs, alpha: Shares | None) -> list[Line]:
-        """The lines around a step's units: those of the format, or those that a leaf chose."""
-        step, near = self.steps[k], self.near[k]
-        found = [ON] * len(step.bias)
-        for unit in step.relu:
-            line = relu_line(spans[unit], near[unit], signs.get((k, unit), 0))
-            found[unit] = line if alpha is None else replace(line, below=alpha[k, unit])
-        for group, alive in zip(step.groups, live, strict=True):
-            shares = None if alpha is None else [alpha[k, unit] for unit in group]
-            counts = [unit in alive for unit in group]
-            around = maximum_lines([spans[u] for u in group], counts, [near[u] for u in group], shares)
-            for unit, line in zip(group, around, strict=True):
-                found[unit] = line
-        return found
+    def holds(self, row: Row, total: Fraction, alpha: Vector | None, push: Row, shares: Mapping[int, Vector]) -> bool:
+        """Whether no input is left, or a form over what the last step receives is above zero by what the leaf chose."""
+        if self.empty:
+            return True
+        for step in self.model.steps[:-1]:
+            self.lines |= self.around(step, alpha)
+        self.push, self.tilted = push, {unit: self.tilt(unit, mine) for unit, mine in shares.items()}
+        return self.back(row, total, self.model.steps[-1].start) > 0
 
 
 # --- the evidence ---
-
-
-def names_units(data: Any) -> bool:
-    return type(data) is dict and all(re.fullmatch(r"0|[1-9][0-9]*", unit, re.ASCII) for unit in data)
 
 
 class Check:
@@ -842,16 +669,17 @@ class Check:
             raise Unreadable("Line 1 is not the header of a certificate of format 2.")
         names = "certificate model text perturbation features label claim"
         _, digest, text, data, features, label, claim = fields(head, names)
-        need(digest == model.digest, "it is about another model")
-        tokens = listed(text, str, model.length)
-        need(self.as_read(tokens), "the text is not one that the model reads so")
-        self.features = places(features, frozenset(range(len(tokens))))
-        need(type(label) is str and label in model.labels, "there is no such label")
-        self.label = model.labels.index(label)
-        self.rivals = {name: j for j, name in enumerate(model.labels) if name != label}
-        self.sets = read_sets(data, model, tokens, self.features)
-        self.network = Network(model, self.sets)
-        need(type(claim) is dict, "there must be a claim")
+        need(digest == model.head["digest"], "it is about another model")
+        tokens = strings(text)
+        need(len(tokens) == model.head["length"] and self.as_read(tokens), "the model does not read the text so")
+        self.features, self.label = places(features, range(len(tokens))), model.head["labels"].index(label)
+        self.rivals = {name: j for j, name in enumerate(model.head["labels"]) if name != label}
+        self.kind, self.at_most = data.get("kind"), whole(data.get("at_most", len(tokens)), 1, WHOLE)
+        self.limited, data = "at_most" in data, {name: value for name, value in data.items() if name != "at_most"}
+        self.own = [exact(model.table[model.place(token)]) for token in tokens]
+        each = zip(self.own, read_sets(data, model, tokens, self.own), strict=True)
+        self.words = [word if i in self.features else one_of(own) for i, (own, word) in enumerate(each)]
+        self.reach = model.intervals([span for word in self.words for span in word.spans()])
         self.claim(claim)
         self.number += 1
         need(next(self.lines, self) is self, "nothing may follow the evidence")
@@ -859,12 +687,12 @@ class Check:
 
     def as_read(self, tokens: list[str]) -> bool:
         """Whether the model reads each word alone as that word, and no word twice where words count once."""
-        real = [token for token in tokens if token not in (self.model.pad, self.model.unknown)]
+        real = [token for token in tokens if token not in (self.model.head["pad"], self.model.head["unknown"])]
         for token in {*real}:
-            made = pieces(self.model.tokenizer, token)
+            made = pieces(self.model, token)
             if made is not None and made != [token] and (len(made) == 1 or token not in self.model.lookup):
                 return False
-        return not self.model.once or len(real) == len({*real})
+        return not counts_once(self.model) or len(real) == len({*real})
 
     # claims
 
@@ -880,21 +708,25 @@ class Check:
                 self.refuted(places(fields(claim, "kind exclude")[1], self.features))
             case "cheapest":
                 _, held, *priced, lower = fields(claim, "kind positions costs unit include exclude cost lower")
-                need(whole(lower, 0, WHOLE) <= whole(claim["cost"], 0, WHOLE), "the costs are wrong")
-                self.sets_of_words("cheapest", [held], priced, lower)
+                need(whole(lower, 0, WHOLE) <= claim["cost"], "the costs are wrong")
+                self.sets_of_words("cheapest", [held], lower, *priced)
             case "all":
                 _, sets, *priced = fields(claim, "kind sets costs unit include exclude cost")
-                need(listed(sets, list), "there must be sets")
-                self.sets_of_words("all", sets, priced, whole(claim["cost"], 0, WHOLE) + 1)
+                self.sets_of_words("all", sets, claim["cost"] + 1, *priced)
             case "flip":
                 self.flip(*fields(claim, "kind positions towards costs unit cost lower")[1:])
             case _:
                 raise Reject("the format knows no such claim")
 
     def sufficient(self, free: Places) -> None:
-        limit, sets = self.sets.at_most, self.sets
-        inputs = varied(sets, free) if limit is None else for_costs(sets, free, [1] * len(sets.own), limit)
-        self.proofs("sufficient", self.rivals, inputs)
+        opened = free if self.limited else frozenset[int]()
+        self.proofs("sufficient", self.rivals, self.inputs(free, opened, [1] * len(self.own), self.at_most))
+
+    def inputs(self, free: Places, opened: Places, costs: list[int], budget: int) -> Inputs:
+        """Texts that change free words; of those the open ones are paid for."""
+        words = [word if i in free else one_of(self.own[i]) for i, word in enumerate(self.words)]
+        choices = max(len(word.points) for word in self.words) if self.kind in KEYS else 0
+        return Inputs(self.own, words, choices, opened, costs, budget, self.at_most)
 
     def proofs(self, name: str, rivals: Iterable[str], inputs: Inputs) -> None:
         for rival in rivals:
@@ -905,135 +737,131 @@ class Check:
         self.has_label()
         self.counterexample(fields(self.take(), "point")[0], allowed)
 
-    def sets_of_words(self, name: str, sets: list[Any], priced: Sequence[Any], below: int) -> None:
+    def sets_of_words(
+        self, name: str, sets: Any, below: int, costs: Any, unit: Any, include: Any, exclude: Any, cost: Any
+    ) -> None:
         """Sets that suffice, fit and cost as much; and no other that fits and costs less than `below` does."""
-        costs, include, exclude = self.costs(*priced[:2]), *(places(part, self.features) for part in priced[2:4])
-        several = [places(part, self.features) for part in sets]
-        need(len(set(several)) == len(several), "a set is listed twice")
+        costs, several = self.costs(costs, unit), [places(held, self.features) for held in sets]
+        include, exclude = places(include, self.features), places(exclude, self.features)
+        need(0 < len({*several}) == len(several), "there is no set, or one is listed twice")
         for held in several:
-            need(whole(priced[4], 0, WHOLE) == sum(costs[i] for i in held), "the costs are wrong")
             need(include <= held and not exclude & held, "a set does not fit")
+            need(whole(cost, 0, WHOLE) == sum(costs[i] for i in held), "the costs are wrong")
         for held in several:
             self.sufficient(self.features - held)
         need(self.take() == {"prove": name}, "the word tree must start here")
-        self.words(include, exclude, costs, below, several if name == "all" else [])
+        self.word_tree(include, exclude, costs, below, several if name == "all" else [])
 
     def flip(self, changed: Any, towards: Any, costs: Any, unit: Any, cost: Any, lower: Any) -> None:
-        costs, lower = self.costs(costs, unit), whole(lower, 0, WHOLE)
-        aims = list(self.rivals) if towards is None else [self.rival(towards)]
+        """A change that lifts a rival to the label, unless it is null; and none that costs less than `lower` does."""
+        costs, aims = self.costs(costs, unit), [name for name in self.rivals if towards in (None, name)]
+        need(aims and whole(lower, 0, WHOLE) >= 0, "there is no such rival")
         self.has_label()
         if changed is None:
             need(cost is None, "without positions there is no cost")
         else:
-            where = places(changed, self.features)
+            where, point = places(changed, self.features), fields(self.take(), "point")[0]
             need(lower <= whole(cost, 0, WHOLE) == sum(costs[i] for i in where), "the costs are wrong")
-            point = fields(self.take(), "point")[0]
             self.counterexample(point, where)
             need(point["changed"] == changed and point["rival"] in aims, "the flip is not the one that is claimed")
         if lower:
-            self.proofs("flip", aims, for_costs(self.sets, self.features, costs, lower - 1, self.sets.at_most))
+            self.proofs("flip", aims, self.inputs(self.features, self.features, costs, lower - 1))
 
     def costs(self, costs: Any, unit: Any) -> list[int]:
-        counts = [whole(cost, 1, WHOLE) for cost in listed(costs, int, self.model.length)]
-        need(sum(counts) < WHOLE, "the costs are too large")
-        fraction = r"[0-9]{1,200}(/[0-9]{1,200})?"
-        need(type(unit) is str and re.fullmatch(fraction, unit, re.ASCII), "the unit must be a fraction")
-        need(all(int(part) for part in unit.split("/")), "the unit must be above zero")
+        counts = [whole(cost, 1, WHOLE) for cost in costs]
+        need(len(counts) == len(self.words) and sum(counts) < WHOLE, "the costs are too many, too few or too large")
+        right = re.fullmatch(r"[0-9]{1,200}(/[0-9]{1,200})?", unit, re.ASCII)
+        need(right and Fraction(unit) > 0, "the unit must be a fraction above zero")
         return counts
-
-    def rival(self, name: Any) -> str:
-        need(type(name) is str and name in self.rivals, "there is no such rival")
-        return str(name)
 
     # points
 
     def has_label(self) -> None:
-        scores = self.network.scores(self.sets.own)
+        scores = self.model.scores(self.own)
         need(scores[self.label] == max(scores), "the text's label differs")
 
     def counterexample(self, data: Any, allowed: Places) -> None:
         """A text that changes allowed words only, at which a rival is not behind the label."""
-        mixed = type(data) is dict and "shares" in data
-        changed, given, rival = fields(data, f"changed {'shares' if mixed else 'vectors'} rival")
-        scores = self.network.scores(self.point(changed, given, allowed, mixed))
-        need(scores[self.label] <= scores[self.rivals[self.rival(rival)]], "the label keeps its lead at this point")
+        how = "shares" if "shares" in data else "vectors"
+        changed, given, rival = fields(data, f"changed {how} rival")
+        scores = self.model.scores(self.point(changed, given, allowed, how))
+        need(scores[self.label] <= scores[self.rivals[rival]], "the label keeps its lead at this point")
 
-    def point(self, changed: Any, given: Any, allowed: Places, mixed: bool) -> list[Vector]:
-        where, vectors = sorted(places(changed, allowed)), list(self.sets.own)
-        need(self.sets.at_most is None or len(where) <= self.sets.at_most, "too many words are changed")
-        if mixed:
-            need(self.sets.kind == "knn-hull", "only hulls have shares")
-            for place, row in zip(where, listed(given, list, len(where)), strict=True):
-                vectors[place] = mixture(self.sets.corners(place), [number(share, 0) for share in row])
-            return vectors
-        size = len(vectors[0])
-        values = array(given, len(where) * size)
-        for n, place in enumerate(where):
-            vectors[place] = values[n * size : (n + 1) * size]
-            need(self.sets.each[place].holds(vectors[place]), "a vector is not in its word's set")
+    def point(self, changed: Any, given: Any, allowed: Places, how: str = "vectors") -> list[Vector]:
+        """The text with other vectors, each in its word's set: as they are, or as means of a hull's corners."""
+        where, vectors, size = sorted(places(changed, allowed)), list(self.own), len(self.own[0])
+        need(len(where) <= self.at_most, "too many words are changed")
+        need(how == "vectors" or self.kind == "knn-hull", "only hulls have shares")
+        numbers = array(given, len(where) * size) if how == "vectors" else ()
+        rows = [numbers[n * size : (n + 1) * size] for n in range(len(where))] if how == "vectors" else given
+        for place, row in zip(where, rows, strict=True):
+            vectors[place] = row if how == "vectors" else mean(row, self.words[place].points.values())
+            need(how == "shares" or self.words[place].holds(vectors[place]), "a vector is not in its word's set")
         return vectors
 
     # trees
 
     def tree(self, rival: int, sign: int, inputs: Inputs) -> None:
-        """A proof tree in preorder: both sides of a node follow it."""
-        waiting: list[tuple[Signs, Inputs]] = [({}, inputs)]
+        """A proof in preorder that sign·margin is above zero: both sides of a node follow it."""
+        waiting: list[tuple[dict[int, int], Inputs]] = [({}, inputs)]
         while waiting:
             signs, inputs = waiting.pop()
             line = self.take()
             if "split" in line:
-                unit = self.unit(*fields(line, "split"))
-                need(self.network.can_split(*unit, signs), "this unit cannot be split here")
+                unit = whole(fields(line, "split")[0], 0, self.model.steps[-1].start)
+                alive = may_win(self.model.home.get(unit, []), signs)
+                right = (unit in alive and len(alive) > 1) or (unit in self.model.relu and unit not in signs)
+                need(right, "only an open relu, or one of several units that may win, can be split")
                 waiting += [({**signs, unit: 1}, inputs), ({**signs, unit: -1}, inputs)]
             elif "pick" in line:
                 first, second = inputs.pick(line)
                 waiting += [(signs, second), (signs, first)]
             else:
-                leaf = self.leaf(line, signs, inputs)
-                need(self.network.holds(self.label, rival, sign, leaf), "the bound of this leaf is not above zero")
+                self.leaf(fields(line, "leaf")[0], rival, sign, inputs, signs)
 
-    def unit(self, count: Any) -> Unit:
-        return self.network.units[whole(count, 0, len(self.network.units))]
+    def leaf(self, data: Any, rival: int, sign: int, inputs: Inputs, signs: Signs) -> None:
+        """The one input that is left has sign·margin above zero, or the bound is, with the numbers given here."""
+        alpha, beta, *above = fields(data, "alpha beta above" if "above" in data else "alpha beta")
+        slopes = None if alpha is None else self.clipped(alpha, self.model.steps[-1].start)
+        given = {unit: number(value, 0) for unit, value in self.units(beta)}
+        push = {unit: value * signs.get(unit, 0) for unit, value in given.items() if unit in self.model.relu}
+        shares = self.shares(above[0], signs) if above else {}
+        single, last = inputs.single(), self.model.steps[-1]
+        if single:
+            scores = self.model.scores(single)
+            if sign * (scores[self.label] - scores[rival]) > 0:
+                return
+        mine, other = self.model.rows[last[self.label]], self.model.rows[last[rival]]
+        row = {j: sign * (mine.get(j, ZERO) - other.get(j, ZERO)) for j in {*mine, *other}}
+        constant = sign * (self.model.bias[last[self.label]] - self.model.bias[last[rival]])
+        holds = Leaf(self.model, self.reach, inputs, signs).holds(row, constant, slopes, push, shares)
+        need(holds, "the bound of this leaf is not above zero")
 
-    def leaf(self, line: Any, signs: Signs, inputs: Inputs) -> Leaf:
-        """Slopes are clipped to [0, 1]; only relus that are split take something off a form."""
-        data = fields(line, "leaf")[0]
-        need(type(data) is dict, "a leaf is an object")
-        above = self.above(data["above"], signs, inputs) if "above" in data else {}
-        alpha, beta = fields({name: value for name, value in data.items() if name != "above"}, "alpha beta")
-        need(names_units(beta), "beta names units")
-        push = {}
-        for count, value in beta.items():
-            unit, factor = self.unit(int(count)), number(value, 0)
-            if unit in signs and unit[1] in self.model.steps[unit[0]].relu:
-                push[unit] = factor * signs[unit]
-        if alpha is None:
-            return Leaf(inputs, signs, None, push, above)
-        slopes = [min(max(slope, ZERO), ONE) for slope in array(alpha, len(self.network.units))]
-        return Leaf(inputs, signs, dict(zip(self.network.units, slopes, strict=True)), push, above)
-
-    def above(self, data: Any, signs: Signs, inputs: Inputs) -> dict[int, Vector]:
-        """Shares of weights, one for each word or for each number of the input, of open relus of the first step."""
+    def shares(self, data: Any, signs: Signs) -> dict[int, Vector]:
+        """Of open relus of the first step, for each word or for each number of the input."""
         per, shares = fields(data, "per shares")
-        need(names_units(shares) and shares and len(self.model.steps) > 1, "above has shares of units")
-        need(per in ("word", "number"), "shares are per word or per number")
-        parts = sum(1 if per == "word" else len(each.box.low) for each in inputs.sets.each)
-        found = {}
-        for count, given in shares.items():
-            k, unit = self.unit(int(count))
-            right = k == 0 and unit in self.model.steps[0].relu and (0, unit) not in signs
-            need(right, "only an open relu of the first step can have a line above")
-            found[unit] = tuple(min(max(share, ZERO), ONE) for share in array(given, parts))
+        count = {"word": len(self.own), "number": len(self.own) * len(self.own[0])}[per]
+        found = {unit: self.clipped(given, count) for unit, given in self.units(shares)}
+        right = found and found.keys() <= self.model.relu & {*self.model.steps[0]} - signs.keys()
+        need(right, "only an open relu of the first step can have a line above")
         return found
 
-    def words(self, include: Places, exclude: Places, costs: list[int], below: int, several: list[Places]) -> None:
-        """The word tree: no set that costs less than `below` is sufficient, but those listed."""
+    def units(self, data: Any) -> Iterator[tuple[int, Any]]:
+        """The units that an object names in decimal, and what it says of them."""
+        for name, value in data.items():
+            need(str(int(name)) == name, "a unit must be named by a plain number")
+            yield whole(int(name), 0, self.model.steps[-1].start), value
+
+    def clipped(self, data: Any, count: int) -> Vector:
+        return tuple(min(max(share, ZERO), ONE) for share in array(data, count))
+
+    def word_tree(self, include: Places, exclude: Places, costs: list[int], below: int, several: list[Places]) -> None:
+        """No set that costs less than `below` is sufficient, but those listed."""
         waiting = [(include, exclude)]
         while waiting:
             held, out = waiting.pop()
-            line, spent = self.take(), sum(costs[i] for i in held)
-            need(len(line) == 1, "a line of the word tree has one key")
-            ((name, value),) = line.items()
+            ((name, value),) = self.take().items()
+            spent = sum(costs[i] for i in held)
             match name:
                 case "word":
                     need(type(value) is int and value in self.features - held - out, "the word is not open")
@@ -1053,14 +881,16 @@ class Check:
         """An attacked text that stays flipped whichever open words are put back, as far as the budget pays."""
         start, rival, budget = fields(data, "start rival budget")
         changed, vectors = fields(start, "changed vectors")
-        there = restorations(self.sets, self.point(changed, vectors, self.features - held, mixed=False))
+        there, opened = self.point(changed, vectors, self.features - held), self.features - held - out
         need(whole(budget, 0, WHOLE) >= least, "the budget is too low")
-        self.tree(self.rivals[self.rival(rival)], -1, for_costs(there, self.features - held - out, costs, budget))
+        words = [one_of(self.own[i] if i in opened else vector) for i, vector in enumerate(there)]
+        self.tree(self.rivals[rival], -1, Inputs(there, words, 1, opened, costs, budget, len(words)))
 
 
-def mixture(corners: list[Vector], shares: list[Fraction]) -> Vector:
-    need(sum(shares) > 0 and len(shares) == len(corners), "there must be one share per corner, not all of them zero")
-    sums = (sum(share * v for share, v in zip(shares, side, strict=True)) for side in zip(*corners, strict=True))
+def mean(given: Any, corners: Iterable[Vector]) -> Vector:
+    """Corners in these shares, which are divided by their sum."""
+    shares = [number(share, 0) for share in given]
+    sums = [sum(s * v for s, v in zip(shares, side, strict=True)) for side in zip(*corners, strict=True)]
     return tuple(value / sum(shares) for value in sums)
 
 
@@ -1071,7 +901,7 @@ def check(certificate: bytes | Iterable[Any], model: Model) -> dict[str, Any]:
         return one.run()
     except Reject as error:
         raise Reject(f"line {one.number}: {error}") from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         raise Reject(f"line {one.number}: malformed ({type(error).__name__}: {str(error)[:200]})") from error
 
 
