@@ -580,7 +580,7 @@ def _half(part: Subproblem) -> Subproblem:
 
 
 def _split_unit(part: Subproblem, unit: int, steps: int, fresh: bool) -> tuple[Subproblem, Subproblem]:
-    """Its halves at zero of a unit; bounds stay up to its step. A fresh one may still be closed, then without halves."""
+    """Its halves at zero of a unit; bounds stay till its step. A fresh one may still be closed, then without halves."""
     part.cut = unit
     part.halves = (_half(part), _half(part))
     for half in part.halves:
