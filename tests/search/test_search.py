@@ -19,7 +19,7 @@ import suffice as sf
 from suffice.model.network import Bools, Floats
 from suffice.prove.verdict import Verdict
 from suffice.search.cost import costs
-from suffice.search.words import Search
+from suffice.search.inquiry import Inquiry
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Choice
 from suffice.verbs.question import Question
@@ -262,15 +262,15 @@ def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypat
     monkeypatch.setattr("suffice.search.restoration.EFFORT", 1)
     monkeypatch.setattr("suffice.search.words.TRIES", 1)
     monkeypatch.setattr("suffice.search.words.BATCH", 2)
-    ask, left = Search.ask, [0]
+    ask, left = Inquiry.ask, [0]
 
-    def limited(self: Search, held: Bools, effort: int) -> list[Verdict]:
+    def limited(self: Inquiry, held: Bools, effort: int) -> list[Verdict]:
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
         return ask(self, held, effort)
 
-    monkeypatch.setattr(Search, "ask", limited)
+    monkeypatch.setattr(Inquiry, "ask", limited)
     for seed in range(8):
         case = Case(kind, 400 + seed, length=5)
         for count in range(1, 12):
