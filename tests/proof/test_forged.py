@@ -35,7 +35,7 @@ from test_check import (
 
 import suffice as sf
 from suffice.model.classifier import Classifier
-from suffice.model.network import Network
+from suffice.model.network import Network, Step
 from suffice.proof import check_exact
 
 Forged = tuple[str, Classifier, bytes]
@@ -270,3 +270,19 @@ def test_a_forged_certificate_is_refused_by_both(name, folder):
         print(sf.check(data, classifier).sentence)
     with pytest.raises((check_exact.Reject, check_exact.Unreadable, check_exact.NotForThis)):
         print(check_exact.check(data, check_exact.load(folder)))
+
+
+def test_a_maximum_gives_its_value_at_the_first_unit_that_is_listed():
+    """Unit 1 of [1, 0] counts against the label, the weight of unit 0 plays no part; large, so that sums are tried."""
+    units, size = 1000, 500
+    weight, last, plain = np.zeros((units, 2 * size)), np.zeros((2, units)), np.zeros(units, dtype=bool)
+    weight[:2, 0], last[0, :2] = 1.0, (5.0, -5.0)
+    groups = (np.array([1, 0]), *(np.array([unit]) for unit in range(2, units)))
+    steps = Step(weight, np.zeros(units), plain, (), groups), Step(last, np.array([1.0, 0.0]), plain[:2])
+    table = np.zeros((4, size))
+    table[0, 0] = 1.0
+    classifier = Classifier(Network(steps), table, ["<PAD>", "<UNK>", "a", "b"], ["label0", "label1"], 2)
+    assert classifier.predict(["<PAD>", "b"]).label == "label1"
+    lines = [header(classifier, ["a", "b"], GONE, {"kind": "sufficient", "positions": [1]}), against("label1")]
+    with pytest.raises(sf.Rejected):
+        print(sf.check(pack([*lines, leaf(None)]), classifier).sentence)

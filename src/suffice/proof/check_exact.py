@@ -380,15 +380,15 @@ def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]
     k = whole(fields(data, "kind k")[1], 0, len(model.table) - 2)
 
     def nearest(own: int) -> list[int]:
-        distances = []
+        distances, last = [], {own, *special(model)}
         for other, vector in enumerate(model.table):
             total = 0.0
             for a, b in zip(model.table[own], vector, strict=True):
                 total += (a - b) * (a - b)
-            distances.append((other in {own, *special(model)}, total, other))
+            distances.append((other in last, total, other))
         return [other for _, _, other in sorted(distances)[:k]]
 
-    near = {own: [own, *nearest(own)] for own in map(model.place, tokens)}
+    near = {own: [own, *nearest(own)] for own in {*map(model.place, tokens)}}
     return [[exact(model.table[place]) for place in near[model.place(token)]] for token in tokens]
 
 
@@ -491,8 +491,9 @@ class Inputs:
             parts.setdefault(place + len(self.own), {})[at] = factor
         total, gains = ZERO, dict[int, Fraction]()
         for place, part in parts.items():
-            least, own = self.words[place].least(part), inner(part, self.own[place])
-            total += own if place in self.opened else least
+            least = self.words[place].least(part)
+            own = inner(part, self.own[place]) if place in self.opened else least
+            total += own
             if self.payable(place) and least < own:
                 gains[place] = least - own
         ones = [1] * len(self.words)

@@ -26,6 +26,7 @@ from suffice.proof.check.reading import fields, need, whole
 from suffice.proof.check.sets import CHOICES, Sets
 
 LARGE = 10**6  # weights of a first step from which on what points add is worked out once
+FEW = 2  # times as many numbers as a word has points must a vector have, for that to be worth it
 WIDEST = 2**24  # numbers of that
 
 
@@ -179,7 +180,7 @@ class Varied:
             points is None
             or self.costs is not None
             or step.weight.size < LARGE
-            or 2 * points.shape[1] > points.shape[2]
+            or FEW * points.shape[1] > points.shape[2]
         ):
             return None
         if points[..., 0].size * len(step.bias) > WIDEST:

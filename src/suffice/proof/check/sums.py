@@ -36,7 +36,7 @@ def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Boo
     order = np.argsort(pools.owner, kind="stable")
     starts = np.flatnonzero(np.diff(pools.owner[order], prepend=-1))
     least, most = _ends(net, table, allowed, order, starts)
-    weights = (sign * net.margins[[leaf.rival for leaf in leaves]])[:, order[starts]]
+    weights = (sign * net.margins[[leaf.rival for leaf in leaves]])[:, pools.owner[order[starts]]]
     up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
     rivals = [leaf.rival for leaf in leaves]
     total = sign * net.constants[rivals] + (up * least).sum(-1) + (down * most).sum(-1)
