@@ -24,6 +24,7 @@ Array = TypeVar("Array", Floats, Bools, Ints)
 LARGEST = 2.0**128
 # A matrix this empty and this large is kept sparse: below that, dense products are faster.
 SPARSE_DENSITY, SPARSE_SIZE = 0.1, 250_000
+KEPT = 10**5  # weights whose magnitudes are kept, since they are asked for again and again
 
 
 class Groups:
@@ -155,7 +156,11 @@ class Step:
         return {}
 
     def magnitude(self) -> Floats:
-        """The absolute weights, sparse where the weight is."""
+        """The absolute weights, sparse where the weight is; kept where they are few."""
+        return self._magnitude if self.weight.size <= KEPT else abs(self.weight)
+
+    @cached_property
+    def _magnitude(self) -> Floats:
         return abs(self.weight)
 
 

@@ -352,7 +352,9 @@ def hidden(
         given = None if known is None else known(place, found)
         lower, upper = given or step_bounds(form, inputs, found, place, budget)
         if signs is not None:
-            cut = np.where(form.steps[place].pooled, 0, signs[:, part])
+            cut = signs[:, part]
+            if form.pooled is not None:
+                cut = np.where(form.steps[place].pooled, 0, cut)
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
         found.lower[:, part], found.upper[:, part] = lower, upper
@@ -424,9 +426,9 @@ def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int, budget: B
     for units, below in _first_rows(form, inputs) if place == 0 else _later_rows(form, inputs, found, place, budget):
         if budget is not None:
             budget.look()
-        error = form.gamma * form.size[place][units]
-        below += np.concatenate([step.bias[units], -step.bias[units]]) - np.concatenate([error, error])
-        below = np.where(np.isfinite(below), below, -np.inf)
+        error, bias = form.gamma * form.size[place][units], step.bias[units]
+        below += np.concatenate([bias - error, -bias - error])
+        below = below if np.isfinite(below).all() else np.where(np.isfinite(below), below, -np.inf)
         lower[:, units] = np.maximum(below[:, : len(units)], least[units])
         upper[:, units] = np.minimum(-below[:, len(units) :], most[units])
     return lower, upper
@@ -471,7 +473,10 @@ def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Float
         total += np.matmul(negative, found.shift[:, part, None])[..., 0]
         if found.floor is not None:
             total += np.matmul(over - negative, found.floor[:, part, None])[..., 0]
-        over = (over - negative) * found.low[:, None, part] + negative * found.up[:, None, part]
+        positive = over - negative
+        positive *= found.low[:, None, part]
+        negative *= found.up[:, None, part]
+        over = np.add(positive, negative, out=positive)
         total += over @ step.bias
         over = _times(over, step)
     anchor = inputs.anchor.reshape(len(inputs.anchor), -1, 1)
@@ -605,9 +610,12 @@ def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
             over, error = _without(over, error, batch, tilted)
         negative = np.minimum(over, 0.0)
         total = total + _dots(negative, shift[:, part])
+        positive = over - negative
         if bounds.floor is not None:
-            total = total + _dots(over - negative, bounds.floor[:, part])
-        over = (over - negative) * low[:, part] + negative * up[:, part]
+            total = total + _dots(positive, bounds.floor[:, part])
+        positive *= low[:, part]
+        negative *= up[:, part]
+        over = np.add(positive, negative, out=positive)
         if multiplier is not None:
             over = over - multiplier[:, part]
             error = error + np.abs(multiplier[:, part])

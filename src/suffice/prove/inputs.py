@@ -28,9 +28,12 @@ STEADY = 30  # binary digits that count where numbers set an order
 
 def steady(values: Floats) -> Floats:
     """Values (n, ...) rounded to nine digits of the largest of each row, so that no order hangs on the last bit."""
-    size = np.abs(values).max(tuple(range(1, values.ndim)), keepdims=True, initial=0.0)
-    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY)
-    return np.asarray(np.rint(values / scale) * scale)
+    size = np.abs(values).reshape(len(values), -1).max(1, initial=0.0)
+    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY).reshape(-1, *[1] * (values.ndim - 1))
+    found = values / scale
+    np.rint(found, out=found)
+    found *= scale
+    return np.asarray(found)
 
 
 def pieces(count: int, each: int) -> Iterator[slice]:
@@ -190,8 +193,7 @@ class Free:
         return replace(self, free=np.concatenate([part.free for part in parts]), allowed=_allowed(parts))
 
     def take(self, index: Ints | slice) -> Free:
-        allowed = None if self.allowed is None else self.allowed[index]
-        return replace(self, free=self.free[index], allowed=allowed)
+        return Free(self.region, self.free[index], None if self.allowed is None else self.allowed[index])
 
     def fall(self, rows: Floats) -> Floats:
         match self.region:
@@ -344,7 +346,7 @@ class Restored(Budgeted):
         )
 
     def take(self, index: Ints | slice) -> Restored:
-        return replace(self, start=self.start[index], open=self.open[index], budget=self.budget[index])
+        return Restored(self.center, self.start[index], self.open[index], self.cost, self.budget[index])
 
     @cached_property
     def back(self) -> Floats:

@@ -12,23 +12,42 @@ from suffice.prove.verdict import Problem, Proved, Refuted, Verdict, Witness
 from suffice.sets.regions import Hull, Region
 
 
+class Masks:
+    """Sets of words, in the order in which they came, in an array that grows."""
+
+    def __init__(self, length: int) -> None:
+        self._rows, self._count = np.zeros((16, length), dtype=bool), 0
+
+    def add(self, mask: Bools) -> None:
+        if self._count == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows[self._count] = mask
+        self._count += 1
+
+    def within(self, words: Bools) -> int | None:
+        """The first of them that has only these words."""
+        beyond = self._rows[: self._count] @ ~words
+        return None if beyond.all() else int(beyond.argmin())
+
+
 class Known:
     """Attacks and proofs. An attack rules out every set that it avoids; a proof holds for every larger set."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.attacks: list[Witness] = []
-        self.proofs: list[tuple[Bools, Proved]] = []
-        self._changed = np.zeros((0, len(problem.features)), dtype=bool)
+        self.proofs: list[Proved] = []
+        self._changed, self._held = (Masks(len(problem.features)) for _ in range(2))  # by attacks, by proofs
 
     def add_attack(self, witness: Witness) -> None:
-        mask = np.zeros(self._changed.shape[1], dtype=bool)
+        mask = np.zeros(len(self.problem.features), dtype=bool)
         mask[list(witness.positions)] = True
         self.attacks.append(witness)
-        self._changed = np.vstack([self._changed, mask])
+        self._changed.add(mask)
 
     def add_proof(self, held: Bools, proof: Proved) -> None:
-        self.proofs.append((held, proof))
+        self.proofs.append(proof)
+        self._held.add(held)
 
     def add_points(self, points: Floats, free: Bools, shares: Floats | None = None) -> list[Witness]:
         """Those of the points (n, length, dimension) that are attacks on their free words (n, length)."""
@@ -45,14 +64,14 @@ class Known:
 
     def attack_within(self, words: Bools) -> Witness | None:
         """An attack that changes only these words."""
-        inside = ~(self._changed & ~words).any(-1)
-        return self.attacks[int(inside.argmax())] if inside.any() else None
+        place = self._changed.within(words)
+        return None if place is None else self.attacks[place]
 
     def says(self, held: Bools) -> Verdict | None:
         """Whether these words suffice, as far as monotonicity tells."""
-        for fixed, proof in self.proofs:
-            if not (fixed & ~held).any():
-                return proof
+        place = self._held.within(held)
+        if place is not None:
+            return self.proofs[place]
         attack = self.attack_within(~held)
         return None if attack is None else Refuted(attack)
 
