@@ -17,7 +17,8 @@ from suffice.verbs.question import Question
 PREFERENCES = ("content", "found")
 RESTARTS = 4  # random starts of an attack on a candidate
 DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
-EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open
+EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
+LESS_EFFORT = 200  # the same where a content word would go
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
 FUNCTION_WORDS = """
@@ -90,9 +91,9 @@ def _exchanged(
     free = question.problem.features & ~np.stack(rows)
     cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=budget)
     for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
-        weak = carries_little(question.text.tokens[word])  # worth more work only where a stop word would go
-        harder = weak and isinstance(answer, Unknown)
-        verdict = oracle.ask(known[None], _limited(budget))[0] if harder else answer
+        effort = EFFORT if carries_little(question.text.tokens[word]) else LESS_EFFORT
+        open_ = isinstance(answer, Unknown)
+        verdict = oracle.ask(known[None], Budget(max(budget.left, 0.0), effort))[0] if open_ else answer
         if isinstance(verdict, Proved):
             return replace(outcome, held=row, proof=verdict), words[words.index(word) + 1 :]
     return outcome, []
@@ -113,10 +114,6 @@ def _promising(
     trials[np.arange(len(pairs)), others] = problem.center[others]
     flips = problem.margins(trials).min(-1) < 0
     return [pair for pair, flip in zip(pairs, flips, strict=True) if not flip]
-
-
-def _limited(budget: Budget) -> Budget:
-    return Budget(max(budget.left, 0.0), EFFORT)
 
 
 def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:
