@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import pickle
 import re
@@ -371,6 +372,26 @@ def test_content_words_are_preferred_among_equals(sst):
         assert result.proved
     asked = sf.explain(classifier, ["the", "good", "film"], perturbation=sf.Deletion(), include=["the"])
     assert [word.text for word in asked.words] == ["the"]
+
+
+@pytest.mark.parametrize("seed", [15, 19, 27, 38, 39])
+def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_enough(seed, monkeypatch):
+    """Without more work the weaker word stays; with it another set is taken, enough by every text and no dearer."""
+    rng = np.random.default_rng(seed)
+    table = np.vstack([np.zeros((2, 4)), rng.normal(size=(7, 4))])
+    inner, outer = rng.normal(size=(8, 4)), rng.normal(size=(2, 8))
+    network = sf.Network.dense([(np.tile(inner, 7), np.zeros(8)), (outer, np.zeros(2))])
+    words = [f"word{i}" for i in range(7)]
+    classifier = sf.Classifier(network, table, ["<PAD>", "<UNK>", *words], ["negative", "positive"], 7)
+    result = sf.explain(classifier, words, perturbation=sf.Deletion())
+    monkeypatch.setattr("suffice.verbs.prefer.LESS_EFFORT", 0)
+    weaker = sf.explain(classifier, words, perturbation=sf.Deletion())
+    assert len(result.positions) == len(weaker.positions)
+    assert result.positions != weaker.positions
+    assert result.meta["checked"]
+    for kept in itertools.product([True, False], repeat=7):
+        text = [words[i] if kept[i] or i in result.positions else "<PAD>" for i in range(7)]
+        assert classifier.predict(text).label == result.label
 
 
 def test_words_that_deny_are_not_stop_words():

@@ -18,7 +18,8 @@ from suffice.verbs.running import oracle_of
 PREFERENCES = ("content", "found")
 RESTARTS = 4  # random starts of an attack on a candidate
 DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
-EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open
+EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
+LESS_EFFORT = 200  # the same where a content word would go
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
 FUNCTION_WORDS = """
@@ -61,7 +62,7 @@ def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
     hoped = _walked(question, oracle, outcome, rank, budget, hopeful=True)
     if hoped.proof is not None or hoped.held is None:
         return hoped
-    verdict = oracle.ask((question.problem.features & ~hoped.held)[None], _limited(budget))[0]
+    verdict = oracle.ask((question.problem.features & ~hoped.held)[None], _limited(budget, EFFORT))[0]
     if isinstance(verdict, Proved):
         return replace(hoped, proof=verdict)
     return _walked(question, oracle, outcome, rank, budget, hopeful=False)
@@ -111,10 +112,10 @@ def _exchanged(
     free = question.problem.features & ~np.stack(rows)
     cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=budget)
     for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
-        weak = carries_little(question.text.tokens[word])  # worth more work only where a stop word would go
-        harder = weak and isinstance(answer, Unknown)
-        verdict = oracle.ask(known[None], _limited(budget))[0] if harder and not hopeful else answer
-        if isinstance(verdict, Proved) or (harder and hopeful):
+        weak, left_open = carries_little(question.text.tokens[word]), isinstance(answer, Unknown)
+        hoped, effort = hopeful and weak and left_open, EFFORT if weak else LESS_EFFORT
+        verdict = oracle.ask(known[None], _limited(budget, effort))[0] if left_open and not hoped else answer
+        if isinstance(verdict, Proved) or hoped:
             proof = verdict if isinstance(verdict, Proved) else None
             return replace(outcome, held=row, proof=proof), words[words.index(word) + 1 :]
     return outcome, []
@@ -137,8 +138,8 @@ def _promising(
     return [pair for pair, flip in zip(pairs, flips, strict=True) if not flip]
 
 
-def _limited(budget: Budget) -> Budget:
-    return Budget(max(budget.left, 0.0), EFFORT)
+def _limited(budget: Budget, effort: int) -> Budget:
+    return Budget(max(budget.left, 0.0), effort)
 
 
 def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:
