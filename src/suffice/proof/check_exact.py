@@ -657,7 +657,7 @@ def maximum_lines(
 class Leaf:
     """What it is about and what the splits above it say; the lines it chose, and what it takes off forms.
 
-    `above` has, for relus of the first step, which share of each weight a line above them keeps.
+    `above` has shares that say which rows lines above relus and maxima of the first step have.
     """
 
     inputs: Inputs
@@ -716,19 +716,23 @@ class Network:
                 return True
         plain: list[list[Line]] = []
         chosen: list[list[Line]] = []
+        able: dict[int, list[int]] = {}  # by first units of maxima of the first step, who may reach them
         for k, step in enumerate(self.steps[:-1]):
             spans = self.bounds(k, plain, leaf.inputs)
             spans = [self.cut(k, unit, span, leaf.signs) for unit, span in enumerate(spans)]
             live = [self.may_reach(k, group, spans, leaf.signs) for group in step.groups]
             if any(spans[unit][0] > spans[unit][1] for unit in step.relu) or not all(live):
                 return True
+            if k == 0:
+                able = {group[0]: units for group, units in zip(step.groups, live, strict=True)}
             plain.append(self.lines(k, spans, live, leaf.signs, None))
             chosen.append(plain[k] if leaf.alpha is None else self.lines(k, spans, live, leaf.signs, leaf.alpha))
         last = self.steps[-1]
         mine, other = last.rows[label], last.rows[rival]
         row = {j: sign * (mine.get(j, ZERO) - other.get(j, ZERO)) for j in {*mine, *other}}
         constant = sign * (last.bias[label] - last.bias[rival])
-        return self.back(len(self.steps) - 1, row, constant, chosen, leaf.inputs, leaf.push, leaf.above) > 0
+        above = {unit: (shares, able.get(unit, [])) for unit, shares in leaf.above.items()}
+        return self.back(len(self.steps) - 1, row, constant, chosen, leaf.inputs, leaf.push, above) > 0
 
     def bounds(self, k: int, lines: list[list[Line]], inputs: Inputs) -> list[Span]:
         """Of each unit of a step; those of the first step depend on the inputs alone and are remembered."""
@@ -756,7 +760,7 @@ class Network:
         lines: list[list[Line]],
         inputs: Inputs,
         push: Shares | None = None,
-        above: Mapping[int, Vector] | None = None,
+        above: Mapping[int, tuple[Vector, list[int]]] | None = None,
     ) -> Fraction:
         """A lower bound of row·h + total, h being what step k receives.
 
@@ -772,20 +776,25 @@ class Network:
                     total += line.shift * factor if factor < 0 else ZERO
                     sums[unit] = sums.get(unit, ZERO) + factor * (line.above if factor < 0 else line.below)
             row, passed = {}, [(factor, step.rows[unit], step.bias[unit]) for unit, factor in sums.items()]
-            passed += [(factor, *self.tilted(u, (above or {})[u], inputs)) for u, factor in tilted.items()]
+            passed += [(factor, *self.tilted(u, *(above or {})[u], inputs)) for u, factor in tilted.items()]
             for factor, weights, constant in passed:
                 total += factor * constant
                 for column, weight in weights.items():
                     row[column] = row.get(column, ZERO) + factor * weight
         return total + inputs.least(row)
 
-    def tilted(self, unit: int, shares: Vector, inputs: Inputs) -> tuple[Row, Fraction]:
-        """A row a and a number c with relu(w·x + b) <= a·x + c: both 0 and w·x + b are, wherever the inputs go."""
-        row, bias = self.steps[0].rows[unit], self.steps[0].bias[unit]
+    def tilted(self, unit: int, shares: Vector, able: list[int], inputs: Inputs) -> tuple[Row, Fraction]:
+        """A row a and a number c with f(x) <= a·x + c, f being a relu, or a maximum that `able` may reach.
+
+        All that f is the largest of are below that, wherever the inputs go: 0 and w·x + b, or these of its units.
+        """
+        step = self.steps[0]
+        if unit in step.home:
+            lean = between([step.rows[one] for one in step.home[unit]], shares)
+            return lean, up(max(step.bias[one] - inputs.least(minus(lean, step.rows[one])) for one in able))
         size = sum(len(each.box.low) for each in inputs.sets.each) // len(shares)
-        lean = {column: shares[column // size] * weight for column, weight in row.items()}
-        rest = {column: lean[column] - weight for column, weight in row.items()}
-        return lean, up(max(-inputs.least(lean), bias - inputs.least(rest)))
+        lean = {column: shares[column // size] * weight for column, weight in step.rows[unit].items()}
+        return lean, up(max(-inputs.least(lean), step.bias[unit] - inputs.least(minus(lean, step.rows[unit]))))
 
     def cut(self, k: int, unit: int, span: Span, signs: Signs) -> Span:
         """Bounds of a relu, cut at zero by the splits."""
@@ -811,6 +820,19 @@ class Network:
             for unit, line in zip(group, around, strict=True):
                 found[unit] = line
         return found
+
+
+def minus(row: Row, other: Row) -> Row:
+    return {column: row.get(column, ZERO) - other.get(column, ZERO) for column in {*row, *other}}
+
+
+def between(rows: Sequence[Row], shares: Vector) -> Row:
+    """In each column so much of the way from the least to the largest weight."""
+    found = {}
+    for column in {column for row in rows for column in row}:
+        weights = [row.get(column, ZERO) for row in rows]
+        found[column] = min(weights) + shares[column] * (max(weights) - min(weights))
+    return found
 
 
 # --- the evidence ---
@@ -1013,7 +1035,7 @@ class Check:
         return Leaf(inputs, signs, dict(zip(self.network.units, slopes, strict=True)), push, above)
 
     def above(self, data: Any, signs: Signs, inputs: Inputs) -> dict[int, Vector]:
-        """Shares of weights, one for each word or for each number of the input, of open relus of the first step."""
+        """Shares, one for each word or for each number of the input, of open relus and of maxima of the first step."""
         per, shares = fields(data, "per shares")
         need(names_units(shares) and shares and len(self.model.steps) > 1, "above has shares of units")
         need(per in ("word", "number"), "shares are per word or per number")
@@ -1021,8 +1043,9 @@ class Check:
         found = {}
         for count, given in shares.items():
             k, unit = self.unit(int(count))
-            right = k == 0 and unit in self.model.steps[0].relu and (0, unit) not in signs
-            need(right, "only an open relu of the first step can have a line above")
+            relu = unit in self.model.steps[0].relu and (0, unit) not in signs
+            first = per == "number" and self.model.steps[0].home.get(unit, [None])[0] == unit
+            need(k == 0 and (relu or first), "only an open relu or a maximum of the first step can have a line above")
             found[unit] = tuple(min(max(share, ZERO), ONE) for share in array(given, parts))
         return found
 

@@ -32,8 +32,10 @@ STARTS = 6  # fresh attacks per node
 KEEP = 3  # attacks handed down to the children
 HARD = 24  # attacks on a likely explanation before it is looked at completely
 TRIES = 6  # attacks tried on a node before it is split
-PROBE = 400, 5_000  # subproblems for a complete look at a candidate, at least and at most
-PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in about a second
+FIRST = 120, 10**8  # subproblems for a first complete look at a candidate, or more: so many multiplications
+PROBE = 400, 5_000  # the most of them at the end, where they are large and where they are small
+PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in a few seconds
+MORE = 4  # times as many subproblems for each round of nodes
 
 
 @dataclass(eq=False)
@@ -84,7 +86,10 @@ class Search:
         self.best: Best = None
         self.collect: int | None = None  # the cost of which every explanation is wanted
         self.found: list[tuple[Bools, Proved]] = []
-        self.doubted: set[bytes] = set()  # candidates that the limited complete look left open
+        self.doubted: dict[
+            bytes, int
+        ] = {}  # candidates that complete looks left open, and how many subproblems these had
+        self.rounds = 0
 
     def _root(self, lower: int) -> Node:
         return Node(self.include, self.exclude | ~self.problem.features, lower)
@@ -193,6 +198,7 @@ class Search:
         """Take the nodes with the lowest bounds, close what can be closed, split the rest."""
         nodes, before = self.frontier.take(BATCH), self.upper
         self.stats["nodes"] += len(nodes)
+        self.rounds += 1
         for node in self._rule_out(self._with_starts(self._attack_out(nodes))):
             self._branch(node)
         if self.upper < before:
@@ -217,6 +223,7 @@ class Search:
         if node is self.root and node.starts and self.collect is None:
             self._raise(node)
             self._refine()
+            self._approach(node)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
@@ -339,9 +346,9 @@ class Search:
         return self.limit < before
 
     def _look_at(self, held: Bools) -> Verdict:
-        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit, once."""
+        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit that grows."""
         answer = self.ask(held[None], 0)[0]
-        if not isinstance(answer, Unknown) or held.tobytes() in self.doubted:
+        if not isinstance(answer, Unknown) or self.doubted.get(held.tobytes(), 0) >= self._probe:
             return answer
         free = self.problem.features & ~held
         points = strongest(self.oracle.attacker, free, HARD, self.seed, self.budget)
@@ -351,14 +358,17 @@ class Search:
             return Refuted(found[0])
         answer = self.ask(held[None], self._probe)[0]
         if isinstance(answer, Unknown):
-            self.doubted.add(held.tobytes())
+            self.doubted[held.tobytes()] = self._probe
         return answer
 
     @property
     def _probe(self) -> int:
-        """How many subproblems a complete look at a candidate may take: more of them where they are small."""
+        """How many subproblems a complete look at a candidate may take: more where they are small, fewer at first."""
         least, most = PROBE
-        return max(least, min(most, PROBE_WORK // self.oracle.form.work))
+        work = self.oracle.form.effort
+        most = max(least, min(most, PROBE_WORK // work))
+        first = max(FIRST[0], FIRST[1] // work)
+        return int(min(most, first * MORE ** (self.rounds - 1)))
 
     # --- the first upper bound ---
 
@@ -387,6 +397,31 @@ class Search:
             if not len(alone):
                 return
             self._free_prefix(held, alone)
+
+    def _approach(self, node: Node) -> None:
+        """Where the set that undoes the best attack was not decided: with how many more words is it proved to suffice?
+
+        Bisection, the most harmful words first.
+        """
+        if node.candidate is None or self.known.says(node.candidate) is not None:
+            return
+        order = [word for word in self._harmless_first()[::-1] if not node.candidate[word]]
+        low, high = 0, len(order)  # the first `low` are not enough, as far as one can tell
+        while True:
+            affordable = [i for i in range(low + 1, high) if self.costs.of(self._with(node, order[:i])) < self.upper]
+            if not affordable or self.budget.spent:
+                return
+            many = affordable[len(affordable) // 2]
+            if isinstance(self._look_at(self._with(node, order[:many])), Proved):
+                high = many
+            else:
+                low = many
+
+    def _with(self, node: Node, words: Sequence[int]) -> Bools:
+        assert node.candidate is not None
+        held = node.candidate.copy()
+        held[list(words)] = True
+        return held
 
     def _free_each(self, held: Bools, words: Ints) -> Ints:
         """Those of the words that can be freed on top, each alone; the most harmless first."""

@@ -17,7 +17,9 @@ from suffice.verbs.question import Question
 PREFERENCES = ("content", "found")
 RESTARTS = 4  # random starts of an attack on a candidate
 DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
-EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open
+EFFORT = 32, 2000  # subproblems for a candidate that attacks and plain bounds leave open, at least and at most
+WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
+IN_VAIN = 3  # such candidates left open after which no more of them are looked at
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
 FUNCTION_WORDS = """
@@ -89,10 +91,12 @@ def _exchanged(
     rows = [_swap(held, word, other) for word, other in pairs]
     free = question.problem.features & ~np.stack(rows)
     cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=budget)
+    patience = IN_VAIN
     for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
         weak = carries_little(question.text.tokens[word])  # worth more work only where a stop word would go
-        harder = weak and isinstance(answer, Unknown)
-        verdict = oracle.ask(known[None], _limited(budget))[0] if harder else answer
+        harder = weak and patience > 0 and isinstance(answer, Unknown)
+        verdict = oracle.ask(known[None], _limited(oracle, budget))[0] if harder else answer
+        patience -= harder and isinstance(verdict, Unknown)
         if isinstance(verdict, Proved):
             return replace(outcome, held=row, proof=verdict), words[words.index(word) + 1 :]
     return outcome, []
@@ -115,8 +119,11 @@ def _promising(
     return [pair for pair, flip in zip(pairs, flips, strict=True) if not flip]
 
 
-def _limited(budget: Budget) -> Budget:
-    return Budget(max(budget.left, 0.0), EFFORT)
+def _limited(oracle: BoundsOracle, budget: Budget) -> Budget:
+    """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
+    least, most = EFFORT
+    effort = most if oracle.problem.source is not None else max(least, min(most, WORK // oracle.form.effort))
+    return Budget(max(budget.left, 0.0), effort)
 
 
 def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:
