@@ -58,7 +58,7 @@ def test_a_tilted_line_is_above_its_relu_whatever_the_shares(kind, seed):
     found = tilts.Tilts.of(form.steps[0], np.arange(12), inputs, region)
     assert found.per == ("number" if kind in ("box", "cube") else "word")
     share = tilts.rounded(rng.random((1, 12, len(found.rows))))
-    top, _ = found.range(inputs).top(share, found.bias)
+    top, _ = found.range(inputs).top(share)
     added = found.at(points)
     real = np.maximum(form.steps[0].apply(points.reshape(len(points), -1)), 0.0)
     line = (share * added).sum(-1) + top

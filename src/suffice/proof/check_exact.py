@@ -523,7 +523,7 @@ class Line(NamedTuple):
     shift: Fraction
 
 
-SAME = Line(ONE, ONE, ZERO)
+SAME, NOTHING = Line(ONE, ONE, ZERO), Line(ZERO, ZERO, ZERO)
 
 
 def relu_line(span: Span, near: Fraction, sign: int) -> Line:
@@ -565,6 +565,19 @@ def may_win(group: Sequence[int], signs: Signs) -> list[int]:
     return [u for u in group if signs.get(u, 0) > 0] or [u for u in group if not signs.get(u, 0)]
 
 
+def minus(row: Row, other: Row) -> Row:
+    return {column: row.get(column, ZERO) - other.get(column, ZERO) for column in {*row, *other}}
+
+
+def between(rows: Sequence[Row], shares: Vector) -> Row:
+    """In each column so much of the way from the least to the largest weight."""
+    found = {}
+    for column in {column for row in rows for column in row}:
+        weights = [row.get(column, ZERO) for row in rows]
+        found[column] = min(weights) + shares[column] * (max(weights) - min(weights))
+    return found
+
+
 class Leaf:
     """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole region."""
 
@@ -573,7 +586,7 @@ class Leaf:
         self.spans: dict[int, Span] = {}
         self.lines: dict[int, Line] = {}
         self.push: Row = {}  # what is taken off factors of units
-        self.tilted: Mapping[int, tuple[Row, Fraction]] = {}  # rows and constants of lines above relus
+        self.tilted: Mapping[int, tuple[Row, Fraction]] = {}  # rows and constants of lines above relus and maxima
         self.empty = False  # whether the splits contradict the bounds
         for step in model.steps[:-1]:
             self.spans |= {unit: self.span(unit, step.start) for unit in step}
@@ -618,10 +631,11 @@ class Leaf:
         """
         form = dict(row)
         for unit in reversed(range(start)):
-            factor = form.get(self.model.home.get(unit, [unit])[0], ZERO)
+            first = self.model.home.get(unit, [unit])[0]
+            factor = form.get(first, ZERO)
             line, weights, bias = self.lines[unit], self.model.rows[unit], self.model.bias[unit]
-            if factor < 0 and unit in self.tilted:
-                line, (weights, bias) = SAME, self.tilted[unit]
+            if factor < 0 and first in self.tilted:
+                line, (weights, bias) = SAME if unit == first else NOTHING, self.tilted[first]
             slope = factor * (line.above if factor < 0 else line.below) - self.push.get(unit, ZERO)
             total += min(factor, ZERO) * line.shift + slope * bias
             for column, weight in weights.items() if slope else ():
@@ -629,11 +643,18 @@ class Leaf:
         return total + self.inputs.least({column: factor for column, factor in form.items() if column < 0})
 
     def tilt(self, unit: int, shares: Vector) -> tuple[Row, Fraction]:
-        """A row a and a number c with relu(w·x + b) <= a·x + c: both 0 and w·x + b are, wherever the inputs go."""
-        row, size = self.model.rows[unit], sum(map(len, self.inputs.own)) // len(shares)
-        lean = {column: shares[column // size] * weight for column, weight in row.items()}
-        rest = {column: lean[column] - weight for column, weight in row.items()}
-        return lean, up(max(-self.inputs.least(lean), self.model.bias[unit] - self.inputs.least(rest)))
+        """A row a and a number c with f(x) <= a·x + c wherever the inputs go, f being a relu or a maximum.
+
+        All that f is the largest of are at most that: 0 and w·x + b, or these of the units that may win.
+        """
+        rows, bias, least = self.model.rows, self.model.bias, self.inputs.least
+        if unit in self.model.home:
+            lean = between([rows[one] for one in self.model.home[unit]], shares)
+            live = self.live(self.model.home[unit])
+            return lean, up(max(bias[one] - least(minus(lean, rows[one])) for one in live))
+        size = sum(map(len, self.inputs.own)) // len(shares)
+        lean = {column: shares[column // size] * weight for column, weight in rows[unit].items()}
+        return lean, up(max(-least(lean), bias[unit] - least(minus(lean, rows[unit]))))
 
     def holds(self, row: Row, total: Fraction, alpha: Vector | None, push: Row, shares: Mapping[int, Vector]) -> bool:
         """Whether no input is left, or a form over what the last step receives is above zero by what the leaf chose."""
@@ -839,12 +860,14 @@ class Check:
         need(holds, "the bound of this leaf is not above zero")
 
     def shares(self, data: Any, signs: Signs) -> dict[int, Vector]:
-        """Of open relus of the first step, for each word or for each number of the input."""
+        """Of open relus and maxima of the first step, for each word or for each number of the input."""
         per, shares = fields(data, "per shares")
         count = {"word": len(self.own), "number": len(self.own) * len(self.own[0])}[per]
         found = {unit: self.clipped(given, count) for unit, given in self.units(shares)}
-        right = found and found.keys() <= self.model.relu & {*self.model.steps[0]} - signs.keys()
-        need(right, "only an open relu of the first step can have a line above")
+        able = set(self.model.relu - signs.keys())
+        able |= {group[0] for group in self.model.home.values()} if per == "number" else set()
+        right = found and found.keys() <= able & {*self.model.steps[0]}
+        need(right, "only an open relu or a maximum of the first step can have a line above")
         return found
 
     def units(self, data: Any) -> Iterator[tuple[int, Any]]:

@@ -28,8 +28,9 @@ from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.prove import maxima
 from suffice.prove.inputs import PIECE, Free, Inputs, Interval, Restored, Shared
+from suffice.prove.peaks import Peaks
 from suffice.prove.tangents import lines
-from suffice.prove.tilts import Drift, Range, Tilted, Tilts
+from suffice.prove.tilts import PACE, Drift, Range, Tilted, Tilts
 from suffice.prove.verdict import Budget, Problem, Source
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
@@ -41,6 +42,7 @@ LARGE, TINY = 1e100, 1e-100
 LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
 # Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
 CHUNK_NUMBERS = 200_000
+PASSES, POOLED = 16, 128  # through the network for a subproblem, and what it takes where there are maxima
 PIECE_WORK = 10**8  # multiplications between two looks at the clock
 
 
@@ -114,6 +116,12 @@ class Form:
         sizes = [_stored(step) for step in self.steps]
         rows = [2 * int(step.bent.sum()) for step in self.steps]
         return 1 + sum(count * sum(sizes[:place]) for place, count in enumerate(rows))
+
+    @cached_property
+    def effort(self) -> int:
+        """Multiplications that a subproblem takes, roughly: these bounds, and some passes through the network."""
+        passes = POOLED if self.pooled is not None else PASSES
+        return self.work + passes * sum(_stored(step) for step in self.steps)
 
     @cached_property
     def together(self) -> int:
@@ -554,14 +562,14 @@ def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> Rows:
 class Batch:
     """Rows to be bounded, each over its input set and through the lines around its relus; `signs` are the splits.
 
-    Lines above first relus are tilted where there are `tilts` and the dual has shares.
+    Lines above first relus, or first maxima, are tilted where there are `tilts` and the dual has shares.
     """
 
     inputs: Inputs
     bounds: Hidden
     rows: Rows
     signs: Signs | None = None
-    tilts: Tilts | None = None
+    tilts: Tilts | Peaks | None = None
 
     def take(self, index: Ints | slice) -> Batch:
         signs = None if self.signs is None else self.signs[index]
@@ -572,7 +580,22 @@ class Batch:
         """What parts of the input can add to the units whose lines are tilted."""
         assert self.tilts is not None
         assert isinstance(self.inputs, Free | Restored)
-        return self.tilts.range(self.inputs)
+        if isinstance(self.tilts, Tilts):
+            return self.tilts.range(self.inputs)
+        at = self.tilts.members
+        signs = None if self.signs is None else self.signs[:, at].astype(np.float64)
+        live = self.tilts.may_win(self.bounds.lower[:, at], self.bounds.upper[:, at], signs)
+        return self.tilts.range(self.inputs, live)
+
+    @cached_property
+    def tiltable(self) -> Bools:
+        """Where a line (n, m) may be tilted: at open relus, and at maxima that several candidates may reach."""
+        assert self.tilts is not None
+        if isinstance(self.tilts, Tilts):
+            return np.asarray(self.bounds.loose[:, self.tilts.units])
+        assert self.bounds.live is not None
+        live = self.bounds.live[:, self.tilts.members].astype(np.float64)
+        return np.asarray(self.tilts.groups.total(live) > 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -624,26 +647,36 @@ def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
     if tilted is not None and dual is not None and dual.share is not None and batch.tilts is not None:
         total = total + _dots(tilted.over, tilted.top)
         over = over + batch.tilts.back(tilted.over[..., None] * dual.share)
+        if isinstance(batch.tilts, Peaks):
+            over = over + tilted.over @ batch.tilts.base
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
     return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped, tilted)
 
 
 def _tilted(batch: Batch, over: Floats, share: Floats) -> Tilted:
-    """The tilted lines, for those coefficients of the first step (n, units) that take a line above an open relu."""
+    """The tilted lines, for those coefficients of the first step (n, units) that take a line above an open unit."""
     assert batch.tilts is not None
     units = batch.tilts.units
-    replaced = np.where(batch.bounds.loose[:, units], np.minimum(over[:, units], 0.0), 0.0)
-    return Tilted(replaced, *batch.range.top(share, batch.tilts.bias))
+    replaced = np.where(batch.tiltable, np.minimum(over[:, units], 0.0), 0.0)
+    return Tilted(replaced, *batch.range.top(share))
 
 
 def _without(over: Floats, error: Floats, batch: Batch, tilted: Tilted) -> tuple[Floats, Floats]:
     """What is left to the other lines; what rounding is measured by counts three times where lines are tilted."""
     assert batch.tilts is not None
     over, error = over.copy(), error.copy()
-    over[:, batch.tilts.units] -= tilted.over
-    error[:, batch.tilts.units] -= 2 * tilted.over
+    units, each = _taking(batch.tilts, tilted.over)
+    over[:, units] -= each
+    error[:, units] -= 2 * each
     return over, error
+
+
+def _taking(tilts: Tilts | Peaks, values: Floats | Bools) -> tuple[Ints, Floats]:
+    """The units that tilted lines stand for, all candidates of a maximum, and for each the value (n, m) of its line."""
+    if isinstance(tilts, Tilts):
+        return tilts.units, np.asarray(values)
+    return tilts.members, np.asarray(values[:, tilts.owner])
 
 
 def chosen_lines(form: Form, bounds: Hidden, dual: Dual) -> tuple[Floats, Floats, Floats]:
@@ -705,6 +738,10 @@ def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
         if part.start == 0 and found.tilted is not None and batch.tilts is not None and dual.share is not None:
             added, units = batch.tilts.at(points), batch.tilts.units
             above = np.einsum("nmk,nmk->nm", dual.share, added) + found.tilted.top
+            if isinstance(batch.tilts, Peaks):
+                above += batch.tilts.fixed(points)
+            all_, taken = _taking(batch.tilts, found.tilted.over < 0)
+            values[:, all_] = np.where(taken, 0.0, values[:, all_])
             values[:, units] = np.where(found.tilted.over < 0, above, values[:, units])
         if step.groups is not None:
             step.groups.put(step.groups.total(values[:, step.groups.units]), values)
@@ -751,12 +788,15 @@ class Ascent:
 
 
 def optimise(
-    form: Form, batch: Batch, dual: Dual, found: Pass, iterations: int, budget: Budget | None = None
+    form: Form, batch: Batch, dual: Dual, found: Pass, iterations: int, budget: Budget | None = None, pace: float = PACE
 ) -> tuple[Pass, Dual]:
-    """Projected ascent on slopes and multipliers, from a first pass; the best dual of each item and its pass."""
+    """Projected ascent on slopes and multipliers, from a first pass; the best dual of each item and its pass.
+
+    `pace` is that of shares: less of it where they are good already.
+    """
     best, kept = found.bound, dual
     slope, multiplier = Ascent(0.25, 1.0), Ascent(0.25, np.inf)
-    shares = None if batch.tilts is None else Drift(batch.range.width)
+    shares = None if batch.tilts is None else Drift(batch.range.width, pace)
     for _ in range(iterations):
         if (best > 0).all() or (budget is not None and budget.spent):
             break

@@ -19,12 +19,14 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.bounds import (
+    NEAR,
     Batch,
     Dual,
     Form,
     Hidden,
     Pass,
     Signs,
+    chosen_lines,
     hidden,
     losses,
     margin_bound,
@@ -37,9 +39,10 @@ from suffice.prove.bounds import (
 from suffice.prove.choices import Sums, narrowed
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
+from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
 from suffice.prove.runs import CLOSED, few
-from suffice.prove.tilts import Tilts, rounded
+from suffice.prove.tilts import PACE, Tilts, rounded
 from suffice.prove.tree import Above, Leaf, Pick, Split, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
@@ -55,6 +58,8 @@ TOGETHER = 32  # subproblems per round where only words are decided on: more do 
 DESCENTS = 6  # rounds of these in which the best point is made better
 HARD = 64  # subproblems of a question after which lines above first relus are tilted too
 TILTED_STEPS = 12  # of ascent, at least, where they are
+PEAK_STEPS = 100  # of it where lines above maxima begin to be tilted
+SLOW = 0.04  # the pace of their shares after that
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -210,7 +215,7 @@ class Branching:
         self.batch = min(form.together, max(4, min(BATCH, WORK // form.work)))
         least, most = STEPS
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
-        self.tilts = Tilts.of(form.steps[0], _above(form, sign), inputs, form.problem.region) if form.steps else None
+        self.tilts = _tilts(form, sign, inputs) if form.steps else None
         shares = 0 if self.tilts is None else 4 * self.tilts.size
         self.room = MEMORY // (56 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
         self.questions = [
@@ -284,7 +289,7 @@ class Branching:
         inputs, signs = _joined(parts), np.stack([p.signs for p in parts])
         bounds = hidden(self.form, inputs, signs, partial(self._step, parts, inputs), self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
-        tilts = self.tilts if any(self.questions[p.question].spent >= HARD for p in parts) else None
+        tilts = self.tilts if any(self._tilts_now(part) for part in parts) else None
         batch, dual = Batch(inputs, bounds, rows, signs, tilts), _inherited(parts, bounds, tilts)
         found = margin_bound(self.form, batch, dual)
         known = np.where(bounds.contradicted, np.inf, found.bound)
@@ -300,6 +305,12 @@ class Branching:
         left = np.array([i for i in fresh if known[i] <= 0 and not self._run_all(parts[i])], dtype=np.int64)
         if len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
+
+    def _tilts_now(self, part: Subproblem) -> bool:
+        """Lines above relus are tilted once a question has turned out to be hard, those above maxima once they were."""
+        if isinstance(self.tilts, Peaks):
+            return part.dual is not None and part.dual.share is not None
+        return self.questions[part.question].spent >= HARD
 
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""
@@ -317,9 +328,34 @@ class Branching:
         return question.answer is not None
 
     def _work_on(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
-        """Better slopes and multipliers; what they leave open is attacked, and kept with what to split it on."""
+        """Better slopes and multipliers, and where these do not do, other lines above maxima."""
         steps = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
-        found, dual = optimise(self.form, batch, dual, found, steps, self.budget)
+        pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
+        found, dual = optimise(self.form, batch, dual, found, steps, self.budget, pace)
+        left = np.flatnonzero(found.bound <= 0)
+        if isinstance(self.tilts, Peaks) and batch.tilts is None and len(left) and self._slow_enough(parts):
+            self._work_on_peaks([parts[i] for i in left], batch.take(left), dual.take(left), self.tilts)
+            done = np.flatnonzero(found.bound > 0)
+            parts, batch, dual, found = [parts[i] for i in done], batch.take(done), dual.take(done), found.take(done)
+        if parts:
+            self._conclude(parts, batch, dual, found)
+
+    def _slow_enough(self, parts: list[Subproblem]) -> bool:
+        """Whether to tilt lines above maxima: at once, but for restorations only where splits alone take long."""
+        restored = isinstance(parts[0].inputs, Restored)
+        return not restored or any(self.questions[part.question].spent >= HARD for part in parts)
+
+    def _work_on_peaks(self, parts: list[Subproblem], batch: Batch, dual: Dual, peaks: Peaks) -> None:
+        """Lines above maxima are tilted from here on, and those of the parts of these subproblems."""
+        batch = replace(batch, tilts=peaks)
+        slopes = chosen_lines(self.form, batch.bounds, dual)[1]
+        dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
+        found = margin_bound(self.form, batch, dual)
+        found, dual = optimise(self.form, batch, dual, found, PEAK_STEPS, self.budget)
+        self._conclude(parts, batch, dual, found)
+
+    def _conclude(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
+        """Close what is proved; attack the rest, and keep it with what to split it on."""
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
@@ -506,9 +542,17 @@ class WordByWord(Branching):
         return list(halves)
 
 
-def _above(form: Form, sign: float) -> Ints:
-    """The units of the first step that may take a line above: with one hidden step that is known."""
-    units = form.unsettled[0]
+def _tilts(form: Form, sign: float, inputs: InputSet) -> Tilts | Peaks | None:
+    """What may be tilted: lines above relus of the first step, or above its maxima."""
+    first, region = form.steps[0], form.problem.region
+    if first.groups is None:
+        return Tilts.of(first, _above(form, sign, form.unsettled[0]), inputs, region)
+    some = np.flatnonzero(np.isin(first.groups.leaders, _above(form, sign, first.groups.leaders)))
+    return Peaks.of(first, some, NEAR * form.size[0], inputs, region)
+
+
+def _above(form: Form, sign: float, units: Ints) -> Ints:
+    """Those units of the first step that may take a line above: with one hidden step that is known."""
     if len(form.steps) > 1:
         return units
     return np.asarray(units[(sign * form.margin.dense()[:, units] < 0).any(0)])
@@ -530,12 +574,14 @@ def _joined(parts: list[Subproblem]) -> InputSet:
     return first.join(rest)  # type: ignore[arg-type]
 
 
-def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | None) -> Dual:
+def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks | None) -> Dual:
     """Each subproblem's dual from the one it is a part of, or the plain one at a root; shares begin as chords."""
     base = plain(bounds)
-    if tilts is not None:
+    if isinstance(tilts, Tilts):
         slopes = rounded(bounds.up[:, tilts.units])[..., None]
         base = replace(base, share=np.repeat(slopes, len(tilts.rows), axis=-1))
+    elif tilts is not None:
+        base = replace(base, share=tilts.start(bounds.up[:, tilts.members]))
     for i, part in enumerate(parts):
         if part.dual is not None:
             base.alpha[i], base.beta[i] = part.dual.alpha[0], part.dual.beta[0]
@@ -544,7 +590,7 @@ def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | None) -> 
     return base
 
 
-def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | None) -> None:
+def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | Peaks | None) -> None:
     """Keep what the proof needs of it and nothing else."""
     part.dual, part.closed, part.above = Dual(dual.alpha.copy(), dual.beta.copy()), True, None
     if tilts is not None and dual.share is not None and found.tilted is not None:

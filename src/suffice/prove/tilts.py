@@ -25,7 +25,7 @@ FINE = 256  # shares are whole multiples of this part of one: certificates stay 
 class Range(Protocol):
     """What the parts of the input can add to some units, over a batch of input sets."""
 
-    def top(self, share: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    def top(self, share: Floats) -> tuple[Floats, Floats]:
         """The constants c (n, m), and what each part adds (n, m, k) at the input where they are attained."""
 
     @property
@@ -80,11 +80,11 @@ class Tilts:
 
     def range(self, inputs: Free | Freed | Restored) -> Range:
         if isinstance(inputs, Restored):
-            return Returning(inputs, self.at(inputs.start), self.at(inputs.back))
+            return Returning(inputs, self.at(inputs.start), self.at(inputs.back), self.bias)
         assert isinstance(inputs, Free)
         own, (down, up) = self.at(self.region.center[None]), self._moves
         free = np.repeat(inputs.free, down.shape[1] // inputs.free.shape[1], axis=1)[:, None]
-        return Moving(own + free * down, own + free * up)
+        return Moving(own + free * down, own + free * up, self.bias)
 
     @property
     def _moves(self) -> tuple[Floats, Floats]:
@@ -109,10 +109,11 @@ class Moving:
 
     least: Floats
     most: Floats
+    bias: Floats
 
-    def top(self, share: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    def top(self, share: Floats) -> tuple[Floats, Floats]:
         off = -np.einsum("nmk,nmk->nm", share, self.least)
-        on = bias + self.most.sum(-1) - np.einsum("nmk,nmk->nm", share, self.most)
+        on = self.bias + self.most.sum(-1) - np.einsum("nmk,nmk->nm", share, self.most)
         return np.maximum(on, off), np.where((on >= off)[..., None], self.most, self.least)
 
     @property
@@ -127,11 +128,12 @@ class Returning:
     inputs: Restored
     start: Floats
     back: Floats
+    bias: Floats
 
-    def top(self, share: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    def top(self, share: Floats) -> tuple[Floats, Floats]:
         if_off, if_on = share * self.back, (share - 1) * self.back
         off = -(share * self.start).sum(-1) - self.inputs.least(if_off)
-        on = bias + ((1 - share) * self.start).sum(-1) - self.inputs.least(if_on)
+        on = self.bias + ((1 - share) * self.start).sum(-1) - self.inputs.least(if_on)
         gains = np.where((on >= off)[..., None], if_on, if_off)
         each = self.inputs.take(np.repeat(np.arange(len(gains)), gains.shape[1]))
         taken = each.bought(gains.reshape(-1, gains.shape[-1])).reshape(gains.shape)
@@ -160,9 +162,9 @@ class Drift:
     Measured by how far the part moves the unit at all, so that every share moves at the same pace.
     """
 
-    def __init__(self, width: Floats) -> None:
+    def __init__(self, width: Floats, pace: float) -> None:
         self.scale = (1 / np.where(width > 0, width, np.inf)).astype(np.float32)
-        self.pace = np.float32(PACE)
+        self.pace = np.float32(pace)
         self.speed = np.zeros_like(self.scale)
 
     def step(self, share: Floats, tilted: Tilted, added: Floats) -> Floats:

@@ -40,6 +40,25 @@ def free_more(inquiry: Inquiry) -> None:
         _free_together(inquiry, held, alone)
 
 
+def approach(inquiry: Inquiry, candidate: Bools) -> None:
+    """Where it was not decided whether a set suffices: with how many more words is it proved to?
+
+    Bisection, the most harmful words first.
+    """
+    order = [word for word in harmless_first(inquiry)[::-1] if not candidate[word]]
+    sets = np.repeat(candidate[None], len(order) + 1, axis=0)
+    for i, word in enumerate(order, 1):
+        sets[i:, word] = True
+    low, high = 0, len(order)  # the first `low` are not enough, as far as one can tell
+    while not inquiry.task.budget.spent:
+        affordable = [i for i in range(low + 1, high) if inquiry.task.costs.of(sets[i]) < inquiry.upper]
+        if not affordable:
+            return
+        many = affordable[len(affordable) // 2]
+        enough = isinstance(inquiry.look_at(sets[many]), Proved)
+        low, high = (low, many) if enough else (many, high)
+
+
 def _free_each(inquiry: Inquiry, held: Bools, words: Ints) -> Ints:
     """Those of the words that can be freed on top, each alone; the most harmless first."""
     sets = np.repeat(held[None], len(words), axis=0)

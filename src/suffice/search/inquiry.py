@@ -14,8 +14,10 @@ from suffice.search.restoration import strongest
 from suffice.search.task import Best, Task
 
 HARD = 24  # attacks on a likely explanation before it is looked at completely
-PROBE = 400, 5_000  # subproblems for a complete look at a candidate, at least and at most
-PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in about a second
+FIRST = 120, 10**8  # subproblems for a first complete look at a candidate, or more: so many multiplications
+PROBE = 400, 5_000  # the most of them at the end, where they are large and where they are small
+PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in a few seconds
+MORE = 4  # times as many subproblems for each round of nodes
 
 
 class Inquiry:
@@ -29,7 +31,8 @@ class Inquiry:
         self.upper = task.upper(None)
         self.best: Best = None
         self.lowest = task.costs.of(task.include)
-        self._doubted: set[bytes] = set()  # candidates that the limited complete look left open
+        self.rounds = 0  # of nodes so far
+        self._doubted: dict[bytes, int] = {}  # candidates that a complete look left open, and its subproblems
 
     def ask(self, held: Bools, effort: int) -> list[Verdict]:
         """Do these sets (n, length) suffice? `effort` 0: cheap; else complete with so many subproblems each."""
@@ -61,16 +64,16 @@ class Inquiry:
         return [Unknown("bounds do not decide it") if answer is None else answer for answer in answers]
 
     def look_at(self, held: Bools) -> Verdict:
-        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit, once."""
+        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit that grows."""
         answer = self.ask(held[None], 0)[0]
-        if not isinstance(answer, Unknown) or held.tobytes() in self._doubted:
+        if not isinstance(answer, Unknown) or self._doubted.get(held.tobytes(), 0) >= self._probe:
             return answer
         found = self._attacked_hard(self.task.problem.features & ~held)
         if found:
             return Refuted(found[0])
         answer = self.ask(held[None], self._probe)[0]
         if isinstance(answer, Unknown):
-            self._doubted.add(held.tobytes())
+            self._doubted[held.tobytes()] = self._probe
         return answer
 
     def _attacked_hard(self, free: Bools) -> list[Witness]:
@@ -81,9 +84,11 @@ class Inquiry:
 
     @property
     def _probe(self) -> int:
-        """How many subproblems a complete look at a candidate may take: more of them where they are small."""
-        least, most = PROBE
-        return max(least, min(most, PROBE_WORK // self.oracle.form.work))
+        """How many subproblems a complete look at a candidate may take: more where they are small, fewer at first."""
+        (least, most), work = PROBE, self.oracle.form.effort
+        most = max(least, min(most, PROBE_WORK // work))
+        first = max(FIRST[0], FIRST[1] // work)
+        return int(min(most, first * MORE ** (self.rounds - 1)))
 
     # --- what the answers say ---
 

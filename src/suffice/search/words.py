@@ -19,7 +19,7 @@ from suffice.prove.attack import within
 from suffice.prove.branch import Restorable
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
-from suffice.search.freeing import free_many, free_more
+from suffice.search.freeing import approach, free_many, free_more
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
 from suffice.search.restoration import Attack, Prover, Restoration, strongest
@@ -148,6 +148,7 @@ class Search:
         self.inquiry.lowest = self.lower
         nodes, before = self.frontier.take(BATCH), self.inquiry.upper
         self.inquiry.stats["nodes"] += len(nodes)
+        self.inquiry.rounds += 1
         for node in self._rule_out(self._with_starts(self._attack_out(nodes))):
             self._branch(node)
         if self.inquiry.upper < before:
@@ -172,6 +173,8 @@ class Search:
         if node is self.root and node.starts and self.collect is None:
             self._raise(node)
             free_more(self.inquiry)
+            if node.candidate is not None and self.inquiry.known.says(node.candidate) is None:
+                approach(self.inquiry, node.candidate)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)

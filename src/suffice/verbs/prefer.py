@@ -12,6 +12,7 @@ from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Unknown
 from suffice.search.words import Outcome
+from suffice.sets.perturbations import RealWords
 from suffice.verbs.question import Question
 from suffice.verbs.running import oracle_of
 
@@ -19,7 +20,10 @@ PREFERENCES = ("content", "found")
 RESTARTS = 4  # random starts of an attack on a candidate
 DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
 EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
-LESS_EFFORT = 200  # the same where a content word would go
+LESS_EFFORT = 200  # the same where a content word would go, of real words
+LEAST_EFFORT = 32  # the least of either
+WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
+IN_VAIN = 3  # such candidates left open after which no more of them are looked at
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
 FUNCTION_WORDS = """
@@ -62,7 +66,7 @@ def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
     hoped = _walked(question, oracle, outcome, rank, budget, hopeful=True)
     if hoped.proof is not None or hoped.held is None:
         return hoped
-    verdict = oracle.ask((question.problem.features & ~hoped.held)[None], _limited(budget, EFFORT))[0]
+    verdict = oracle.ask((question.problem.features & ~hoped.held)[None], _limited(oracle, budget, EFFORT))[0]
     if isinstance(verdict, Proved):
         return replace(hoped, proof=verdict)
     return _walked(question, oracle, outcome, rank, budget, hopeful=False)
@@ -111,10 +115,13 @@ def _exchanged(
     rows = [_swap(held, word, other) for word, other in pairs]
     free = question.problem.features & ~np.stack(rows)
     cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=budget)
+    patience, real = IN_VAIN, isinstance(question.perturbation, RealWords)
     for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
-        weak, left_open = carries_little(question.text.tokens[word]), isinstance(answer, Unknown)
-        hoped, effort = hopeful and weak and left_open, EFFORT if weak else LESS_EFFORT
-        verdict = oracle.ask(known[None], _limited(budget, effort))[0] if left_open and not hoped else answer
+        weak, verdict = carries_little(question.text.tokens[word]), answer
+        hoped = hopeful and weak and isinstance(answer, Unknown)
+        if isinstance(answer, Unknown) and not hoped and patience > 0 and (weak or real):
+            verdict = oracle.ask(known[None], _limited(oracle, budget, EFFORT if weak else LESS_EFFORT))[0]
+            patience -= isinstance(verdict, Unknown)
         if isinstance(verdict, Proved) or hoped:
             proof = verdict if isinstance(verdict, Proved) else None
             return replace(outcome, held=row, proof=proof), words[words.index(word) + 1 :]
@@ -138,8 +145,10 @@ def _promising(
     return [pair for pair, flip in zip(pairs, flips, strict=True) if not flip]
 
 
-def _limited(budget: Budget, effort: int) -> Budget:
-    return Budget(max(budget.left, 0.0), effort)
+def _limited(oracle: BoundsOracle, budget: Budget, most: int) -> Budget:
+    """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
+    effort = max(LEAST_EFFORT, min(most, WORK // oracle.form.effort))
+    return Budget(max(budget.left, 0.0), most if oracle.problem.source is not None else effort)
 
 
 def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:

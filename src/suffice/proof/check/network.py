@@ -31,7 +31,10 @@ each of them in S: |A| times all their sizes, which the constant above is within
 least the larger of -(least value of a·x) and b - (least value of (a - w)·x) over the input set. Here |a| <= |w|: both
 values have terms within `size`, c is off by (5.1 n_in + 26) u times it, sums over units of A·c and of A·a by 1.01 n_out
 + 3 each, and the least value of the whole form as before. Such a coefficient counts three times in S, so 3 G is
-taken off for it, which is more than all of that.
+taken off for it, which is more than all of that. A maximum over w_p·x + b_p is likewise at most a·x + c if c is at
+least b_p - (least value of (a - w_p)·x) for every p that may reach it; |a| is at most the largest |w_p| in each number,
+so these values have terms within twice the sum of the candidates' sizes, each of which counts three times: c is off by
+(10.2 n_in + 52) u times that sum, all else as before, which is below 3 G = 27 (n + 2 L + 32) u times it.
 """
 
 from __future__ import annotations
@@ -98,10 +101,25 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Tilts:
-    """Relus of the first step, and the share (relus, inputs or words) of each weight in the row of the line above."""
+    """Units of the first step, and a share (units, inputs or words) for each number of the row of the line above.
+
+    A relu's is of its weight; a maximum's says how far the number is from the least to the largest weight of its units.
+    `live` (maxima, most) marks the units that may reach each maximum, once that is known.
+    """
 
     units: Ints
     shares: Floats
+    live: Bools | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Above:
+    """Lines a·x + c above units of the first step; `count` is what rounding is measured by, `whose` they stand for."""
+
+    rows: Floats
+    constants: Floats
+    count: Floats
+    whose: list[Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,15 +273,41 @@ class Net:
             if tilts is None:
                 continue
             self.limit.look()
-            units, weight = tilts.units, _rows(step, tilts.units)
-            lean = (weight.reshape(*tilts.shares.shape, -1) * tilts.shares[..., None]).reshape(weight.shape)
-            off, on = (inputs.least(part[None], states[i : i + 1])[0] for part in (lean, lean - weight))
-            down = np.minimum(rows[i, 0, units], 0.0)
-            total[i, 0] += down @ np.maximum(-off, step.bias[units] - on)
-            size[i, 0] += 3 * np.abs(down) @ self.known[0].size[units]
-            rows[i, 0, units] -= down
-            tilted[i, 0] = down @ lean
+            for found in (self._above_relus(tilts, inputs, states[i]), self._above_maxima(tilts, inputs, states[i])):
+                down = np.array([min(rows[i, 0, units[0]], 0.0) for units in found.whose])
+                total[i, 0] += down @ found.constants
+                size[i, 0] += 3 * np.abs(down) @ found.count
+                tilted[i, 0] += down @ found.rows
+                for units, taken in zip(found.whose, down, strict=True):
+                    rows[i, 0, units] -= taken
         return rows, total, size, tilted
+
+    def _above_relus(self, tilts: Tilts, inputs: InputSet, state: State) -> Above:
+        step, here = self.steps[0], self.relu[0][tilts.units]
+        units, shares = tilts.units[here], tilts.shares[here]
+        weight = _rows(step, units)
+        lean = weight * np.repeat(shares, weight.shape[1] // shares.shape[1], axis=1)
+        off, on = (inputs.least(part[None], [state])[0] for part in (lean, lean - weight))
+        constants = np.maximum(-off, step.bias[units] - on)
+        return Above(lean, constants, self.known[0].size[units], list(units[:, None]))
+
+    def _above_maxima(self, tilts: Tilts, inputs: InputSet, state: State) -> Above:
+        """A line above a maximum is above all its units that may reach it."""
+        step, pools, size = self.steps[0], self.pools[0], self.known[0].size
+        places = [] if pools is None else np.flatnonzero(~self.relu[0][tilts.units]).tolist()
+        found = Above(np.zeros((len(places), step.weight.shape[1])), np.zeros(len(places)), np.zeros(len(places)), [])
+        for n, place in enumerate(places):
+            assert pools is not None
+            assert tilts.live is not None
+            row = int(np.flatnonzero(pools.units[:, 0] == tilts.units[place])[0])
+            group, live = pools.units[row][pools.real[row]], tilts.live[row][pools.real[row]]
+            weight = _rows(step, group)
+            least, most = weight.min(0), weight.max(0)
+            found.rows[n] = lean = least + tilts.shares[place] * (most - least)
+            rest = inputs.least((lean - weight[live])[None], [state])[0]
+            found.constants[n], found.count[n] = (step.bias[group[live]] - rest).max(), size[group].sum()
+            found.whose.append(group)
+        return found
 
     def lowered(self, total: Floats, size: Floats) -> Floats:
         """Bounds less what rounding can have added to them; none where they are beyond what can be held."""
@@ -326,6 +370,8 @@ class Net:
         chosen = self._chosen(around, candidates, alpha)
         margin = self.margin(sign, [leaf.rival for leaf in leaves])
         above, push = [leaf.above for leaf in leaves], np.where(self.pooled, 0.0, push)
+        if candidates and (pooled := candidates[0]) is not None:
+            above = [tilts and replace(tilts, live=live) for tilts, live in zip(above, pooled.live, strict=True)]
         given = above if any(tilts is not None for tilts in above) else ()
         found = self.below(len(self.parts), margin, inputs, states, chosen, push, given)
         return holds | (found[:, 0] > 0)

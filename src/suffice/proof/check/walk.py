@@ -222,12 +222,15 @@ class Walk:
         return names
 
     def tilts(self, data: Any, node: Node) -> Tilts:
-        """Shares of weights, by word or by number of the input, for relus of the first step that are not split on."""
+        """Shares, by word or by number of the input, for relus of the first step that are not split on, and maxima."""
         per, shares = fields(data, "per shares", "above")
-        need(type(shares) is dict and shares and self.net.parts, "above must have shares of relus")
+        need(type(shares) is dict and shares and self.net.parts, "above must have shares of units")
         need(per in ("word", "number"), "shares are per word or per number")
         units = np.array(self.named(shares, len(self.net.steps[0].bias)))
-        need((self.net.relu[0][units] & (node.signs[units] == 0)).all(), "only an open relu can have a line above")
+        able = self.net.relu[0][units] & (node.signs[units] == 0)
+        if per == "number" and self.net.pools[0] is not None:
+            able |= np.isin(units, self.net.pools[0].units[:, 0])
+        need(able.all(), "only an open relu, or by number the first unit of a maximum, can have a line above")
         parts = len(self.sets.center) if per == "word" else self.sets.center.size
         return Tilts(units, np.clip([numbers(share, parts) for share in shares.values()], 0.0, 1.0))
 

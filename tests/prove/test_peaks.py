@@ -1,0 +1,170 @@
+"""Lines above maxima with rows of their own: they stay above, both checkers accept them, and they save splits."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_maxima import text_cnn
+
+import suffice as sf
+from suffice.proof import check_exact
+from suffice.prove import branch, peaks
+from suffice.prove.bounds import NEAR, Form, hidden
+from suffice.prove.inputs import Free, Restored
+from suffice.prove.tilts import rounded
+from suffice.prove.verdict import Budget, Problem, Proved
+from suffice.sets.regions import Ball, Box
+
+TEXT = "w0 w3 w1 w6 w2 w5"
+
+
+def form_of(kind, seed, filters=3):
+    rng = np.random.default_rng(seed)
+    network = text_cnn(seed, filters=filters).network
+    center = rng.standard_normal((6, 2))
+    region = Ball(center, 0.5, np.inf) if kind == "cube" else Box(center, center - rng.random((6, 2)), center + 0.4)
+    label = int(network.forward(center[None])[0].argmax())
+    return Form.of(Problem(network, region, label, np.ones(6, dtype=bool)))
+
+
+def inputs_of(kind, form, rng):
+    """An input set, and points of it: corners and others, or all that can be restored."""
+    region, mark = form.problem.region, rng.random((1, 6)) < 0.7
+    if kind in ("box", "cube"):
+        points = region.sample(rng, 300)
+        middle, radius = region.spread
+        corners = region.center + middle + radius * rng.choice([-1.0, 1.0], (300, 6, 2))
+        return Free(region, mark), np.where(mark[0][:, None], np.concatenate([points, corners]), region.center)
+    cost, start = np.arange(1.0, 7) if kind == "costly" else np.ones(6), region.sample(rng, 1)
+    sets = np.array(list(itertools.product([0, 1], repeat=6))) * mark
+    points = np.where(sets[sets @ cost <= 3][..., None] > 0, region.center, start)
+    return Restored(region.center, start, mark, cost, np.array([3.0])), points
+
+
+@pytest.mark.parametrize("kind", ["box", "cube", "restored", "costly"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_line_is_above_its_maximum_whatever_the_shares(kind, seed):
+    rng = np.random.default_rng(seed)
+    form = form_of(kind, seed)
+    inputs, points = inputs_of(kind, form, rng)
+    step, bounds = form.steps[0], hidden(form, inputs)
+    found = peaks.Peaks.of(step, np.arange(3), NEAR * form.size[0], inputs, form.problem.region)
+    live = found.may_win(bounds.lower[:, found.members], bounds.upper[:, found.members], None)
+    share = rounded(rng.random((1, 3, 12)))
+    top, touched = found.range(inputs, live).top(share)
+    real = step.activate(step.apply(points.reshape(len(points), -1)))[:, found.units]
+    line = (share * found.at(points)).sum(-1) + found.fixed(points) + top
+    assert (line >= real - 1e-9).all()
+    if kind in ("box", "cube"):
+        assert (line - real).min() < 1.5  # and not just anywhere above
+    else:
+        assert np.allclose((line - real).min(0), 0.0, atol=1e-9) or kind == "costly"  # words are bought whole
+    row = found.back(np.repeat(share, len(points), 0)) + found.base.sum(0)
+    flat = points.reshape(len(points), -1)
+    assert np.allclose((row * flat).sum(-1), (share * found.at(points)).sum((-1, -2)) + found.fixed(points).sum(-1))
+    assert touched.shape == share.shape
+
+
+def hard_questions(seed):
+    """A TextCNN and a text whose proofs need more than a pass."""
+    return text_cnn(seed, filters=6), TEXT
+
+
+def both_accept(certificate, classifier, folder):
+    classifier.save(folder / "model")
+    certificate.save(folder / "proof.cert")
+    sf.check(certificate, classifier)
+    check_exact.check((folder / "proof.cert").read_bytes(), check_exact.load(folder / "model"))
+
+
+def leaves_above(certificate):
+    return [line["leaf"]["above"] for line in certificate.lines if "above" in line.get("leaf", {})]
+
+
+def test_answers_are_the_same_without_and_both_checkers_accept_them(monkeypatch, tmp_path):
+    monkeypatch.setattr(branch, "HARD", 0)  # in restorations too
+    used = 0
+    for seed in range(8):
+        classifier, text = hard_questions(seed)
+        found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
+        with monkeypatch.context() as patched:
+            patched.setattr(peaks.Peaks, "of", lambda *_: None)
+            plain = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
+        assert found.status == plain.status == "optimal"
+        assert (found.cost, found.lower_bound) == (plain.cost, plain.lower_bound)
+        both_accept(found.certificate, classifier, tmp_path)
+        used += len(leaves_above(found.certificate))
+    assert used
+
+
+@pytest.mark.parametrize("kind", ["Roaming", "Going"])
+def test_a_planted_bug_in_the_constant_above_is_found_by_the_checker(kind, monkeypatch):
+    monkeypatch.setattr(branch, "HARD", 0)
+    real = getattr(peaks, kind).top
+    monkeypatch.setattr(getattr(peaks, kind), "top", lambda *given: (real(*given)[0] - 0.5, real(*given)[1]))
+    rejected = 0
+    for seed in range(12):
+        classifier, text = hard_questions(seed)
+        try:
+            found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=5, self_check=False)
+            if found.certificate is not None:
+                sf.check(found.certificate, classifier)
+        except sf.Rejected:
+            rejected += 1
+    assert rejected
+
+
+def test_far_fewer_subproblems_are_needed(monkeypatch):
+    """Eight words, eight filters of width 3, everything free, and the lowest corners a little above the boundary."""
+    rng, free = np.random.default_rng(2), np.ones((1, 8), dtype=bool)
+    network, center = text_cnn(2, words=8, filters=8, width=3).network, rng.standard_normal((8, 2)) * 0.5
+    label = int(network.forward(center[None])[0].argmax())
+    problem = Problem(network, Box(center, center - 0.3, center + 0.3), label, free[0])
+    least = problem.margins(center + rng.choice([-0.3, 0.3], (20_000, 8, 2))).min()
+    *first, last = network.steps
+    lifted = replace(last, bias=last.bias + (np.arange(2) == label) * (0.3 - least))
+    form = Form.of(replace(problem, network=replace(network, steps=(*first, lifted))))
+    spent = []
+    run = branch.Branching.run
+
+    def counted(self):
+        answers = run(self)
+        spent.append(sum(question.spent for question in self.questions))
+        return answers
+
+    monkeypatch.setattr(branch.Branching, "run", counted)
+    assert isinstance(branch.decide(form, free, Budget(60))[0], Proved)
+    monkeypatch.setattr(peaks.Peaks, "of", lambda *_: None)
+    assert isinstance(branch.decide(form, free, Budget(60))[0], Proved)
+    assert 3 * spent[0] < spent[1]
+
+
+def spoiled(above, classifier):
+    unit, share = next(iter(above["shares"].items()))
+    group = next(group for group in classifier.network.steps[0].maxima if group[0] == int(unit))
+    yield {**above, "shares": {str(group[1]): share}}  # not the first unit of a maximum
+    yield {**above, "per": "word"}  # not by number
+    yield {**above, "shares": {unit: {"f4": share["f4"][:8]}}}  # too few shares
+
+
+def test_both_checkers_refuse_lines_above_that_make_no_sense(tmp_path):
+    found = classifier = None
+    for seed in range(8):
+        classifier, text = hard_questions(seed)
+        found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
+        if leaves_above(found.certificate):
+            break
+    classifier.save(tmp_path / "model")
+    model = check_exact.load(tmp_path / "model")
+    place = next(i for i, line in enumerate(found.certificate.lines) if "above" in line.get("leaf", {}))
+    for above in spoiled(found.certificate.lines[place]["leaf"]["above"], classifier):
+        lines = copy.deepcopy(list(found.certificate.lines))
+        lines[place]["leaf"]["above"] = above
+        with pytest.raises(sf.Rejected):
+            sf.check(type("Lines", (), {"lines": lines})(), classifier)
+        with pytest.raises(check_exact.Reject):
+            check_exact.check(lines, model)
