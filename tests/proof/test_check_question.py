@@ -186,6 +186,16 @@ def test_a_price_is_written_as_a_person_counts():
     assert "nothing that costs less than 0.2 suffices; what lies between is open" in run(tree(lower=4), GOOD).proved[-1]
 
 
+def test_a_radius_is_written_as_it_is_and_not_rounded_up():
+    ball = {"kind": "epsilon-ball", "eps": 0.1, "p": 2}
+    assert (
+        "within 0.1 of its own" in run(lines(GOOD, ["good", "fine"], ball, {**BOTH, "positions": [0]}), GOOD).sentence
+    )
+    hardly = {**ball, "eps": 0.1 - 2**-30}
+    found = run(lines(GOOD, ["good", "fine"], hardly, {**BOTH, "positions": [0]}), GOOD).sentence
+    assert f"within {0.1 - 2**-30!r} of its own" in found
+
+
 @pytest.mark.parametrize("unit", ["", "0", "1/0", "0/3", "-1", "1.5", "1/2/3", " 1", "1e3", "٣", 1, None, "1" * 500])
 def test_a_unit_is_a_positive_fraction(unit):
     with pytest.raises(Rejected):

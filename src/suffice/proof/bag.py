@@ -6,7 +6,8 @@ nothing on trust but the bag, which is compared with the program on every text t
 
 *Form.* The margin N/|v| + b has the sign of N + b|v| (of N + b without a norm); N and S = |v|^2 are sums over features.
 *Root.* Where b >= 0, b sqrt(S) is at least its chord on each of the ranges of S, which together cover all of S;
-where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts.
+where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts;
+s is brought between the least and the largest step of h, which only lifts the bound: a steep s would be all rounding.
 *Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up
 to a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
 """
@@ -17,7 +18,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,13 @@ Place = tuple[int, int]  # a word and one of its choices
 def _need(condition: Any, reason: str) -> None:
     if not condition:
         raise Rejected(0, reason)
+
+
+def _number(value: Any) -> float:
+    """A finite number; a string that spells one is none."""
+    right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    _need(right, f"{str(value)[:40]!r} is not a finite number")
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -243,13 +250,14 @@ class BagCheck:
             (line,) = lines
             return walk.bound(form, line, *form.tangent(line["slope"]))
         low, high = walk.span()
-        ordered = sorted(lines, key=lambda line: float(line["low"]))
-        edges = [min(low, float(ordered[0]["low"])), *(float(line["low"]) for line in ordered[1:])]
-        edges.append(max(high, float(ordered[-1]["high"])))
-        covered = all(float(a["high"]) >= float(b["low"]) for a, b in pairwise(ordered))
+        ordered = sorted(lines, key=lambda line: _number(line["low"]))
+        starts, ends = ([_number(line[side]) for line in ordered] for side in ("low", "high"))
+        edges = [min(low, starts[0]), *starts[1:], max(high, ends[-1])]
+        covered = all(end >= start for end, start in zip(ends, starts[1:], strict=False))
         _need(covered and edges == sorted(edges) and edges[0] >= 0, "the ranges leave a gap")
-        tops = [max(float(line["high"]), edge) for line, edge in zip(ordered, edges[1:], strict=True)]
-        return min(walk.bound(form, line, *form.chord(a, b)) for line, a, b in zip(ordered, edges, tops, strict=False))
+        tops = map(max, ends, edges[1:])
+        ranges = zip(ordered, edges, tops, strict=False)
+        return float(np.min([walk.bound(form, line, *form.chord(a, b)) for line, a, b in ranges]))  # NaN stays NaN
 
 
 def _value(bag: Bag, column: int, count: float) -> float:
@@ -421,15 +429,15 @@ class _Walk:
 
     def bound(self, form: _Form, line: Mapping[str, Any], slope: float, constant: float) -> float:
         """The least of the form over the region, from below."""
-        given = {int(column): float(value) for column, value in line["slopes"].items()}
-        _need(all(math.isfinite(value) for value in given.values()), "slopes must be finite numbers")
+        given = {int(column): _number(value) for column, value in line["slopes"].items()}
         prices: dict[int, float] = {}
         for column in {*self.least, *self.most}:
             counts, added = self._counts(column), form.part(column, slope)
             heights = [added(count) for count in counts]
             width = counts[-1] - counts[0]
             chord = (heights[-1] - heights[0]) / width if width else 0.0
-            price = chord if width <= 1 else given.get(column, chord)
+            steps = np.diff(heights) if width > 1 else [chord]
+            price = min(max(given.get(column, chord), min(steps)), max(steps))
             prices[column] = price
             constant += min(h - price * c for h, c in zip(heights, counts, strict=True))
         return constant + self._cheapest(prices, line.get("toll"))
@@ -448,8 +456,8 @@ class _Walk:
             both = zip(self.region.reference, self.region.allowed, strict=True)
             if sum(unchanged not in some for unchanged, some in both) > self.region.limit:
                 return math.inf  # no text here changes so few words
-            each = 0.0 if toll is None else float(toll)
-            _need(math.isfinite(each) and each >= 0, "a toll must be at least 0")
+            each = 0.0 if toll is None else _number(toll)
+            _need(each >= 0, "a toll must be at least 0")
         paid = {(i, k): cost + (each if k != self.region.reference[i] else 0.0) for (i, k), cost in costs.items()}
         return self._along(paid, prices) - each * (self.region.limit or 0)
 

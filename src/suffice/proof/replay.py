@@ -28,6 +28,9 @@ from suffice.model.text import Text, rewritten, written
 from suffice.proof.bag import BagCheck, none_below
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
+from suffice.proof.check.header import FRACTION
+from suffice.proof.check.reading import WHOLE
+from suffice.proof.check.said import price
 from suffice.proof.draws import draw_seed, draws
 from suffice.proof.tables import TableCheck
 
@@ -209,6 +212,10 @@ class _Replay:
     def _sound(self, costs: Any) -> None:
         _need(type(costs) is list and len(costs) == len(self.text.words), "there must be a cost for each word")
         _need(all(type(cost) is int and cost >= 1 for cost in costs), "costs must be whole numbers of at least 1")
+        _need(sum(costs) < WHOLE, "the costs add up to 2^53 or more")
+        unit = self.claim["unit"]
+        right = type(unit) is str and FRACTION.fullmatch(unit) and all(map(int, unit.split("/")))
+        _need(right, "the unit must be a fraction above zero, such as 3 or 1/20")
 
     def _flips(self) -> list[int]:
         """Every flip that is given, run again."""
@@ -427,8 +434,7 @@ class _Replay:
         lifts = f"lifts {'another label' if claim['towards'] is None else repr(claim['towards'])} to {label}"
         if claim["lower"] is None:
             return (f"no allowed change of any words{self._at_once} {lifts}",)
-        price = float(Fraction(claim["lower"]) * Fraction(claim["unit"]))
-        none = f"no change that costs less than {price:g} {lifts}{self._at_once}"
+        none = f"no change that costs less than {self._least_price} {lifts}{self._at_once}"
         return (none,) if claim["cost"] is None else (f"changing {self._words('positions')} {lifts}", none)
 
     def _none_below(self) -> tuple[str, ...]:
@@ -438,12 +444,16 @@ class _Replay:
             for verb, name in (("holds", "include"), ("avoids", "exclude"))
             if claim[name]
         )
-        price = float(Fraction(claim["lower"]) * Fraction(claim["unit"]))
-        return (f"no set{limits} that costs less than {price:g} suffices",) if claim["lower"] else ()
+        return (f"no set{limits} that costs less than {self._least_price} suffices",) if claim["lower"] else ()
+
+    @property
+    def _least_price(self) -> str:
+        return price(Fraction(self.claim["lower"]) * Fraction(self.claim["unit"]))
 
     def _sentence(self, proved: Sequence[str]) -> str:
         head = self.head
-        about = f"For the program {head['name']!r} ({head['model'][:16]}) as it was run: {proved[0]}: {head['text']!r}."
+        program = f"{self.blackbox.name!r} ({head['model'][:16]})"  # the name in the file is what somebody wrote
+        about = f"For the program {program} as it was run: {proved[0]}: {head['text']!r}."
         limit = head["perturbation"].get("at_most")
         once = "all at once" if limit is None else f"at most {limit} of them at once"
         change = f"Words may change as the set {head['perturbation']['kind']!r} says, {once}."

@@ -37,16 +37,13 @@ def facts(header: Header) -> tuple[str, ...]:
             become = "becomes" if of.sum() == 1 else "become"
             return (f"{label!r} stays the label whatever {_words(header, of)} {become}{_at_once(header)}",)
         case Cheapest(positions, costs, include, exclude, cost, lower):
-            price = _price(costs.price(cost))
             return (
-                f"{_suffice(header, positions)}; that costs {price}",
+                f"{_suffice(header, positions)}; that costs {price(costs.price(cost))}",
                 *_none_below(header, "suffices", costs, lower, lower == cost, include, exclude),
             )
         case All(several, costs, include, exclude, cost):
             listed = "; ".join(_words(header, held) for held in several[:SHOWN]) + _more(len(several), SHOWN)
-            each = (
-                f"each of these {len(several)} sets of words suffices and costs {_price(costs.price(cost))}: {listed}"
-            )
+            each = f"each of these {len(several)} sets of words suffices and costs {price(costs.price(cost))}: {listed}"
             return each, f"no other set{_fitting(header, include, exclude)} that costs as much or less suffices"
         case Flip():
             return _flip(header, claim)
@@ -81,8 +78,8 @@ def _none_below(
     fitting = _fitting(header, include, exclude)
     if tight:
         return (f"nothing cheaper{fitting} {does}",)
-    price = _price(costs.price(lower))
-    return (f"nothing{fitting} that costs less than {price} {does}; what lies between is open",) if lower else ()
+    least = price(costs.price(lower))
+    return (f"nothing{fitting} that costs less than {least} {does}; what lies between is open",) if lower else ()
 
 
 def _fitting(header: Header, include: Bools, exclude: Bools) -> str:
@@ -103,8 +100,8 @@ def _flip(header: Header, claim: Flip) -> tuple[str, ...]:
     )
     if claim.positions is None or claim.cost is None:
         return none
-    price = _price(claim.costs.price(claim.cost))
-    return (f"changing {_words(header, claim.positions)} {lifts}; that costs {price}", *none)
+    paid = price(claim.costs.price(claim.cost))
+    return (f"changing {_words(header, claim.positions)} {lifts}; that costs {paid}", *none)
 
 
 def _may_change(header: Header, sets: Sets, classifier: Classifier) -> str:
@@ -121,7 +118,7 @@ def _becomes(header: Header, sets: Sets) -> str:
     data = header.perturbation
     match sets.kind:
         case "epsilon-ball":
-            return f"any vector within {data['eps']:g} of its own (norm {data['p']})"
+            return f"any vector within {_exactly(data['eps'])} of its own (norm {data['p']})"
         case "knn-box":
             return f"any vector of the box around it and its {data['k']} nearest words"
         case "knn-hull":
@@ -150,14 +147,14 @@ def _substitutes(header: Header) -> str:
 
 def _costs(costs: Costs, header: Header) -> str:
     places = np.flatnonzero(header.features).tolist()
-    prices = {header.tokens[i]: _price(costs.price(int(costs.units[i]))) for i in places}
+    prices = {header.tokens[i]: price(costs.price(int(costs.units[i]))) for i in places}
     if len(set(prices.values())) == 1:
         return f"Each word costs {next(iter(prices.values()))}."
     listed = [f"{word!r} {price}" for word, price in prices.items()]
     return f"Words cost: {', '.join(listed[:SHOWN])}{_more(len(listed), SHOWN)}."
 
 
-def _price(value: Fraction) -> str:
+def price(value: Fraction) -> str:
     """As a person counts: 2, 0.25, or a fraction where no short decimal is exact."""
     whole, places = value, 0
     while whole.denominator > 1 and places < 18:
@@ -166,6 +163,11 @@ def _price(value: Fraction) -> str:
         return str(value)
     digits = str(whole.numerator).rjust(places + 1, "0")
     return digits if not places else f"{digits[:-places]}.{digits[-places:]}"
+
+
+def _exactly(value: float) -> str:
+    """Short where that is the very number: a radius that is rounded up would say too much."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _words(header: Header, places: Bools) -> str:
