@@ -815,7 +815,7 @@ def optimise(
 def _better_maxima(
     form: Form, batch: Batch, found: Pass, dual: Dual, z: Floats, gradient: Floats, slope: Ascent, part: float
 ) -> Floats:
-    """The slopes moved along their gradient; of maxima, theta is, and shares move in part towards the present winner."""
+    """The slopes moved along their gradient; of maxima, theta is, and shares move towards the winner."""
     for place, groups, at in _pools(form):
         leaders = form.slices[place].start + groups.leaders
         rise = maxima.slope_of_level(batch.bounds.candidates(form, place), dual.alpha[:, at], z[:, at])
