@@ -605,11 +605,14 @@ class Pass:
     bound: Floats
     over: Floats
     inputs: Floats
+    lines: tuple[Floats, Floats, Floats]  # the slopes below and above every unit and the constants above that it used
     tilted: Tilted | None = None
 
     def take(self, index: Ints | slice) -> Pass:
         tilted = None if self.tilted is None else self.tilted.take(index)
-        return Pass(self.bound[index], self.over[index], self.inputs[index], tilted)
+        low, up, shift = self.lines
+        lines = low[index], up[index], shift[index]
+        return Pass(self.bound[index], self.over[index], self.inputs[index], lines, tilted)
 
 
 def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
@@ -651,7 +654,7 @@ def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
             over = over + tilted.over @ batch.tilts.base
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
-    return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped, tilted)
+    return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped, (low, up, shift), tilted)
 
 
 def _tilted(batch: Batch, over: Floats, share: Floats) -> Tilted:
@@ -725,8 +728,7 @@ class Relaxed:
 
 def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
     """The minimiser of each item run through the relaxed network."""
-    bounds, lower = batch.bounds, found.over > 0
-    low, up, shift = chosen_lines(form, bounds, dual)
+    bounds, lower, (low, up, shift) = batch.bounds, found.over > 0, found.lines
     slope = np.where(lower, low, up)
     offset = np.where(lower, 0.0 if bounds.floor is None else bounds.floor, shift)
     points = batch.inputs.minimiser(found.inputs)
@@ -803,7 +805,8 @@ def optimise(
         reached = forward(form, batch, found, dual)
         z = reached.z
         gradient = np.where(batch.bounds.loose, np.maximum(found.over, 0.0) * z, 0.0)
-        alpha = _better_maxima(form, batch, found, dual, z, gradient, slope)
+        fade = 0.97 if isinstance(batch.tilts, Peaks) else 0.9
+        alpha = _better_maxima(form, batch, found, dual, z, gradient, slope, 3 * pace * fade ** (slope.turn + 1))
         beta = dual.beta if batch.signs is None else multiplier.step(dual.beta, -batch.signs * z)
         share = dual.share
         if shares is not None and share is not None and found.tilted is not None and reached.added is not None:
@@ -818,15 +821,14 @@ def optimise(
 
 
 def _better_maxima(
-    form: Form, batch: Batch, found: Pass, dual: Dual, z: Floats, gradient: Floats, slope: Ascent
+    form: Form, batch: Batch, found: Pass, dual: Dual, z: Floats, gradient: Floats, slope: Ascent, part: float
 ) -> Floats:
-    """The slopes moved along their gradient; of maxima, theta is, and shares move towards the present winner."""
+    """The slopes moved along their gradient; of maxima, theta is, and shares move towards the winner."""
     for place, groups, at in _pools(form):
         leaders = form.slices[place].start + groups.leaders
         rise = maxima.slope_of_level(batch.bounds.candidates(form, place), dual.alpha[:, at], z[:, at])
         gradient[:, leaders] = np.minimum(found.over[:, leaders], 0.0) * rise
     alpha = slope.step(dual.alpha, gradient)
-    part = 0.6 * 0.9**slope.turn
     for _, groups, at in _pools(form):
         share = maxima.shares(groups, dual.alpha[:, at])
         share += part * (maxima.winners(groups, z[:, at]) - share)

@@ -60,6 +60,7 @@ HARD = 64  # subproblems of a question after which lines above first relus are t
 TILTED_STEPS = 12  # of ascent, at least, where they are
 PEAK_STEPS = 100  # of it where lines above maxima begin to be tilted
 SLOW = 0.04  # the pace of their shares after that
+PEAK_ROUNDS, PROMISE = 4, 3.0  # of so many steps, while that many more like the last would do
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -350,8 +351,13 @@ class Branching:
         batch = replace(batch, tilts=peaks)
         slopes = chosen_lines(self.form, batch.bounds, dual)[1]
         dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
-        found = margin_bound(self.form, batch, dual)
-        found, dual = optimise(self.form, batch, dual, found, PEAK_STEPS, self.budget)
+        found, pace = margin_bound(self.form, batch, dual), PACE
+        for _ in range(PEAK_ROUNDS):
+            before = found.bound
+            found, dual = optimise(self.form, batch, dual, found, PEAK_STEPS, self.budget, pace)
+            if not ((found.bound <= 0) & (found.bound + PROMISE * (found.bound - before) > 0)).any():
+                break
+            pace = SLOW
         self._conclude(parts, batch, dual, found)
 
     def _conclude(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
