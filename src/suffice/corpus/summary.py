@@ -61,9 +61,10 @@ class Summary:
 
     def __str__(self) -> str:
         told = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
-        middle = "" if self.words is None else f" Median: {self.words:g} words, {self.seconds:.2f} s."
+        words = "word" if self.words == 1 else "words"
+        middle = "" if self.words is None else f" Median: {self.words:g} {words}, {self.seconds:.2f} s."
         empty = f" ({self.nothing} of them with nothing to prove)" if self.nothing else ""
-        return f"{self.texts} texts: {told or 'none explained'}{empty}.{middle}"
+        return f"{self.texts} {'text' if self.texts == 1 else 'texts'}: {told or 'none explained'}{empty}.{middle}"
 
 
 @dataclass
