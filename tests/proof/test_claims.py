@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from brute import KINDS, Case, make_case
 
+import suffice as sf
 from suffice.errors import Rejected
 from suffice.proof.check import Checked, check
 from suffice.prove.oracles.bounds import BoundsOracle
@@ -329,3 +330,20 @@ def test_the_searchs_own_tree_shows_that_its_sets_are_all():
             assert not accepted([fewer, *lines[1:]], case)
             seen += 1
     assert seen > 8
+
+
+def test_what_is_said_of_all_sets_says_how_many_words_change_at_once():
+    """'plot' and 'thin' do not suffice where all others change at once: without the limit the sentence is false."""
+    found = sf.explain_all(
+        sf.load("sst-fc25"), "the plot is thin but the acting is superb", perturbation=sf.Deletion(at_most=2)
+    )
+    (only,) = list(found)
+    assert [word.text for word in only.words] == ["plot", "thin"]
+    assert "this set of words suffices (at most 2 at once) and costs 2: 'plot' and 'thin'" in found.proved
+
+
+def test_a_radius_that_is_said_to_be_proved_is_the_one_that_was():
+    found = sf.profile(sf.load("sst-fc25"), "a gorgeous and funny movie .", sf.EpsilonBall, [0.1, 0.5], seconds=20)
+    sizes = {float(fact.split(":")[0].removeprefix("at eps = ")) for fact in found.proved}
+    assert sizes == {found.free_until, found.needed_from}
+    assert "some word is needed" in found.proved[-1]

@@ -286,3 +286,19 @@ def test_a_maximum_gives_its_value_at_the_first_unit_that_is_listed():
     lines = [header(classifier, ["a", "b"], GONE, {"kind": "sufficient", "positions": [1]}), against("label1")]
     with pytest.raises(sf.Rejected):
         print(sf.check(pack([*lines, leaf(None)]), classifier).sentence)
+
+
+@pytest.mark.parametrize("kind", ["relu", "maximum"])
+def test_scores_have_no_activation(kind, tmp_path):
+    """max(0, score) ties where score does not: bounds, which take the last step as it is, would be wrong."""
+    relu, groups = np.full(2, kind == "relu"), () if kind == "relu" else (np.array([0, 1]),)
+    network = Network((Step(np.array([[1.0], [0.0]]), np.array([-1.0, -2.0]), relu, (), groups),))
+    table = np.array([[0.0], [0.0], [0.5]])
+    classifier = Classifier(network, table, ["<PAD>", "<UNK>", "a"], ["label0", "label1"], 1)
+    claim = {"kind": "sufficient", "positions": []}
+    data = pack([header(classifier, ["a"], GONE, claim, label="label0"), against("label1"), leaf(None)])
+    with pytest.raises(sf.Rejected):
+        print(sf.check(data, classifier).sentence)
+    classifier.save(tmp_path)
+    with pytest.raises(check_exact.Unreadable):
+        check_exact.load(tmp_path)

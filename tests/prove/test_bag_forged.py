@@ -107,3 +107,12 @@ def test_the_sentence_names_the_program_that_was_run_and_prices_as_they_are():
     assert "another program" not in sf.check(forged, box).sentence
     assert "less than 0.6666666666666666 suffices" in sf.check(honest, box).sentence
     assert "less than 0.666667" not in sf.check(honest, box).sentence
+
+
+def test_of_a_word_that_comes_twice_the_sentence_says_which():
+    box = sf.from_function(
+        lambda texts: [[1.0, 0.0] if text.startswith("so") else [0.0, 1.0] for text in texts], ["y", "n"]
+    )
+    found = sf.explain(box, "so good so far", perturbation=sf.Mask("it"))
+    assert found.positions == (0,)
+    assert "'so' (position 0) suffices" in found.proved[1]

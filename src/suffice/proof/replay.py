@@ -411,11 +411,15 @@ class _Replay:
             case "sufficient":
                 return (self._enough(),)
             case "independent":
-                return (f"{label} stays the label whatever {self._words('of')} become{self._at_once}",)
+                becomes = "becomes" if len(claim["of"]) == 1 else "become"
+                return (f"{label} stays the label whatever {self._words('of')} {becomes}{self._at_once}",)
             case "infeasible":
                 return (f"no set of words suffices that avoids {self._words('exclude')}",)
             case "refuted":
-                return (f"{self._words('positions')} do not suffice",)
+                do = "does" if len(claim["positions"]) == 1 else "do"
+                return (
+                    f"{self._words('positions')} {do} not suffice" if claim["positions"] else "some word is needed",
+                )
             case "flip":
                 return self._flip_facts()
             case "tested":
@@ -461,12 +465,19 @@ class _Replay:
         return f"{about} {change} {facts} {self.ran} texts were run again."
 
     def _enough(self) -> str:
-        does = "suffices" if len(self.claim["positions"]) == 1 else "suffice"
-        stays = f"{self.head['label']!r} stays the label whatever the other words become{self._at_once}"
-        return f"{self._words('positions')} {does}: {stays}"
+        held, stays = self.claim["positions"], f"{self.head['label']!r} stays the label whatever"
+        if not held:
+            return f"no word is needed: {stays} all of them become{self._at_once}"
+        does = "suffices" if len(held) == 1 else "suffice"
+        return f"{self._words('positions')} {does}: {stays} the other words become{self._at_once}"
 
     def _words(self, name: str) -> str:
-        return ", ".join(repr(self.text.tokens[i]) for i in self.claim[name]) or "no words"
+        """Words in quotes; where one comes twice in the text, with its position."""
+        tokens = list(self.text.tokens)
+        named = [
+            repr(tokens[i]) + (f" (position {i})" if tokens.count(tokens[i]) > 1 else "") for i in self.claim[name]
+        ]
+        return ", ".join(named) or "no words"
 
 
 # --- the question that a person has ---

@@ -14,7 +14,7 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
 from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
-from suffice.verbs.wording import authority, change_of, fitting, placed, turned_into
+from suffice.verbs.wording import authority, change_of, exactly, fitting, placed, turned_into
 from suffice.verbs.wording import quoted as in_quotes
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -175,7 +175,7 @@ def price(result: Explanation) -> str:
         return f"{cost}, the least possible{kind}{least}"
     if result.lower_bound <= 0:
         return f"{cost}, and nothing is known of cheaper sets"
-    return f"{cost}, and no set{asked(result)} below {result.lower_bound:g} can do"
+    return f"{cost}, and no set{asked(result)} below {exactly(result.lower_bound)} can do"
 
 
 def capital(words: str) -> str:

@@ -10,7 +10,7 @@ from suffice.render import phrases
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
-from suffice.verbs.wording import authority, change_of, named
+from suffice.verbs.wording import authority, change_of, exactly, named
 
 FEW = 4  # protected words named in a headline
 # status to tone, sign and words, of the verbs beside explain
@@ -71,7 +71,7 @@ def turned(result: Contrast) -> str:
     which = "this word" if count == 1 else f"these {count} words"
     what = f"Changing {which} {result.aim(phrases.quoted)}"
     least = f"no cheaper change does ({result.authority})"
-    rest = least if result.status == "optimal" else f"at least {result.lower_bound:g} must be spent"
+    rest = least if result.status == "optimal" else f"at least {exactly(result.lower_bound)} must be spent"
     return f"{what}; {rest}.{illustrated(result.flip)}"
 
 

@@ -27,7 +27,7 @@ from suffice.verbs import asked
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, reporter, single_threaded
 from suffice.verbs.scarce import scarce
-from suffice.verbs.wording import authority, change_of, complaint, placed, short, turned_into
+from suffice.verbs.wording import authority, change_of, complaint, exactly, placed, short, turned_into
 
 
 def contrast(
@@ -128,7 +128,7 @@ class Contrast:
         if not self.flip.positions:
             return f"The label {self.label!r} is a tie with {self.flip.label!r} as the text stands."
         best = f"and no cheaper set does ({self.authority})"
-        rest = best if self.status == "optimal" else f"and at least {self.lower_bound:g} must be spent"
+        rest = best if self.status == "optimal" else f"and at least {exactly(self.lower_bound)} must be spent"
         changed = placed(self.text, self.words) or "padding"
         return f"Changing {changed} {self.aim()}, {rest}{self._shown()}"
 

@@ -15,7 +15,7 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, fitting, listed, placed, short
+from suffice.verbs.wording import authority, change_of, exactly, fitting, listed, placed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -336,7 +336,9 @@ def sentence(result: Explanation) -> str:
             best = f"and no cheaper set{fitting(result.text, meta)} does ({least})"
             return f"{suffice}{first}, {best}: {placed(result.text, result.words)}."
         case "sufficient":
-            gap = f"costs {result.cost:g}; no set{fitting(result.text, meta)} below {result.lower_bound:g} can do"
+            gap = (
+                f"costs {result.cost:g}; no set{fitting(result.text, meta)} below {exactly(result.lower_bound)} can do"
+            )
             return f"{suffice} ({enough}; {gap}): {placed(result.text, result.words)}."
         case "tested":
             return f"{ladder(result)} The words: {placed(result.text, result.words) or 'none'}."
@@ -380,7 +382,7 @@ def ladder(result: Explanation) -> str:
     share = math.floor(tested.share * 1000) / 10
     how = f"tested on {tested.count} drawn at random, confidence {tested.confidence:g}"
     return (
-        f"No set that costs less than {result.lower_bound:g} suffices (proved). {counted(result)}, cost "
+        f"No set that costs less than {exactly(result.lower_bound)} suffices (proved). {counted(result)}, cost "
         f"{result.cost:g}, hold the label {result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )

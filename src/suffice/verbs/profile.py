@@ -35,7 +35,7 @@ from suffice.verbs.answering import FORMAT, accepted, finished
 from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
-from suffice.verbs.wording import authority, fitting, placed
+from suffice.verbs.wording import authority, exactly, fitting, placed
 
 LIMIT = "at_most"  # what grows where the sets stay and more of the words may change at once
 DOUBLINGS = 12  # how far beyond the last step the radius search looks
@@ -110,8 +110,8 @@ class Profile:
     def named(self, size: float) -> str:
         """A size as people say it."""
         if self.parameter == LIMIT:
-            return "1 change at once" if size == 1 else f"{size:g} changes at once"
-        return f"{self.parameter} = {size:g}"
+            return "1 change at once" if size == 1 else f"{exactly(size)} changes at once"
+        return f"{self.parameter} = {exactly(size)}"
 
     def _end(self) -> str:
         last = self.explanations[-1]
@@ -125,7 +125,7 @@ class Profile:
         if not last.positions:
             return f"{where}, no word is needed ({authority(last.meta, 'enough')})."
         best = f"no cheaper set{asked} does; {least_by(last)}"
-        open_ = f"{authority(last.meta, 'enough')}; none{asked} below {last.lower_bound:g} does"
+        open_ = f"{authority(last.meta, 'enough')}; none{asked} below {exactly(last.lower_bound)} does"
         count = f"{counted(last)} {sufficing(last)}"
         by = best if last.status == "optimal" else open_
         return f"{where}, {count} ({by}): {placed(self.text, last.words)}."
@@ -261,7 +261,7 @@ def _profile(
         needed_from=None if radius.needed is None else radius.needed.size,
         stats=stats,
         radii={name: end.certificate for name, end in known.items() if end.certificate is not None},
-        proved=tuple(f"at {parameter} = {end.size:g}: {fact}" for end in known.values() for fact in end.proved),
+        proved=tuple(f"at {parameter} = {exactly(end.size)}: {fact}" for end in known.values() for fact in end.proved),
     )
 
 

@@ -22,7 +22,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
-from suffice.verbs.wording import authority, listed
+from suffice.verbs.wording import authority, exactly, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class Repair:
                 by = least_by(self.explanation)
                 return f"Adding {names or 'nothing'} is the cheapest way to make them suffice ({by})."
             case "sufficient":
-                gap = f"cost {self.cost:g}, at least {self.lower_bound:g} is needed"
+                gap = f"cost {self.cost:g}, at least {exactly(self.lower_bound)} is needed"
                 return f"With {names or 'nothing'} added they suffice ({self._by}; {gap})."
             case _:
                 return "No extension short of the whole text was shown to suffice."

@@ -85,6 +85,11 @@ def change_of(meta: Mapping[str, Any], which: str, count: float = math.inf) -> s
             return f"allowed change of up to {limit} of {which}"
 
 
+def exactly(value: float) -> str:
+    """A number in short where that is the very number: rounded, a bound or a radius would be one that nobody proved."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
+
+
 def authority(meta: Mapping[str, Any], claim: str) -> str:
     """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim."""
     if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):

@@ -145,6 +145,7 @@ class Net:
 
     def __init__(self, steps: Sequence[Step], label: int, sets: Sets, limit: Limit) -> None:
         self.steps, self.limit = steps, limit
+        need(not steps[-1].bent.any(), "a score has an activation")
         terms = max(sum(step.weight.shape) for step in steps)
         self.pools = [maxima.Pools(step.maxima, len(step.bias)) if step.maxima else None for step in steps]
         self.gamma = (9 if any(self.pools) else 6) * (terms + 2 * len(steps) + 32) * ROUND

@@ -34,8 +34,8 @@ def facts(header: Header) -> tuple[str, ...]:
         case Independent(of):
             if not of.any():
                 return (f"the label {label!r} does not depend on any of no words",)
-            become = "becomes" if of.sum() == 1 else "become"
-            return (f"{label!r} stays the label whatever {_words(header, of)} {become}{_at_once(header)}",)
+            becomes = "becomes" if int(of.sum()) == 1 else "become"
+            return (f"{label!r} stays the label whatever {_words(header, of)} {becomes}{_at_once(header)}",)
         case Cheapest(positions, costs, include, exclude, cost, lower):
             return (
                 f"{_suffice(header, positions)}; that costs {price(costs.price(cost))}",
@@ -43,13 +43,16 @@ def facts(header: Header) -> tuple[str, ...]:
             )
         case All(several, costs, include, exclude, cost):
             listed = "; ".join(_words(header, held) for held in several[:SHOWN]) + _more(len(several), SHOWN)
-            each = f"each of these {len(several)} sets of words suffices and costs {price(costs.price(cost))}: {listed}"
+            which = "this set" if len(several) == 1 else f"each of these {len(several)} sets"
+            each = f"{which} of words suffices{_at_once(header)} and costs {price(costs.price(cost))}: {listed}"
             return each, f"no other set{_fitting(header, include, exclude)} that costs as much or less suffices"
         case Flip():
             return _flip(header, claim)
         case Infeasible(exclude):
             return (f"no set of words suffices that avoids {_words(header, exclude)}",)
         case Refuted(positions):
+            if not positions.any():
+                return ("some word is needed: an allowed change of the words ends the lead",)
             do = "does" if int(positions.sum()) == 1 else "do"
             return (f"{_words(header, positions)} {do} not suffice: an allowed change of the others ends the lead",)
         case _:
