@@ -5,32 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from suffice.corpus.audit import audit
-from suffice.corpus.batch import batch
-from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, NotChecked, Rejected, SufficeError
-from suffice.model.blackbox import BlackBox, from_function
-from suffice.model.classifier import Classifier, Prediction, load
-from suffice.model.network import Network
-from suffice.model.text import Text, Word
-from suffice.proof.certificate import Certificate
-from suffice.proof.checking import check
-from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
-from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
-from suffice.verbs.attribute import Attribution, attribute
-from suffice.verbs.bias import Bias, bias
-from suffice.verbs.contrast import Contrast, contrast
-from suffice.verbs.explain import explain
-from suffice.verbs.explain_all import explain_all
-from suffice.verbs.explanation import Explanation
-from suffice.verbs.is_robust import is_robust
-from suffice.verbs.mistake import Mistake
-from suffice.verbs.neighbours import neighbours
-from suffice.verbs.profile import Profile, profile
-from suffice.verbs.question import Question
-from suffice.verbs.repair import Repair, repair
-from suffice.version import __version__
-
 if TYPE_CHECKING:
+    from suffice.corpus.audit import audit
+    from suffice.corpus.batch import batch
+    from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, NotChecked, Rejected, SufficeError
     from suffice.importers.huggingface import from_huggingface
     from suffice.importers.keras import from_keras
     from suffice.importers.onnx import from_onnx
@@ -38,16 +16,86 @@ if TYPE_CHECKING:
     from suffice.importers.spacy import from_spacy
     from suffice.importers.torch import from_torch
     from suffice.importers.vectors import read_vectors
+    from suffice.model.blackbox import BlackBox, from_function
+    from suffice.model.classifier import Classifier, Prediction, load
+    from suffice.model.network import Network
+    from suffice.model.text import Text, Word
+    from suffice.proof.certificate import Certificate
+    from suffice.proof.checking import check
+    from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
+    from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
+    from suffice.verbs.attribute import Attribution, attribute
+    from suffice.verbs.bias import Bias, bias
+    from suffice.verbs.contrast import Contrast, contrast
+    from suffice.verbs.explain import explain
+    from suffice.verbs.explain_all import explain_all
+    from suffice.verbs.explanation import Explanation
+    from suffice.verbs.is_robust import is_robust
+    from suffice.verbs.mistake import Mistake
+    from suffice.verbs.neighbours import neighbours
+    from suffice.verbs.profile import Profile, profile
+    from suffice.verbs.question import Question
+    from suffice.verbs.repair import Repair, repair
+    from suffice.version import __version__
 
-# Loaded when first used: most programs bring in no model.
+# Loaded when first used: a program pays for what it asks for, and `import suffice` for nothing.
 LATER = {
+    "Attribution": "suffice.verbs.attribute",
+    "Bias": "suffice.verbs.bias",
+    "BlackBox": "suffice.model.blackbox",
+    "Boxes": "suffice.sets.perturbations",
+    "Certificate": "suffice.proof.certificate",
+    "Classifier": "suffice.model.classifier",
+    "Contrast": "suffice.verbs.contrast",
+    "Deletion": "suffice.sets.perturbations",
+    "EpsilonBall": "suffice.sets.perturbations",
+    "Explanation": "suffice.verbs.explanation",
+    "InputError": "suffice.errors",
+    "KNNBox": "suffice.sets.perturbations",
+    "KNNHull": "suffice.sets.perturbations",
+    "Mask": "suffice.sets.perturbations",
+    "MissingExtra": "suffice.errors",
+    "Mistake": "suffice.verbs.mistake",
+    "ModelError": "suffice.errors",
+    "Network": "suffice.model.network",
+    "NotACertificate": "suffice.errors",
+    "NotChecked": "suffice.errors",
+    "Prediction": "suffice.model.classifier",
+    "Profile": "suffice.verbs.profile",
+    "Proved": "suffice.prove.verdict",
+    "Question": "suffice.verbs.question",
+    "Refuted": "suffice.prove.verdict",
+    "Rejected": "suffice.errors",
+    "RemoveOrSwap": "suffice.sets.perturbations",
+    "Repair": "suffice.verbs.repair",
+    "SufficeError": "suffice.errors",
+    "Text": "suffice.model.text",
+    "Unknown": "suffice.prove.verdict",
+    "Witness": "suffice.prove.verdict",
+    "Word": "suffice.model.text",
+    "WordSwap": "suffice.sets.perturbations",
+    "__version__": "suffice.version",
+    "attribute": "suffice.verbs.attribute",
+    "audit": "suffice.corpus.audit",
+    "batch": "suffice.corpus.batch",
+    "bias": "suffice.verbs.bias",
+    "check": "suffice.proof.checking",
+    "contrast": "suffice.verbs.contrast",
+    "explain": "suffice.verbs.explain",
+    "explain_all": "suffice.verbs.explain_all",
+    "from_function": "suffice.model.blackbox",
     "from_huggingface": "suffice.importers.huggingface",
     "from_keras": "suffice.importers.keras",
     "from_onnx": "suffice.importers.onnx",
     "from_sklearn": "suffice.importers.sklearn",
     "from_spacy": "suffice.importers.spacy",
     "from_torch": "suffice.importers.torch",
+    "is_robust": "suffice.verbs.is_robust",
+    "load": "suffice.model.classifier",
+    "neighbours": "suffice.verbs.neighbours",
+    "profile": "suffice.verbs.profile",
     "read_vectors": "suffice.importers.vectors",
+    "repair": "suffice.verbs.repair",
 }
 
 __all__ = [
@@ -117,4 +165,5 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in LATER:
         raise AttributeError(f"module 'suffice' has no attribute {name!r}")
-    return getattr(import_module(LATER[name]), name)
+    value = globals()[name] = getattr(import_module(LATER[name]), name)
+    return value

@@ -356,7 +356,7 @@ BUGS: dict[str, tuple[Any, str, str, str]] = {
         "np.where(bent, -chord",
     ),
     "the upper chord is the lower line": (bounds, "_relax", "part] = slope", "part] = 0.5 * slope"),
-    "negative rows take the lower line": (bounds, "margin_bound", "negative * up[", "negative * low["),
+    "negative rows take the lower line": (bounds, "margin_bound", "negative *= up[", "negative *= low["),
     "the bound forgets a step's bias": (
         bounds,
         "margin_bound",

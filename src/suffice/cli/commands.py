@@ -1,4 +1,7 @@
-"""The commands: each takes what the parser read, asks, prints, and gives an exit code."""
+"""The commands: each takes what the parser read, asks, prints, and gives an exit code.
+
+What only one command needs is loaded by it, so that the others start quickly.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,13 @@ from rich.console import Console
 
 import suffice as sf
 from suffice.cli import reading
-from suffice.corpus import audit as auditing
-from suffice.corpus.batch import explained_rows
-from suffice.corpus.evidence import recheck
-from suffice.corpus.running import Run
-from suffice.corpus.summary import Tally
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
-from suffice.proof import check_exact
-from suffice.render import auditors, terminal
+from suffice.render import terminal
 from suffice.render.layout import say, show_command, show_path, show_verdict
 from suffice.verbs.asked import progress as asking
-from suffice.verbs.attribute import attributed
-from suffice.verbs.bias import guarded, judged
-from suffice.verbs.contrast import contrasted
 from suffice.verbs.explain import explained
-from suffice.verbs.explain_all import all_explained
-from suffice.verbs.neighbours import every_set
-from suffice.verbs.repair import repaired
 
 Command = Callable[[argparse.Namespace], int]
 PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
@@ -56,6 +47,8 @@ def explain(args: argparse.Namespace) -> int:
     question = reading.question(args)
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         if args.all:
+            from suffice.verbs.explain_all import all_explained
+
             every = all_explained(question, progress)
             results, certificate = list(every), every.certificate
         else:
@@ -80,10 +73,14 @@ def _print_explanation(
         files = {"swaps.json": args.swaps or "swaps.json", "cost.json": args.cost or "cost.json"}
         terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model, files)
         if result.mistake is not None:
-            auditors.show_mistake(Console(), result.mistake)
+            from suffice.render.auditors import show_mistake
+
+            show_mistake(Console(), result.mistake)
 
 
 def contrast(args: argparse.Namespace) -> int:
+    from suffice.verbs.contrast import contrasted
+
     reading.check_folders(args.certificate)
     question = reading.question(args, **({} if args.towards is None else {"towards": args.towards}))
     with terminal.live(_errors(), lambda: asking(question)) as progress:
@@ -94,10 +91,14 @@ def contrast(args: argparse.Namespace) -> int:
 
 
 def bias(args: argparse.Namespace) -> int:
+    from suffice.corpus.audit import read_protected
+    from suffice.render.auditors import show_bias
+    from suffice.verbs.bias import guarded, judged
+
     reading.check_folders(args.certificate)
     question = reading.question(args)
     if args.protected is not None:
-        words = auditing.read_protected(args.protected)
+        words = read_protected(args.protected)
         listed = words if isinstance(words, list) else [word for group in words.values() for word in group]
         question = replace(question, exclude=guarded(question, listed))
     elif args.question is None:
@@ -105,12 +106,15 @@ def bias(args: argparse.Namespace) -> int:
             f"Name the protected words: --protected {' or --protected '.join(('she,he', 'gender', 'FILE'))}."
         )
     result = judged(question)
-    _print_answer(args, result, auditors.show_bias)
+    _print_answer(args, result, show_bias)
     _save_certificate(args.certificate, result.certificate)
     return BIAS_CODES[result.status]
 
 
 def repair(args: argparse.Namespace) -> int:
+    from suffice.render.auditors import show_repair
+    from suffice.verbs.repair import repaired
+
     reading.check_folders(args.certificate)
     question = reading.question(args)
     if args.words is not None:
@@ -121,12 +125,14 @@ def repair(args: argparse.Namespace) -> int:
         raise InputError("Name the words: --words good,film (or their positions).")
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = repaired(question, progress)
-    _print_answer(args, result, auditors.show_repair)
+    _print_answer(args, result, show_repair)
     _save_certificate(args.certificate, result.certificate)
     return STATUS_CODES[result.status]
 
 
 def profile(args: argparse.Namespace) -> int:
+    from suffice.render.auditors import show_profile
+
     reading.check_folders(args.plot)
     classifier, text = load_any(args.model), reading.read_text(args.text)
     family, steps = reading.growing(args)
@@ -135,7 +141,7 @@ def profile(args: argparse.Namespace) -> int:
         result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
     if args.plot:
         result.plot().savefig(args.plot)
-    _print_answer(args, result, auditors.show_profile)
+    _print_answer(args, result, show_profile)
     if args.certificates:
         _save_profile(Path(args.certificates), result)
     return max(STATUS_CODES[one.status] for one in result.explanations)
@@ -152,11 +158,14 @@ def _save_profile(folder: Path, result: sf.Profile) -> None:
 
 
 def attribute(args: argparse.Namespace) -> int:
+    from suffice.render.auditors import show_attribution
+    from suffice.verbs.attribute import attributed
+
     reading.check_folders(args.certificate)
     question = reading.question(args, of=args.of, limit=args.limit)
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = attributed(question, progress)
-    _print_answer(args, result, auditors.show_attribution)
+    _print_answer(args, result, show_attribution)
     _save_certificate(args.certificate, result.certificate)
     return PROVED if result.complete else UNDECIDED
 
@@ -180,6 +189,11 @@ def stoppable(command: Command) -> Command:
 
 @stoppable
 def batch(args: argparse.Namespace) -> int:
+    from suffice.corpus.batch import explained_rows
+    from suffice.corpus.running import Run
+    from suffice.corpus.summary import Tally
+    from suffice.render import auditors
+
     reading.check_folders(args.summary)
     classifier, tally = load_any(args.model), Tally()
     with auditors.bar(_errors(), "explaining") as on_row:
@@ -195,13 +209,16 @@ def batch(args: argparse.Namespace) -> int:
 
 @stoppable
 def audit(args: argparse.Namespace) -> int:
+    from suffice.corpus.audit import read_protected
+    from suffice.render import auditors
+
     reading.check_folders(args.report)
     classifier = load_any(args.model)
     with auditors.bar(_errors(), "auditing") as on_row:
         found = sf.audit(
             classifier,
             args.texts,
-            auditing.read_protected(args.protected),
+            read_protected(args.protected),
             report=args.report,
             perturbation=reading.perturbation(args),
             compare=args.compare,
@@ -264,6 +281,8 @@ def _judged(tone: str, sign: str, sentence: str, code: int) -> int:
 
 def _check_exactly(args: argparse.Namespace) -> int:
     """The second checker: rational numbers, and nothing of suffice; it says itself what it found."""
+    from suffice.proof import check_exact
+
     if args.question is not None or args.text is not None or args.sample is not None:
         raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
     folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
@@ -284,6 +303,8 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.Blac
 
 def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
     """Every certificate of a folder, counted and timed; the ones that fail are named."""
+    from suffice.corpus.evidence import recheck
+
     done = recheck(folder, classifier, args.seconds)
     for name, reason in done.failed:
         say(Console(), f"{name}: {reason}")
@@ -304,6 +325,8 @@ def export(args: argparse.Namespace) -> int:
 
 
 def words(args: argparse.Namespace) -> int:
+    from suffice.verbs.neighbours import every_set
+
     classifier = load_any(args.model)
     found = every_set(classifier, args.word)
     if args.json:

@@ -244,7 +244,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
-    from suffice.importers.command import add_import_arguments
+    from suffice.importers.arguments import add_import_arguments
 
     add_import_arguments(parser)
     parser.set_defaults(run=run.bring_in)

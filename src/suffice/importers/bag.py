@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy  # its subpackages load on first use
 
 from suffice.importers import boosters, streams, trees
 from suffice.importers.kinds import BAYES, BOOSTERS, LINEAR, VECTORIZERS, NotLowered, kind_of
@@ -99,14 +99,14 @@ def _joined(states: Sequence[_State]) -> _State:
         raise NotLowered("the parts of the FeatureUnion count differently")
     after = None
     if any(state.after is not None for state in states):
-        after = sparse.block_diag([_matrix(state) for state in states]).tocsr()
+        after = scipy.sparse.block_diag([_matrix(state) for state in states]).tocsr()
     return _State(np.concatenate([state.scale for state in states]), states[0].tf, None, after, 2)
 
 
 def _matrix(state: _State) -> Any:
     if state.after is None:
-        return sparse.eye_array(len(state.scale))
-    return sparse.diags_array(state.after) if state.after.ndim == 1 else state.after
+        return scipy.sparse.eye_array(len(state.scale))
+    return scipy.sparse.diags_array(state.after) if state.after.ndim == 1 else state.after
 
 
 def _plain(parts: Sequence[Any], model: Any) -> bool:
@@ -344,7 +344,7 @@ def _dense(function: Any) -> bool:
 def _selected(state: _State, support: Any) -> _State:
     kept = np.flatnonzero(support)
     shape = (len(kept), len(support))
-    return _mapped(state, sparse.csr_matrix((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=shape))
+    return _mapped(state, scipy.sparse.csr_matrix((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=shape))
 
 
 def _mapped(state: _State, matrix: Any) -> _State:

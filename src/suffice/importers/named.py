@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelError
-from suffice.importers.fasttext import from_fasttext
 from suffice.importers.skops import PICKLES, PIPELINE, from_skops
 from suffice.model.blackbox import BlackBox, from_function
 from suffice.model.classifier import Classifier, load
@@ -32,6 +31,8 @@ def load_any(name: str | Path) -> Classifier | BlackBox:
     if str(name).endswith((".skops", *PICKLES)):
         return _pipeline(Path(name))
     if str(name).endswith((".bin", ".ftz")):
+        from suffice.importers.fasttext import from_fasttext
+
         return from_fasttext(name)
     return load(name)
 

@@ -6,7 +6,6 @@ import zipfile
 from pathlib import Path
 
 from suffice.errors import MissingExtra, ModelError
-from suffice.importers.sklearn import from_sklearn
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 
@@ -36,6 +35,8 @@ def from_skops(path: str | Path) -> Classifier | BlackBox:
             f"{str(path)!r} holds types that are not trusted: {', '.join(map(str, strange[:5]))}. If you trust them, "
             "load it in Python with skops.io.load(file, trusted=...) and give it to sf.from_sklearn."
         )
+    from suffice.importers.sklearn import from_sklearn
+
     return from_sklearn(found)
 
 

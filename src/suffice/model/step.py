@@ -75,10 +75,11 @@ class Step:
 
     def apply(self, values: Floats) -> Floats:
         """The pre-activations z for a batch (n, inputs) of values h."""
-        return np.asarray((self.weight @ values.T).T + self.bias)
+        z = np.asarray((self.weight @ values.T).T)
+        return np.add(z, self.bias, out=z)
 
     def activate(self, z: Floats) -> Floats:
-        values = np.where(self.relu & (z < 0), 0.0, z)
+        values = np.maximum(z, self._floor)
         for name, units in self.curves:
             values[..., units] = CURVES[name].value(z[..., units])
         if self.groups is not None:
@@ -112,6 +113,11 @@ class Step:
     def spread(self, rows: Floats) -> Floats:
         """Rows over what the step gives as rows over its units: a maximum's coefficient goes to all its candidates."""
         return rows if self.groups is None else rows[..., self.groups.owner]
+
+    @cached_property
+    def _floor(self) -> Floats:
+        """Zero where a unit is a relu, and otherwise nothing."""
+        return np.where(self.relu, 0.0, -np.inf)
 
     @cached_property
     def groups(self) -> Groups | None:

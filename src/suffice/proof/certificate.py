@@ -21,6 +21,7 @@ from suffice.model.network import Floats
 
 FORMAT = 2
 MAX_TEXT, MAX_HEADER = 2**29, 2**23  # bytes that are unpacked at most (256 more for a line), and of the header
+ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class Certificate:
 
 
 def _line(line: Mapping[str, Any]) -> str:
-    return json.dumps(line, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+    return ENCODER.encode(line) + "\n"
 
 
 def array(values: Floats, kind: str = "f8") -> dict[str, str]:

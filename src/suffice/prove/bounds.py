@@ -159,6 +159,12 @@ class Form:
         return tuple(np.flatnonzero(_unsettled(step, low, high)) for step, (low, high) in pairs)
 
     @cached_property
+    def outer(self) -> tuple[Interval, ...]:
+        """By step, bounds of its units over everything; units that are passed on as they are count as [0, inf]."""
+        pairs = zip(self.steps, self.reach, strict=True)
+        return tuple((np.where(step.bent, low, 0.0), np.where(step.bent, high, np.inf)) for step, (low, high) in pairs)
+
+    @cached_property
     def pooled(self) -> Bools | None:
         """The hidden units that are candidates of maxima (units,), if there are any."""
         found = np.concatenate([step.pooled for step in self.steps]) if self.steps else np.zeros(0, dtype=bool)
@@ -341,6 +347,7 @@ class Hidden:
 
 
 Signs: TypeAlias = NDArray[np.int8]
+Slopes: TypeAlias = tuple[Floats, Floats, Floats]  # below and above every unit (n, units), and the constants above
 
 
 def hidden(
@@ -429,8 +436,7 @@ def _relax_maxima(found: Hidden, form: Form, place: int, signs: Signs | None) ->
 def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int, budget: Budget | None = None) -> Interval:
     """Bounds of one step's units from the lines of the steps before it; intervals have settled some of them."""
     step, (least, most) = form.steps[place], form.reach[place]
-    lower = np.where(step.bent, least, 0.0)[None].repeat(len(inputs), 0)
-    upper = np.where(step.bent, most, np.inf)[None].repeat(len(inputs), 0)
+    lower, upper = (np.repeat(side[None], len(inputs), 0) for side in form.outer[place])
     for units, below in _first_rows(form, inputs) if place == 0 else _later_rows(form, inputs, found, place, budget):
         if budget is not None:
             budget.look()
@@ -600,19 +606,18 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One backward pass: the bound of each item, the rows over every relu (n, units), and over the input."""
+    """One backward pass: the bound of each item, the rows over every relu (n, units) and over the input, the lines."""
 
     bound: Floats
     over: Floats
     inputs: Floats
-    lines: tuple[Floats, Floats, Floats]  # the slopes below and above every unit and the constants above that it used
+    lines: Slopes
     tilted: Tilted | None = None
 
     def take(self, index: Ints | slice) -> Pass:
-        tilted = None if self.tilted is None else self.tilted.take(index)
-        low, up, shift = self.lines
-        lines = low[index], up[index], shift[index]
-        return Pass(self.bound[index], self.over[index], self.inputs[index], lines, tilted)
+        tilted, (low, up, shift) = None if self.tilted is None else self.tilted.take(index), self.lines
+        lines_ = low[index], up[index], shift[index]
+        return Pass(self.bound[index], self.over[index], self.inputs[index], lines_, tilted)
 
 
 def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
@@ -682,7 +687,7 @@ def _taking(tilts: Tilts | Peaks, values: Floats | Bools) -> tuple[Ints, Floats]
     return tilts.members, np.asarray(values[:, tilts.owner])
 
 
-def chosen_lines(form: Form, bounds: Hidden, dual: Dual) -> tuple[Floats, Floats, Floats]:
+def chosen_lines(form: Form, bounds: Hidden, dual: Dual) -> Slopes:
     """The slopes below and above every unit, and the constants above, that a dual chooses."""
     low = np.where(bounds.loose, np.minimum(np.maximum(dual.alpha, 0.0), 1.0), bounds.low)
     if form.pooled is None:
@@ -727,7 +732,7 @@ class Relaxed:
 
 
 def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
-    """The minimiser of each item run through the relaxed network."""
+    """The minimiser of each item run through the relaxed network, along the lines of its pass."""
     bounds, lower, (low, up, shift) = batch.bounds, found.over > 0, found.lines
     slope = np.where(lower, low, up)
     offset = np.where(lower, 0.0 if bounds.floor is None else bounds.floor, shift)

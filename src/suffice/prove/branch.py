@@ -298,7 +298,7 @@ class Branching:
         for i, part in enumerate(parts):
             part.bound = float(known[i])
             if part.bound > 0 and not part.covered:
-                _close(part, closing.take(slice(i, i + 1)), found.take(slice(i, i + 1)), tilts)
+                _close(part, closing, found, tilts, i)
             part.steps = part.steps if part.halves is None else ()
         fresh = [i for i, part in enumerate(parts) if part.halves is None and not part.covered]
         for i in fresh:
@@ -370,10 +370,10 @@ class Branching:
         for i, part in enumerate(parts):
             part.bound, part.dual = float(found.bound[i]), dual.take(slice(i, i + 1))
             if part.bound > 0:
-                _close(part, closing.take(slice(i, i + 1)), found.take(slice(i, i + 1)), batch.tilts)
+                _close(part, closing, found, batch.tilts, i)
             else:
                 part.loss, part.row = score[i], found.inputs[i]
-                self._keep(part, bounds.take(slice(i, i + 1)))
+                self._keep(part, bounds, i)
 
     def _step(self, parts: list[Subproblem], inputs: InputSet, place: int, found: Hidden) -> Interval:
         """The bounds of a step: the same for all parts of an input set that are split alike in the steps before it."""
@@ -399,7 +399,7 @@ class Branching:
 
     # --- splitting ---
 
-    def _keep(self, part: Subproblem, bounds: Hidden) -> None:
+    def _keep(self, part: Subproblem, bounds: Hidden, item: int) -> None:
         """Put an open subproblem back, or settle it when nothing is left to split."""
         question = self.questions[part.question]
         assert part.loss is not None
@@ -408,7 +408,7 @@ class Branching:
             return
         if part.loss.any() or part.inputs.word(part.row, any_word=True) is not None:
             question.open.append(part)
-        elif not self._finish(part, bounds) and question.answer is None:
+        elif not self._finish(part, bounds.take(slice(item, item + 1))) and question.answer is None:
             question.stuck += 1
             if question.stuck == STUCK:
                 question.answer = Unknown(self._why_stuck)
@@ -445,7 +445,7 @@ class Branching:
         found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:
             part.bound = float(found.bound[0])
-            _close(part, settled(self.form, bounds, dual), found, None)
+            _close(part, settled(self.form, bounds, dual), found, None, 0)
             return True
         if point is None:
             return False
@@ -596,12 +596,13 @@ def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks | N
     return base
 
 
-def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | Peaks | None) -> None:
-    """Keep what the proof needs of it and nothing else."""
-    part.dual, part.closed, part.above = Dual(dual.alpha.copy(), dual.beta.copy()), True, None
+def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | Peaks | None, item: int) -> None:
+    """Keep what the proof needs of it, an item of what was bounded together, and nothing else."""
+    mine = slice(item, item + 1)
+    part.dual, part.closed, part.above = Dual(dual.alpha[mine].copy(), dual.beta[mine].copy()), True, None
     if tilts is not None and dual.share is not None and found.tilted is not None:
-        used = np.flatnonzero(found.tilted.over[0])
-        part.above = Above(tilts.per, {int(tilts.units[i]): dual.share[0, i] for i in used})
+        used = np.flatnonzero(found.tilted.over[item])
+        part.above = Above(tilts.per, {int(tilts.units[i]): dual.share[item, i] for i in used})
     part.loss, part.row, part.steps, part.halves = None, None, (), None
 
 
@@ -632,7 +633,7 @@ def _half(part: Subproblem) -> Subproblem:
 
 
 def _split_unit(part: Subproblem, unit: int, steps: int, fresh: bool) -> tuple[Subproblem, Subproblem]:
-    """Its halves at zero of a unit; bounds stay till its step. A fresh one may still be closed, then without halves."""
+    """Its halves at zero of a unit, up to whose step bounds stay; a fresh one can be closed without them."""
     part.cut = unit
     part.halves = (_half(part), _half(part))
     for half in part.halves:

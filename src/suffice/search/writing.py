@@ -152,7 +152,7 @@ def tree_lines(tree: Tree) -> Iterator[Line]:
         node = waiting.pop()
         match node:
             case Leaf(alpha, beta, above):
-                multipliers = {str(u): float(beta[u]) for u in np.flatnonzero(beta)}
+                multipliers = {str(u): float(beta[u]) for u in beta.nonzero()[0].tolist()}
                 leaf: Line = {"alpha": None if alpha is None else array(alpha, "f4"), "beta": multipliers}
                 if above is not None and above.shares:
                     shares = {str(u): array(share, "f4") for u, share in above.shares.items()}
