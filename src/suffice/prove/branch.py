@@ -334,17 +334,12 @@ class Branching:
         pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
         found, dual = optimise(self.form, batch, dual, found, steps, self.budget, pace)
         left = np.flatnonzero(found.bound <= 0)
-        if isinstance(self.tilts, Peaks) and batch.tilts is None and len(left) and self._slow_enough(parts):
+        if isinstance(self.tilts, Peaks) and batch.tilts is None and len(left):
             self._work_on_peaks([parts[i] for i in left], batch.take(left), dual.take(left), self.tilts)
             done = np.flatnonzero(found.bound > 0)
             parts, batch, dual, found = [parts[i] for i in done], batch.take(done), dual.take(done), found.take(done)
         if parts:
             self._conclude(parts, batch, dual, found)
-
-    def _slow_enough(self, parts: list[Subproblem]) -> bool:
-        """Whether to tilt lines above maxima: at once, but for restorations only where splits alone take long."""
-        restored = isinstance(parts[0].inputs, Restored)
-        return not restored or any(self.questions[part.question].spent >= HARD for part in parts)
 
     def _work_on_peaks(self, parts: list[Subproblem], batch: Batch, dual: Dual, peaks: Peaks) -> None:
         """Lines above maxima are tilted from here on, and those of the parts of these subproblems."""
@@ -419,8 +414,7 @@ class Branching:
         assert part.row is not None
         relus, (rest, closing) = int(np.count_nonzero(part.loss)), _follow(part, depth)
         word = part.inputs.word(part.row, any_word=not relus)
-        # a split at zero does not straighten a smooth curve: deciding on words goes further there
-        if word is not None and (not relus or part.inputs.few(part.row, relus) or self.form.curved is not None):
+        if word is not None and (not relus or self._by_words(part.inputs) or part.inputs.few(part.row, relus)):
             return [rest, *closing] if closing else list(_split_word(part, word))
         levels = [[rest]]
         for unit in np.argsort(-part.loss, kind="stable")[: min(depth, relus)]:
@@ -429,6 +423,10 @@ class Branching:
             levels.append([half for halves in level for half in halves])
         part.loss, part.row, part.steps = None, None, ()  # its parts stand for it now
         return [*(half for level in levels[1:] for half in level), *closing]
+
+    def _by_words(self, inputs: InputSet) -> bool:
+        """A split at zero does not straighten a smooth curve, and a word put back settles many candidates of maxima."""
+        return self.form.curved is not None or (self.form.pooled is not None and isinstance(inputs, Restored))
 
     # --- nothing left to split ---
 

@@ -47,8 +47,7 @@ class Peaks:
     def of(step: Step, some: Ints, near: Floats, inputs: Free | Freed | Restored, region: Region) -> Peaks | None:
         """For some of the maxima; None where numbers do not move on their own, or are too many."""
         boxes = isinstance(region, Box) or (isinstance(region, Ball) and region.p == np.inf)
-        suits = isinstance(inputs, Restored) or (isinstance(inputs, Free) and boxes)
-        if step.groups is None or not len(some) or not suits:
+        if step.groups is None or not len(some) or not isinstance(inputs, Free) or not boxes:
             return None
         chosen = np.isin(step.groups.group, some)
         members, owner = step.groups.units[chosen], np.searchsorted(some, step.groups.group[chosen])
@@ -105,12 +104,9 @@ class Peaks:
         """Candidates (n, p) between these bounds that a reader may count, however it rounds."""
         return maxima.narrowed(self.groups, lower - self.near, upper + self.near, signs, self.near)[0].live
 
-    def range(self, inputs: Free | Freed | Restored, live: Bools) -> Roaming | Going:
+    def range(self, inputs: Free, live: Bools) -> Roaming:
         kept = np.flatnonzero(live.any(0))
         peaks, live = self.among(kept), live[:, kept]
-        if isinstance(inputs, Restored):
-            return Going(peaks, inputs, live)
-        assert isinstance(inputs, Free)
         assert isinstance(self.region, Box | Ball)
         middle, radius = (side * inputs.free[..., None] for side in self.region.spread)
         shape = len(inputs.free), -1
@@ -168,46 +164,6 @@ class Roaming:
     def _own(self) -> Floats:
         """The candidates (n, p) in the middle."""
         return np.asarray(self.middle @ self.peaks.rows.T + self.peaks.bias)
-
-
-@dataclass(frozen=True, eq=False)
-class Going:
-    """Words of an attacked text, as many as a budget pays for, go back."""
-
-    peaks: Peaks
-    inputs: Restored
-    live: Bools
-
-    @cached_property
-    def own(self) -> Floats:
-        """The candidates (n, p) at the attacked text, without their biases."""
-        return np.asarray(self.inputs.start.reshape(len(self.inputs), -1) @ self.peaks.rows.T)
-
-    @cached_property
-    def moves(self) -> Floats:
-        """What each word that goes back adds to each candidate (n, p, length)."""
-        return self._by_word(np.broadcast_to(self.peaks.rows, (len(self.inputs), *self.peaks.rows.shape)))
-
-    def _by_word(self, rows: Floats) -> Floats:
-        back = self.inputs.back
-        shaped = rows.reshape(*rows.shape[:2], *back.shape[1:])
-        return np.asarray(np.einsum("npld,nld->npl", shaped, back, optimize=True))
-
-    def top(self, share: Floats) -> tuple[Floats, Floats]:
-        peaks, lean, inputs = self.peaks, self.peaks.lean(share), self.inputs
-        start = inputs.start.reshape(len(inputs), -1)
-        gains = self._by_word(lean)[:, peaks.owner] - self.moves
-        most, who = peaks.best(peaks.bias + self.own - inputs.least(gains), self.live)
-        mine = np.take_along_axis(gains, who[..., None], 1)
-        each = inputs.take(np.repeat(np.arange(len(who)), who.shape[1]))
-        taken = each.bought(mine.reshape(-1, mine.shape[-1])).reshape(mine.shape)
-        touched = inputs.start[:, None] + taken[..., None] * inputs.back[:, None]
-        constant = most - np.einsum("nmk,nk->nm", lean, start)
-        return constant, peaks.span * touched.reshape(*who.shape, -1)
-
-    @property
-    def width(self) -> Floats:
-        return np.asarray(self.peaks.span * np.abs(self.inputs.back).reshape(len(self.inputs), 1, -1))
 
 
 def _seen(rows: Floats) -> Ints:
