@@ -69,7 +69,10 @@ def test_the_site_builds_with_no_link_that_leads_nowhere_and_a_gallery_of_answer
 def test_the_gallery_is_about_every_verb_every_set_and_every_kind_of_model():
     code = "\n".join(entry.code for entry in _entries())
     verbs = {"explain", "explain_all", "contrast", "bias", "repair", "profile", "attribute"}
-    sets = {kind.make.__name__ for kind in KINDS} - {"BundledSubstitutes", "BundledCounterparts"}  # meant where none is named
+    sets = {kind.make.__name__ for kind in KINDS} - {
+        "BundledSubstitutes",
+        "BundledCounterparts",
+    }  # meant where none is named
     bundled = {f'load("{name}")' for name in suffice_models()}
     kinds = {"own.textcnn", "own.keras_network", "own.onnx_file", "own.logistic", "own.forest", "own.transformer"}
     more = {"own.function", "confidence=", "at_most=", "include=", "expected=", "towards="}

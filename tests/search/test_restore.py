@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from helpers import make_classifier
@@ -19,6 +20,8 @@ from suffice.prove.branch import Restorable, decide_restorations
 from suffice.prove.inputs import Restored
 from suffice.prove.tree import Tree
 from suffice.prove.verdict import Budget, Problem, Proved
+from suffice.search.cost import Costs
+from suffice.search.restoration import Prover
 from suffice.verbs.question import Question
 
 WORDS = 7
@@ -115,3 +118,19 @@ def test_words_taken_at_once_leave_subproblems_that_cover_all(seed: int) -> None
 def texts(inputs: Restored, words: Bools) -> tuple[bytes, ...]:
     point: Floats = np.where(words[:, None], inputs.center, inputs.start[0])
     return tuple(row.tobytes() for row in point)
+
+
+def test_a_hardened_attack_stays_allowed_and_takes_more_to_undo() -> None:
+    before, after = [], []
+    for seed in range(12):
+        problem, inputs = attacked(seed)
+        costs = Costs(np.ones(WORDS), Fraction(1))
+        prover = Prover(Form.of(problem), costs, Budget(60))
+        start, opened = inputs.start[0], inputs.open[0]
+        found = prover.hardened(start, opened, problem.features, np.inf, ())
+        assert problem.region.contains(found).all()
+        assert (found[~problem.features] == problem.center[~problem.features]).all()
+        for text, kept in ((start, before), (found, after)):
+            kept.append(prover.hardest([text], opened).cost if problem.margins(text[None]).min() < 0 else 0.0)
+    assert all(a >= b for a, b in zip(after, before, strict=True))
+    assert any(a > b for a, b in zip(after, before, strict=True))

@@ -20,6 +20,7 @@ from suffice.model.network import Bools, Floats
 from suffice.prove.verdict import Verdict
 from suffice.search.cost import costs
 from suffice.search.inquiry import Inquiry
+from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Choice
 from suffice.verbs.question import Question
@@ -281,6 +282,20 @@ def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypat
                 assert case.best is not None
                 assert result.lower_bound <= case.best <= result.cost, (kind, seed, count)
                 assert case.robust[result.positions]
+
+
+@pytest.mark.parametrize("kind", ["box", "inf", "two"])
+def test_attacks_made_harder_to_undo_change_no_answer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.search.words.EASY", 0)
+    used = []
+    harden = Search._harden
+    monkeypatch.setattr(Search, "_harden", lambda self, node: (used.append(node), harden(self, node))[1])
+    for seed in range(10):
+        case = Case(kind, 700 + seed, length=5, constrained=False)
+        result = case.explain(self_check=True)
+        assert "rejected" not in result.meta
+        assert (result.status, result.cost) == ("optimal", case.best)
+    assert used
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -41,7 +41,7 @@ def free_more(inquiry: Inquiry) -> None:
 
 
 def approach(inquiry: Inquiry, candidate: Bools) -> None:
-    """Where it was not decided whether a set suffices: with how many more words is it proved to?
+    """With how many more words is a set, which need not suffice, proved to?
 
     Bisection, the most harmful words first.
     """

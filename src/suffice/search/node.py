@@ -52,6 +52,7 @@ class Node:
     lower: int
     starts: tuple[Floats, ...] = ()  # perturbed texts that flip the label though the held words are fixed
     candidate: Bools | None = None  # words that undo the best of them: perhaps an explanation
+    refuted: tuple[Bools, ...] = ()  # such sets that are no explanations: no good attack is undone by them
     reason: Reason | None = None
     partial: Restoration | None = None  # what raised `lower`, where the node could not be closed
     word: int | None = None
@@ -73,7 +74,7 @@ class Node:
 
     def close(self, reason: Reason) -> None:
         """Nothing below is left to look at; what it was looked at with is not kept."""
-        self.reason, self.starts, self.candidate = reason, (), None
+        self.reason, self.starts, self.candidate, self.refuted = reason, (), None, ()
 
     @property
     def evidence(self) -> Node | None:

@@ -17,14 +17,17 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.attack import Attacker, chosen, descend, jump
+from suffice.prove.attack import Attacker, chosen, descend, gradients, jump
 from suffice.prove.bounds import Form
 from suffice.prove.branch import Restorable, decide_restorations
 from suffice.prove.inputs import Restored, pieces, steady
 from suffice.prove.tree import Tree
 from suffice.prove.verdict import Budget, Problem, Proved, Unknown
 from suffice.search.cost import Costs
+from suffice.sets.regions import Box
 
+TURNS, STEPS = 16, 10  # of making an attack harder to undo: sets of words that undo it, and steps against all of them
+PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone
 
 
@@ -69,6 +72,25 @@ class Prover:
         cost, words, order = float(found.cost[best]), found.words[best], found.order[best]
         return Attack(texts[best], int(rivals[best]), best, cost, words, order)
 
+    def hardened(self, start: Floats, opened: Bools, free: Bools, enough: float, sets: Sequence[Bools]) -> Floats:
+        """An attack on the free words that takes more to undo, as far as one is found; until undoing costs `enough`.
+
+        Words that undo it are looked for, and the text is moved so that none of the sets found so far undoes it;
+        `sets` are some of words that should not.
+        """
+        problem, text, best, most = self.form.problem, start, start, -np.inf
+        rival, known = int(steady(problem.margins(start[None])).argmin(-1)[0]), list(sets)
+        text = _against(problem, text, np.stack(known), free, rival) if known else text
+        for _ in range(TURNS):
+            undone = stamina(problem, text[None], np.array([rival]), opened[None], self.costs.units, self.budget)
+            if undone.cost[0] > most:
+                best, most = text, float(undone.cost[0])
+            if most >= enough:
+                break
+            known.append(undone.words[0])
+            text = _against(problem, text, np.stack(known), free, rival)
+        return best
+
     def decide(
         self, attacks: Sequence[Attack], opened: Sequence[Bools], levels: Sequence[int]
     ) -> list[Restoration | Restorable | Unknown]:
@@ -105,6 +127,22 @@ def _proved(attack: Attack, level: int, answer: Proved | Restorable | Unknown) -
 
 
 # --- trying ---
+
+
+def _against(problem: Problem, text: Floats, sets: Bools, free: Bools, rival: int) -> Floats:
+    """The text moved, within the sets of its free words, to where the label loses though any of `sets` is put back."""
+    rivals = np.full(len(sets), rival)
+    for turn in range(STEPS):
+        margins, slopes = gradients(problem, np.where(sets[..., None], problem.center, text), rivals)
+        if margins.max() < 0:
+            break
+        weight = np.exp((margins - margins.max()) / max(float(np.ptp(margins)), 1e-9) * 4.0)
+        slope = np.einsum("n,nld->ld", weight, slopes * ~sets[..., None])
+        corner = problem.region.minimiser(slope[None])[0]
+        moved = text + PACE / (1 + turn / 3) * (corner - text)
+        text = np.where(free[:, None], moved, problem.center)
+    region = problem.region  # moves may end a rounding outside
+    return np.clip(text, region.lower, region.upper) if isinstance(region, Box) else text
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,12 +24,14 @@ from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
 from suffice.search.restoration import Attack, Prover, Restoration, strongest
 from suffice.search.task import Best, Task
-from suffice.sets.regions import Hull, Region
+from suffice.sets.regions import Ball, Box, Hull, Region
 
 BATCH = 8  # nodes per round
 STARTS = 6  # fresh attacks per node
 KEEP = 3  # attacks handed down to the children
 TRIES = 6  # attacks tried on a node before it is split
+EASY = 2  # of them before one is made harder to undo (at the root, all that come)
+KNOWN = 24  # sets that are no explanations that this looks at
 
 
 @dataclass(eq=False)
@@ -172,17 +174,18 @@ class Search:
             return
         if node is self.root and node.starts and self.collect is None:
             self._raise(node)
-            free_more(self.inquiry)
-            if node.candidate is not None and self.inquiry.known.says(node.candidate) is None:
+            if node.candidate is not None:
                 approach(self.inquiry, node.candidate)
+            free_more(self.inquiry)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
         for child in (held, out):
+            child.refuted = node.refuted[-KNOWN:]
             if not self._closed_at_sight(child):
                 self.frontier.push(child)
         node.children = (held, out)  # only now: until its children are on the frontier, the node stands for them
-        node.starts, node.candidate = (), None
+        node.starts, node.candidate, node.refuted = (), None, ()
 
     # --- closing nodes ---
 
@@ -232,13 +235,24 @@ class Search:
         """Prove that nothing affordable is left below each node, trying likely explanations on the way."""
         waiting = [node for node in nodes if node.starts]
         left = [node for node in nodes if not node.starts]
-        for _ in range(TRIES):
+        for turn in range(TRIES):
             if not waiting or self.budget.spent:
                 break
-            doubtful = self._prove([node for node in waiting if not self._closed_at_sight(node)])
+            waiting = [node for node in waiting if not self._closed_at_sight(node)]
+            for node in waiting:
+                if turn == EASY or (turn > EASY and node is self.root):
+                    self._harden(node)
+            doubtful = self._prove(waiting)
             waiting = [node for node in doubtful if self._learnt_from_candidate(node)]
             left += [node for node in doubtful if node not in waiting]
         return [node for node in (*left, *waiting) if not self._closed_at_sight(node)]
+
+    def _harden(self, node: Node) -> None:
+        """Another attack to try, made for being hard to undo; where any text within the sets is one."""
+        if self.problem.at_most is None and isinstance(self.problem.region, Box | Ball):
+            free, enough = self.problem.features & ~node.held, self._affordable(node) + 1
+            start = self.prover.hardened(node.starts[0], node.open, free, enough, node.refuted[-KNOWN:])
+            node.starts = (*(self._flipped([start]) if self._allowed(start) else ()), *node.starts)
 
     def _prove(self, nodes: list[Node]) -> list[Node]:
         """Try to close nodes with the attack that is hardest to undo; those left know a set that may undo it."""
@@ -290,6 +304,7 @@ class Search:
         before = self.limit
         answer = self.inquiry.look_at(node.candidate)
         if isinstance(answer, Refuted):
+            node.refuted = (*node.refuted, node.candidate)
             cornered = _cornered(answer.witness, self.problem.region)
             mixed = np.where(node.candidate[:, None], node.starts[0], cornered)
             mixed = np.where((self.problem.features & ~node.held)[:, None], mixed, self.problem.center)
