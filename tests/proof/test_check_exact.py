@@ -377,6 +377,26 @@ def test_a_folder_whose_files_were_changed_is_refused(tmp_path):
         exact.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"labels": ["yes", "no", "no"]}, {"labels": ["yes", "no"]}, {"length": 1}, {"length": 3}, {"relu": [[0], [0]]}],
+)
+def test_a_folder_that_is_no_classifier_is_refused_whatever_its_digest(changed, tmp_path):
+    """Two labels of one name, or fewer than scores: a proof against each name would leave a score out."""
+    network = Network.dense([([[1.0, 1.0]], [0.0]), ([[1.0], [0.0], [2.0]], [1.0, 0.0, 0.0])])
+    table = np.array([[0.0], [0.0], [1.0]])
+    Classifier(network, table, ["<PAD>", "<UNK>", "a"], ["yes", "no", "both"], 2).save(tmp_path)
+    exact.load(tmp_path)
+    head = {**json.loads((tmp_path / "classifier.json").read_text(encoding="utf-8")), **changed}
+    tensors = exact.safetensors((tmp_path / "weights.safetensors").read_bytes())
+    weights = [exact.matrix(tensors, f"step{k}.weight") for k in range(2)]
+    biases = [tensors[f"step{k}.bias"][1] for k in range(2)]
+    head["digest"] = exact.digest(head, "", ["<PAD>", "<UNK>", "a"], tensors["embedding"], weights, biases)
+    (tmp_path / "classifier.json").write_text(json.dumps(head), encoding="utf-8")
+    with pytest.raises(exact.Unreadable, match=r"fit together|must be different|activation"):
+        exact.load(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["sst-fc25", "trec-fc15", "sst-cnn25"])
 def test_it_reads_the_bundled_models(name):
     classifier = sf.load(name)
