@@ -220,9 +220,15 @@ def packed(code: str, numbers: Iterable[float]) -> bytes:
 
 def assembled(head: Any, words: list[str], embedding: Any, weights: Any, biases: Any) -> Model:
     """The same with units numbered over all steps."""
-    (_, size), numbers = embedding
+    (count, size), numbers = embedding
+    sizes, labels = [len(bias) for bias in biases], head["labels"]
+    shapes = [(len(rows), width) for width, rows in weights]
+    if shapes != list(zip(sizes, [head["length"] * size, *sizes[:-1]], strict=True)):
+        raise ValueError("its steps do not fit together")
+    if not len({*labels}) == len(labels) == sizes[-1] > 1 or not len({*words}) == len(words) == count:
+        raise ValueError("labels and words must be different, one for each score and for each row of the embedding")
     table = [tuple(map(float, numbers[i * size : (i + 1) * size])) for i in range(len(words))]
-    ends = [0, *itertools.accumulate(map(len, biases))]
+    ends = [0, *itertools.accumulate(sizes)]
     steps, befores = list(itertools.starmap(range, itertools.pairwise(ends))), [-weights[0][0], *ends[:-2]]
     each = zip(weights, befores, strict=True)
     rows = [{j + before: Fraction(v) for j, v in row.items()} for (_, mine), before in each for row in mine]

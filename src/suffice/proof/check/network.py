@@ -145,13 +145,14 @@ class Net:
 
     def __init__(self, steps: Sequence[Step], label: int, sets: Sets, limit: Limit) -> None:
         self.steps, self.limit = steps, limit
-        need(not steps[-1].bent.any(), "a score has an activation")
         terms = max(sum(step.weight.shape) for step in steps)
         self.pools = [maxima.Pools(step.maxima, len(step.bias)) if step.maxima else None for step in steps]
         self.gamma = (9 if any(self.pools) else 6) * (terms + 2 * len(steps) + 32) * ROUND
         self.signed = [_signed(step) for step in steps]
         self.relu = [_relu(step) for step in steps]
         self.curved = [_curved(step) for step in steps]
+        plain = not self.pools[-1] and not (self.relu[-1] | self.curved[-1]).any()
+        need(plain, "a score has an activation")
         self.known = self.intervals(sets.low.ravel(), sets.high.ravel())
         spread = sum(float(known.size.sum()) for known in self.known) + float(np.abs([sets.low, sets.high]).sum())
         need(spread <= HUGE, "the network can overflow over this region")
