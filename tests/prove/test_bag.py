@@ -32,7 +32,7 @@ from suffice.model.text import rewritten, written
 from suffice.proof.bag import none_below
 from suffice.proof.certificate import Certificate
 from suffice.prove.bag import Case, Fails, Holds, decide
-from suffice.prove.gains import gains
+from suffice.prove.gains import Fees, gains
 from suffice.prove.layout import Layout, NotApart, laid_out
 from suffice.prove.verdict import Budget
 
@@ -196,6 +196,52 @@ def test_gains_bound_what_any_restored_words_add(seed):
             seen += 1
 
 
+def too_cheap(rng: np.random.Generator, spoil: Any = None) -> int:
+    """How many sets of words, put back, lift the form of a text by more than prices for them say."""
+    pipeline = random_pipeline(rng)
+    if pipeline is None:
+        return 0
+    source, options = random_question(rng, 8)
+    layout = laid_out(lowered([step for _, step in pipeline.steps]), written(source), options)
+    case = case_of(layout, 0, 1, None)
+    chosen = np.array([rng.integers(a, b) for a, b in itertools.pairwise(layout.ends)])
+    moved = np.flatnonzero(chosen != layout.first)
+    fees = Fees(case, chosen, np.where(rng.random(layout.size) < 0.5, layout.first, chosen))
+    if not fees.parts:
+        return 0
+    if spoil is not None:
+        spoil(fees)
+    prices = rng.random(layout.size) * rng.choice([0.1, 1.0])
+    asked = [fees.at(prices), fees.against(rng.random(layout.size), prices, 1.0, lambda: None)]
+    wrong = 0
+    for back in itertools.chain.from_iterable(itertools.combinations(moved, k) for k in range(len(moved) + 1)):
+        text = chosen.copy()
+        text[list(back)] = layout.first[list(back)]
+        counts = layout.counts(text)
+        form = case.form(counts)[0] if counts.any() or layout.bag.norm is None else 0.0
+        wrong += sum(form > fee.prices[list(back)].sum() - fee.worth + 1e-9 for fee in asked if fee is not None)
+    return wrong
+
+
+def test_prices_bound_what_any_restored_words_add():
+    rng = np.random.default_rng(7)
+    assert [too_cheap(rng) for _ in range(250)].count(0) == 250
+
+
+def _one_range(fees: Fees) -> None:
+    fees.parts = fees.parts[:1]
+
+
+def _steeper(fees: Fees) -> None:
+    fees.parts = [(form, 0.9 * steep, line) for form, steep, line in fees.parts]
+
+
+@pytest.mark.parametrize("spoil", [_one_range, _steeper])
+def test_prices_from_wrong_lines_are_found_out(spoil):
+    rng = np.random.default_rng(7)
+    assert sum(too_cheap(rng, spoil) > 0 for _ in range(250)) > 3
+
+
 def cheapest(texts: list[tuple[frozenset[int], str]], flips: list[bool], costs: list[int], forced: set[int]) -> float:
     """By all subsets: the cheapest words that every flip changes one of."""
     sets = [changed for (changed, _), flip in zip(texts, flips, strict=True) if flip]
@@ -251,6 +297,7 @@ def fitted(vectorizer: Any = None, model: Any = None) -> Pipeline:
 
 
 TEXT = "The waiter was kind, but the soup was cold and the bread was stale"
+TWICE = f"{TEXT} and {TEXT}"  # so that a rule is needed
 
 
 def test_the_default_pipeline_is_laid_open_and_says_so():
@@ -399,7 +446,7 @@ def _empty_leaf(lines: list[Any]) -> None:
 @pytest.mark.parametrize("orders", [(1, 1), (1, 2)], ids=["words", "pairs"])
 def test_a_forged_certificate_is_rejected(edit, orders):
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=orders)))
-    result = sf.explain(box, TEXT, perturbation=sf.Deletion())
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert sf.check(result.certificate, box).optimal
     with pytest.raises(Rejected):
         sf.check(mutated(result.certificate, edit), box)
@@ -482,9 +529,19 @@ def test_a_rule_that_the_checker_rejects_is_left_out_and_the_words_stay(monkeypa
 
     monkeypatch.setattr(BagCheck, "rule", strict)
     box = sf.from_sklearn(fitted())
-    result = sf.explain(box, TEXT, perturbation=sf.Deletion())
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert seen
     assert result.meta["checked"] is True
     assert not any("weights" in line.get("rule", ()) for line in result.certificate.lines)
     assert result.lower_bound <= result.cost
-    assert isinstance(sf.is_robust(box, TEXT, list(result.positions), perturbation=sf.Deletion()), sf.Proved)
+    assert isinstance(sf.is_robust(box, TWICE, list(result.positions), perturbation=sf.Deletion()), sf.Proved)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_that_shares_of_words_break_lead_to_the_same_answers(seed, monkeypatch):
+    from tests import pipelines
+
+    monkeypatch.setattr("suffice.search.opened.SHORT", 0)
+    rng, made = np.random.default_rng([5, seed]), pipelines.kinds()
+    seen = [pipelines.judged(rng, made[kind](rng), kind == "streams") for kind in ("weights", "streams") * 5]
+    assert seen.count("computed") > 3

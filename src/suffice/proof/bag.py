@@ -87,6 +87,7 @@ class BagCheck:
         pieces = [[choice.written for choice in word] for word in self.words]
         self.ways = Ways(streams, self.text, pieces) if streams else None
         self.paired = self._paired() if self.bag.orders[1] > 1 else {}
+        self.forms: dict[tuple[int, float], _Form] = {}
 
     # --- reading ---
 
@@ -238,10 +239,11 @@ class BagCheck:
     # --- bounds ---
 
     def _form(self, rival: int, sign: float) -> _Form:
-        rows, bias = self.bag.rows, self.bag.bias
-        return _Form(
-            self.bag, sign * (rows[self.label] - rows[rival]), sign * float(bias[self.label] - bias[rival]), self
-        )
+        if (rival, sign) not in self.forms:
+            rows, bias = self.bag.rows, self.bag.bias
+            weight, shift = rows[self.label] - rows[rival], float(bias[self.label] - bias[rival])
+            self.forms[rival, sign] = _Form(self.bag, sign * weight, sign * shift, self)
+        return self.forms[rival, sign]
 
     def _lines(self, form: _Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
         """The least of the bounds of all lines, which together say something about every text."""
@@ -537,7 +539,14 @@ class _Stroll(_Walk):
 def none_below(
     rules: Sequence[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, lower: int
 ) -> int:
-    """The largest cost, up to `lower`, below which surely no set keeps all rules.
+    """The largest cost, up to `lower`, below which surely no set keeps all rules."""
+    return none_below_by(rules, costs, include, exclude, lower)[0]
+
+
+def none_below_by(
+    rules: Sequence[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, lower: int
+) -> tuple[int, set[int]]:
+    """The same, and the rules that it follows from.
 
     Linear programs propose multipliers of the rules; what these prove is worked out in fractions.
     """
@@ -555,7 +564,7 @@ def none_below(
             open_bounds.append(bound)
             continue
         waiting += [(_put(lows, split, value), _put(highs, split, value)) for value in (0, 1)]
-    return min([lower, *open_bounds])
+    return min([lower, *open_bounds]), table.used
 
 
 def _put(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
@@ -568,6 +577,7 @@ class _Table:
         self.least = np.array([least for _, least in rules])
         self.costs = np.array(costs, dtype=np.float64)
         self.unit = math.gcd(*costs)
+        self.used: set[int] = set()
 
     def bound(self, low: tuple[int, ...], high: tuple[int, ...]) -> tuple[int, int | None]:
         """What every set between `low` and `high` that keeps the rules costs at least, and a word to split."""
@@ -589,11 +599,14 @@ class _Table:
     def _impossible(self, low: tuple[int, ...], high: tuple[int, ...]) -> bool:
         """Whether one rule alone cannot be kept: all that helps is held."""
         most = np.where(self.rows > 0, self.rows * np.array(high), self.rows * np.array(low)).sum(1)
-        return bool((most < self.least - 1e-9 * np.abs(self.rows).sum(1)).any())
+        lacking = np.flatnonzero(most < self.least - 1e-9 * np.abs(self.rows).sum(1)).tolist()
+        self.used |= set(lacking[:1])
+        return bool(lacking)
 
     def _dual(self, multipliers: Floats, low: tuple[int, ...], high: tuple[int, ...]) -> int:
         """Sum of multipliers times rules, in fractions: a bound whatever the multipliers are."""
         active = [int(k) for k in np.flatnonzero(multipliers > 1e-12)]
+        self.used |= set(active)
         exact = {k: Fraction(float(multipliers[k])) for k in active}
         total = sum((exact[k] * Fraction(float(self.least[k])) for k in active), Fraction(0))
         for i, cost in enumerate(self.costs.tolist()):

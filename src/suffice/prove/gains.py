@@ -8,13 +8,16 @@ serves with what it leaves uncovered added once. Where neighbours count, a word
 put back pays for the pair it ends, for the pair that it begins with what stands after it, and for the pair it parts.
 
 Or all words pay the same for each unit of their cost: what is left of the form then is least on a shortest path, and
-the price is sought at which that says most about what putting words back must cost in all.
+the price is sought at which that says most about what putting words back must cost in all. Or the prices are sought at
+which a given set of words, put back, falls most short: where the cheapest way puts back a word that the set lacks, that
+word was too cheap, and where it lacks one of the set's, that one was too dear.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,6 +27,9 @@ from suffice.prove.bag import Case, Line, cheapest_text, ranges
 from suffice.prove.layout import Layout
 
 PRICES = 12  # that are tried
+TURNS = 10  # in which prices are mended
+SQUARES = (0.6, 0.85, 1.15, 1.6)  # of S, where ranges end
+NEARLY = 0.9  # of what could be said
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,35 +68,48 @@ class Fee:
 
     prices: Floats
     worth: float
-    line: Line
+    lines: tuple[Line, ...]
     back: Bools  # the words whose putting back is cheapest for what it is worth
 
 
 class Fees:
     """A failing text, and prices for putting its words back; what these say is the least over all ways to do it."""
 
-    def __init__(self, case: Case, chosen: Ints) -> None:
+    def __init__(self, case: Case, chosen: Ints, tight: Ints | None = None) -> None:
+        """`tight` is the text where bounds should lose least: the failing text itself, or one with words put back."""
+        near = chosen if tight is None else tight
         self.case, self.layout = case, case.layout
         self.back = chosen != case.reference
         self.allowed = np.zeros(len(self.layout.slot), dtype=bool)
         self.allowed[chosen] = self.allowed[case.reference] = True
-        self.slopes = _slopes(replace(case, at_most=None), self.allowed, chosen)
-        self.form = 0.0 if self.slopes is None else self.slopes[0]
-        self.counts = self.layout.counts(chosen)
+        self.parts = self._parts(replace(case, at_most=None), near, tight is not None)
+        self.form = self.parts[0][0] if self.parts else 0.0
+        self.counts = self.layout.counts(near)
+
+    def _parts(self, case: Case, near: Ints, cut: bool) -> list[tuple[float, Floats, Line]]:
+        """A bound, or one for each range of S where a chord over all of them would be far from the root."""
+        whole = _slopes(case, self.allowed, near)
+        if whole is None:
+            return []
+        low, high = whole[2].low, whole[2].high
+        if not cut or case.layout.bag.norm != "l2" or case.bias >= 0:
+            return [whole]
+        square = float((case.layout.values(case.layout.counts(near)) ** 2).sum())
+        edges = [low, *(share * square for share in SQUARES if low < share * square < high), high]
+        found = (_slopes(case, self.allowed, near, ends) for ends in pairwise(edges))
+        return [part for part in found if part is not None]
 
     def at(self, prices: Floats) -> Fee:
-        """What follows from a price for each word."""
-        assert self.slopes is not None
-        form, steep, line = self.slopes
+        """What follows from a price for each word: the least over all ways to put words back."""
         paid = np.zeros(len(self.layout.slot))
         paid[self.case.reference[self.back]] = prices[self.back]
-        value, text = cheapest_text(self.layout, paid, -steep, self.allowed)
-        return Fee(
-            np.where(self.back, prices, 0.0),
-            value - form + float(steep @ self.counts),
-            line,
-            self.back & (text == self.case.reference),
-        )
+        least, back = np.inf, self.back
+        for form, steep, _ in self.parts:
+            value, text = cheapest_text(self.layout, paid, -steep, self.allowed)
+            worth = value - form + float(steep @ self.counts)
+            if worth < least:
+                least, back = worth, self.back & (text == self.case.reference)
+        return Fee(np.where(self.back, prices, 0.0), least, tuple(line for _, _, line in self.parts), back)
 
     def best(self, costs: Floats, look: Callable[[], object]) -> Fee | None:
         """The same price for each unit of cost: where the worth, over the price, is largest."""
@@ -108,9 +127,32 @@ class Fees:
             price = 2.0 * price if high == np.inf else 0.25 * price if low == 0.0 else float(np.sqrt(low * high))
         return best
 
+    def against(self, held: Floats, prices: Floats, target: float, look: Callable[[], object]) -> Fee | None:
+        """Prices by which these words (or shares of words) fall short, `target` at the best; None where none do."""
+        held, prices = np.where(self.back, held, 0.0), np.where(self.back, np.maximum(prices, 0.0), 0.0)
+        best, most, last, pace = None, 0.0, -np.inf, 1.0
+        for _ in range(TURNS if self.parts else 0):
+            look()
+            found = self.at(prices)
+            short = found.worth - float(prices @ held)
+            if short > most:
+                best, most = found, short
+            way = np.where(self.back, found.back - held, 0.0)
+            size = float(way @ way)
+            if size < 1e-9 or short >= NEARLY * target:
+                break
+            pace, last = (pace if short > last else 0.5 * pace), short
+            prices = np.maximum(prices + pace * (target - short) / size * way, 0.0)
+        return best
 
-def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Line] | None:
-    """The form from above, per feature what it adds at most with each count, and the line of the bound."""
+
+def _slopes(
+    case: Case, allowed: Bools, chosen: Ints, ends: tuple[float, float] | None = None
+) -> tuple[float, Floats, Line] | None:
+    """The form from above, per feature what it adds at most with each count, and the line of the bound.
+
+    With `ends` for the texts whose S lies between them.
+    """
     layout, norm = case.layout, case.layout.bag.norm
     found = ranges(case, allowed)
     counts = layout.counts(chosen)
@@ -133,6 +175,7 @@ def _slopes(case: Case, allowed: Bools, chosen: Ints) -> tuple[float, Floats, Li
             return None
         low = float(np.where(inside, values**2, np.inf).min(1).sum())
         high = float(np.where(inside, values**2, 0.0).max(1).sum())
+        low, high = (low, high) if ends is None else ends
         slope, root = _line(case.bias, square, low, high)
         table, base = table + slope * values**2, base + slope * here * here
         form += case.bias * root

@@ -9,13 +9,14 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Asked, Change
-from suffice.prove.bag import Case, Fails, Found, Holds, Open, decide, turned
+from suffice.prove.bag import Case, Fails, Found, Holds, Open, cheapest_text, decide, turned
 from suffice.prove.gains import Fee, Fees, Gains, gains
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 
 PARTS = (0.25, 0.5)  # of what a word adds in its price, between that and the same for all
 EASY = 4  # splits that a cut is worth
+TRIES = 4  # texts that are looked at for a better one
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +123,32 @@ class Worst:
             push = self.pushes(rival, text)
             adds = np.where(best.back, push[chosen], -push[self.layout.first])
             yield from (fees.at(np.maximum(part * adds + (1.0 - part) * best.prices, 0.0)) for part in PARTS)
+
+    def sharper(self, found: Failing, held: Bools) -> Failing:
+        """Where a text fails because nothing is left of it, one that says more: with all that speaks for the rival."""
+        case, layout = self.case(found.rival, held), self.layout
+        if layout.counts(found.chosen).any():
+            return found
+        each = layout.values(np.ones(len(layout.columns)))
+        best, lowest, size = found, -case.tolerance, self._size(layout.first)
+        for _ in range(TRIES):
+            prices = case.weight * each + (0.5 * case.bias / size * each**2 if layout.bag.norm == "l2" else 0.0)
+            _, chosen = cheapest_text(layout, np.zeros(len(layout.slot)), prices, case.allowed)
+            form, size = self.form(found.rival, chosen), self._size(chosen)
+            if size > 0.0 and form < lowest:
+                best, lowest = Failing(found.rival, chosen), form
+            if size == 0.0:
+                break
+        return best
+
+    def _size(self, chosen: Ints) -> float:
+        return float(np.linalg.norm(self.layout.values(self.layout.counts(chosen))))
+
+    def against(self, rival: int, chosen: Ints, text: Ints, held: Floats, look: Callable[[], object]) -> Fee | None:
+        """Prices for words put back by which `held` falls short; `text` is the failing one with such words put back."""
+        first, push = self.layout.first, self.pushes(rival, text)
+        adds = np.where(text == first, push[chosen], -push[first])
+        return Fees(self.whole(rival), chosen, text).against(held, adds, -self.form(rival, text), look)
 
     def form(self, rival: int, chosen: Ints) -> float:
         return self.whole(rival).form(self.layout.counts(chosen))[0]

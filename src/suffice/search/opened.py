@@ -17,6 +17,7 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Flip, OutOfBudget
 from suffice.prove.bag import Holds, Line, Open
+from suffice.prove.gains import Fee
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import EASY, Enough, Failing, Worst
 from suffice.search.asking import Asking, Turning
@@ -26,6 +27,11 @@ TRIES = 4  # sizes of a rule that are tried
 SLACK = 1e-6  # of a rule's weight: what a solver in doubles may overlook
 PATIENCE = 0.2  # seconds for the next candidate, at first
 GREEDY = 16  # steps towards some explanation
+SHORT = 60  # words up to which candidates alone are quick
+IDLE, RISE = 20, 0.02  # rounds after which shares of words are left, where the bound rises by less
+RELAXED = 0.5  # of the time, at most, for rules that shares of words break
+ROUNDED = (0.5, 0.35, 0.65, 0.2, 0.8)  # shares above which words are held, to see what fails
+KNOWN, ENOUGH, CHANCES = 40, 5, 6  # failing texts that are looked at again, new rules that are enough, random sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +47,7 @@ class Rule:
     rival: int
     chosen: Ints
     proof: Holds | None = None
-    line: Line | None = None
+    lines: tuple[Line, ...] = ()
     size: float = 1.0  # what the form lacks
 
     def broken(self, held: Bools) -> bool:
@@ -54,6 +60,7 @@ class Opened(Asking):
 
     worst: Worst = field(kw_only=True)
     rules: list[Rule] = field(default_factory=list)
+    needed: list[Rule] = field(default_factory=list)  # the rules that the lower bound follows from, once that is known
     proved: list[tuple[int, Enough]] = field(default_factory=list)  # sets that are enough
 
     # --- is it enough? ---
@@ -150,15 +157,19 @@ class Opened(Asking):
     def _learn(self, held: int, found: Failing) -> None:
         """Rules that the candidate breaks."""
         mask = self.mask(held)
-        self.rules += [rule for rule in self._rules(found) if rule.broken(mask)]
+        found = self.worst.sharper(found, mask) if self.neighbours else found
+        self.rules += [rule for rule in self._rules(found, mask.astype(np.float64)) if rule.broken(mask)]
 
-    def _rules(self, found: Failing) -> Iterator[Rule]:
+    def _rules(self, found: Failing, held: Floats) -> Iterator[Rule]:
         full, harm = self._worse(found)
+        if self.neighbours:
+            yield from self._against(found, full, held)
+            yield from () if self.rules else self._paid(found.rival, full)
+            return
         if self.asked.at_most is None:
             yield from self._weighed(found.rival, full)
             yield from self._weighed(found.rival, found.chosen)
-            yield from self._paid(found.rival, full)
-        if self.asked.at_most is not None or self.worst.layout.chain is not None:
+        if self.asked.at_most is not None:
             small = np.flatnonzero(self.smaller(found) != self.worst.layout.first)
             yield from self._lifted(found.rival, full, harm, small)
 
@@ -169,19 +180,32 @@ class Opened(Asking):
         found = self.worst.gains(rival, start)
         if found is not None and found.form < -self._slack(rival):
             least = -found.form - self._slack(rival)
-            yield Rule(found.each / least, 1.0 - SLACK, rival, start, line=found.line, size=least)
+            yield Rule(found.each / least, 1.0 - SLACK, rival, start, lines=(found.line,), size=least)
 
     def _paid(self, rival: int, chosen: Ints) -> Iterator[Rule]:
         """What putting words of a failing text back costs at least, where neighbours count."""
-        layout = self.worst.layout
-        if not layout.pairs and layout.chain is None:
-            return
-        start = np.where(self.mask(self.include), layout.first, chosen)
+        start = np.where(self.mask(self.include), self.worst.layout.first, chosen)
         costs = np.array(self.costs, dtype=np.float64)
         for found in self.worst.fees(rival, start, costs, self.budget):
-            size = found.worth - self._slack(rival)
-            if size > 0:
-                yield Rule(found.prices / size, 1.0 - SLACK, rival, start, line=found.line, size=size)
+            yield from self._priced(rival, start, found)
+
+    def _against(self, found: Failing, chosen: Ints, held: Floats) -> Iterator[Rule]:
+        """What putting words back must be worth, by prices of which `held` has too little."""
+        first, included = self.worst.layout.first, self.mask(self.include)
+        start, text = np.where(included, first, chosen), np.where(included, first, found.chosen)
+        fee = self.worst.against(found.rival, start, text, held, self.budget)
+        yield from () if fee is None else self._priced(found.rival, start, fee)
+
+    def _priced(self, rival: int, start: Ints, fee: Fee) -> Iterator[Rule]:
+        size = fee.worth - self._slack(rival)
+        if size > 0:
+            yield Rule(fee.prices / size, 1.0 - SLACK, rival, start, lines=fee.lines, size=size)
+
+    @property
+    def neighbours(self) -> bool:
+        """Whether what a word adds hangs on its neighbours, any number of which may change."""
+        layout = self.worst.layout
+        return self.asked.at_most is None and (bool(layout.pairs) or layout.chain is not None)
 
     def _worse(self, found: Failing) -> tuple[Ints, Floats]:
         """The change with every other word at its worst too, and how much each word harms."""
@@ -254,6 +278,8 @@ class Opened(Asking):
     def _search(self) -> str:
         """Candidates are cheapest by the rules, or nearly so while the solver is slow; each is proved or teaches."""
         patience = PATIENCE
+        if self.neighbours and self.asked.movable.bit_count() > SHORT:
+            self._relax()
         while True:
             held = self.next_candidate(patience)
             if self.doubts and held is None:
@@ -265,6 +291,70 @@ class Opened(Asking):
                 return ""
             self.report()
             patience = PATIENCE if self._news(held) else 2.0 * patience
+
+    def _relax(self) -> None:
+        """Raise the lower bound by rules that shares of words break, as long as some do and there is time."""
+        budget, rng = self.budget(), np.random.default_rng(self.seed)
+        start, fails = budget.left, dict[tuple[int, ...], Failing]()
+        self._greedy(self.include)
+        shares, idle, risen = np.zeros(len(self.costs)), 0, 0.0
+        while idle < IDLE and budget.left >= (1.0 - RELAXED) * start:
+            found = relaxed(self.sure(), self.costs, self.include, self.exclude)
+            if found is None:
+                return
+            shares = found
+            bound = float(shares @ np.array(self.costs, dtype=np.float64))
+            idle, risen = (0, bound) if bound > risen + RISE else (idle + 1, risen)
+            self.lower = max(self.lower, math.ceil(bound - 1e-6 * max(1.0, bound)))
+            if self.best is not None and price(self.best, self.costs) <= self.lower:
+                return
+            made = self._broken(shares, fails, rng)
+            if not made:
+                break
+            self.rules += made
+            self.report()
+        self._greedy(mask_of(np.flatnonzero(shares > 0.5).tolist()) | self.include)
+        self._trim(0.8 * budget.left)
+
+    def _broken(self, shares: Floats, fails: dict[tuple[int, ...], Failing], rng: np.random.Generator) -> list[Rule]:
+        """Rules that shares of words break: by texts that fail where shares are rounded, by known ones, by chance."""
+        for cut in ROUNDED:
+            made = self._failing(shares, shares > cut, fails)
+            if made:
+                return made
+        first = self.worst.layout.first
+        for found in reversed(list(fails.values())[-KNOWN:]):
+            text = Failing(found.rival, np.where(shares > 0.5, first, found.chosen))
+            made += self._against(text, found.chosen, shares)
+            if len(made) >= ENOUGH:
+                return made
+        for _ in range(0 if made else CHANCES):
+            made += self._failing(shares, rng.random(len(shares)) < shares, fails)
+        return made
+
+    def _failing(self, shares: Floats, words: Bools, fails: dict[tuple[int, ...], Failing]) -> list[Rule]:
+        """Rules by the text that fails with these words held; where none does they are kept as enough."""
+        held = mask_of(np.flatnonzero(words).tolist()) | self.include
+        found = self.worst.ask(self.mask(held), self.budget(), EASY)
+        if isinstance(found, Enough):
+            self._keep(held, found)
+        if not isinstance(found, Failing):
+            return []
+        found = self.worst.sharper(found, self.mask(held))
+        full, _ = self._worse(found)
+        fails.setdefault(tuple(full.tolist()), Failing(found.rival, full))
+        return list(self._against(found, full, shares))
+
+    def _trim(self, until: float) -> None:
+        """Leave words of the best set out where the others are enough, until so many seconds are left."""
+        for word in bits(0 if self.best is None else self.best & ~self.include):
+            assert self.best is not None
+            held = self.best & ~(1 << word)
+            found = self.worst.ask(self.mask(held), self.budget(), EASY)
+            if isinstance(found, Enough):
+                self._keep(held, found)
+            if price(self.best, self.costs) <= self.lower or self.budget().left < until:
+                return
 
     def _news(self, held: int) -> bool:
         """Whether looking at a candidate brought anything new."""
@@ -390,6 +480,19 @@ def _turning(best: Flip | None, unit: int, reason: str) -> Turning:
         return Turning("unknown", None, unit, reason)
     cost = unit * len(best.change)
     return Turning("found", best, unit, reason) if reason else Turning("optimal", best, cost)
+
+
+def relaxed(rules: list[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int) -> Floats | None:
+    """The cheapest shares of words that weigh enough by every rule; None where there are none."""
+    from scipy.optimize import linprog
+
+    count, prices = len(costs), np.array(costs, dtype=np.float64)
+    ends = [(float(include >> i & 1), float(not exclude >> i & 1)) for i in range(count)]
+    if not rules:
+        return np.array([low for low, _ in ends])
+    rows, least = np.array([w for w, _ in rules]), np.array([n for _, n in rules])
+    found = linprog(prices, A_ub=-rows, b_ub=-least, bounds=ends)
+    return np.asarray(found.x) if found.status == 0 else None
 
 
 def cheapest_kept(

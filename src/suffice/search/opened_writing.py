@@ -85,6 +85,5 @@ def rule_line(search: Opened, rule: Rule) -> Written:
     wide = _wide(search, rule.rival)
     if rule.proof is not None:
         return {"rule": {**line, "count": round(rule.least) - 1, "tree": list(_nodes(layout, rule.proof, wide))}}
-    assert rule.line is not None
     more = {"weights": rule.weights.tolist(), "least": rule.least, "size": rule.size}
-    return {"rule": {**line, **more, "lines": [_line(layout, rule.line, wide)]}}
+    return {"rule": {**line, **more, "lines": [_line(layout, one, wide) for one in rule.lines]}}

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from suffice.errors import NotACertificate, Rejected
-from suffice.proof.bag import none_below
+from suffice.proof.bag import none_below_by
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked
 from suffice.proof.replay import KIND, Wanted, replay
@@ -99,9 +99,9 @@ def _dropped(search: Asking, line: int) -> bool:
     if not isinstance(search, Opened):
         return False
     place = line - 3 - len(search.flips)  # after the header, the proof and the flips; lines count from 1
-    if not 0 <= place < len(search.rules):
+    if not 0 <= place < len(search.needed):
         return False
-    del search.rules[place]
+    search.rules.remove(search.needed[place])
     return True
 
 
@@ -149,7 +149,8 @@ def _confirmed(search: Asking, reason: str) -> str:
     if not isinstance(search, Opened) or search.best is None:
         return reason
     lower = min(search.lower, price(search.best, search.costs))
-    search.lower = none_below(search.sure(), search.costs, search.include, search.exclude, lower)
+    search.lower, used = none_below_by(search.sure(), search.costs, search.include, search.exclude, lower)
+    search.needed = [rule for place, rule in enumerate(search.rules, start=len(search.flips)) if place in used]
     if reason or search.lower == lower:
         return reason
     return "that nothing is cheaper was found, but not confirmed"
@@ -428,7 +429,7 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
         "lower": min(search.lower, price(held, search.costs)),
     }
     if isinstance(search, Opened):
-        lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.rules)]
+        lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.needed)]
         return Certificate((header(question, claim), asked_line(search, held), *lines))
     needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
     found = [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
