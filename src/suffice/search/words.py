@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.attack import within
-from suffice.prove.bounds import Batch, hidden, margin_bound, margin_rows, plain
+from suffice.prove.bounds import Items, hidden, margin_bound, margin_rows, plain
 from suffice.prove.branch import Restorable
 from suffice.prove.inputs import Free, steady
 from suffice.prove.oracles.bounds import BoundsOracle
@@ -424,7 +424,7 @@ class Search:
         inputs = Free(self.problem.region, self.problem.features[None])
         bounds = hidden(form, inputs, budget=self.budget)
         wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
-        found = margin_bound(form, Batch(wide, spread, margin_rows(form, rivals)), plain(spread))
+        found = margin_bound(form, Items(wide, spread, margin_rows(form, rivals)), plain(spread))
         harm = -self.problem.region.support(found.inputs) + (found.inputs * self.problem.center).sum(-1)
         words = np.flatnonzero(self.task.everything & ~self.include)
         score = harm.max(0)[words] / self.costs.units[words]
