@@ -349,10 +349,20 @@ class Search:
         found = self.known.add_points(flips, np.repeat(free[None], len(flips), axis=0))
         if found:
             return Refuted(found[0])
-        answer = self.ask(held[None], self._probe)[0]
+        answer = self._preferred(held) or self.ask(held[None], self._probe)[0]
         if isinstance(answer, Unknown):
             self.doubted.add(held.tobytes())
         return answer
+
+    def _preferred(self, held: Bools) -> Proved | None:
+        """The proof of a set that one would rather have and that costs the same, where there is one."""
+        if self.task.rather is None or self.collect is not None:
+            return None
+        better = self.task.rather(held)
+        if (better == held).all():
+            return None
+        answer = self.ask(better[None], self._probe)[0]
+        return answer if isinstance(answer, Proved) else None
 
     @property
     def _probe(self) -> int:
