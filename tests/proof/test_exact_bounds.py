@@ -226,7 +226,7 @@ def prove_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
         signs = np.zeros((1, form.units), dtype=np.int8)
         signs[:, part] = rng.choice([-1, 1], part.stop - part.start)
         beta = scale * rng.random((1, form.units))
-        batch = module.Batch(inputs, found, module.margin_rows(form, np.array([0])), signs)
+        batch = module.Items(inputs, found, module.margin_rows(form, np.array([0])), signs)
         bound = module.margin_bound(form, batch, module.Dual(found.low, beta)).bound[0]
         push = beta[0] * signs[0]
         if np.isfinite(bound) and Fraction(bound) > right.margin(form.problem.label, form.problem.rivals[0], push):

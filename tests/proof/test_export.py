@@ -341,7 +341,7 @@ def test_questions_look_at_every_allowed_input(kind, tmp_path):
 
 def test_an_input_is_looked_at_by_the_leaf_to_which_its_splits_lead(tmp_path):
     """The tree is followed by the sums of the network itself: below zero the first side, above it the second."""
-    classifier, result = explained(*KINDS["a ball with splits"])
+    classifier, result = explained(39, sf.EpsilonBall(0.8))
     done = export(result.certificate, classifier, tmp_path / "out")
     center, rng = classifier.embed(result.text), np.random.default_rng(0)
     free = np.arange(len(center)) < len(result.text.words)

@@ -16,7 +16,7 @@ from suffice.model.network import Floats, Network
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import curves as checked
 from suffice.proof.check import network
-from suffice.prove.bounds import Batch, Form, hidden, margin_bound, margin_rows, plain
+from suffice.prove.bounds import Form, Items, hidden, margin_bound, margin_rows, plain
 from suffice.prove.exact import scores_with_error
 from suffice.prove.inputs import Free
 from suffice.prove.oracles import make_oracle
@@ -134,7 +134,7 @@ def test_bounds_hold_at_sampled_points(kind):
         bounds = hidden(form, inputs)
         for rival in range(2):
             rows = margin_rows(form, np.full(8, rival))
-            found = margin_bound(form, Batch(inputs, bounds, rows), plain(bounds)).bound
+            found = margin_bound(form, Items(inputs, bounds, rows), plain(bounds)).bound
             for row, bound in zip(free, found, strict=True):
                 points = inside(problem, row, 400, seed)
                 assert bound <= problem.margins(points)[:, rival].min()

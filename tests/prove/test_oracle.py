@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from suffice.errors import ModelError
 from suffice.model.network import Dense, Network, Relu
 from suffice.prove import bounds, branch
-from suffice.prove.bounds import Batch, Form, hidden, margin_rows, plain
+from suffice.prove.bounds import Form, Items, hidden, margin_rows, plain
 from suffice.prove.inputs import Free
 from suffice.prove.oracles import bounds as oracles
 from suffice.prove.oracles import milp
@@ -262,7 +262,7 @@ def bound_holds(problem: Problem) -> bool:
     """Whether the bound of the margin is below the exact margin at its minimiser and at other points."""
     form, inputs = Form.of(problem), Free(problem.region, np.ones((1, 2), dtype=bool))
     found = hidden(form, inputs)
-    passed = bounds.margin_bound(form, Batch(inputs, found, margin_rows(form, np.array([0]))), plain(found))
+    passed = bounds.margin_bound(form, Items(inputs, found, margin_rows(form, np.array([0]))), plain(found))
     corners = samples(problem.region, np.ones(2, dtype=bool), np.random.default_rng(0), count=4)[:12]
     lowest = min(exact_margins(problem, p)[0] for p in [*inputs.minimiser(passed.inputs), *corners])
     return Fraction(float(passed.bound[0])) <= lowest

@@ -21,7 +21,7 @@ from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
 from suffice.proof.certificate import Certificate
 from suffice.prove.layout import laid_out
-from suffice.prove.rows import Rows
+from suffice.prove.rows import TextTable
 from tests.pipelines import judged, of_rows, question, scores
 
 GOOD = ["The soup was warm and the bread fresh", "A kind waiter brought fresh bread", "Loved the warm soup"]
@@ -38,7 +38,7 @@ def test_rows_are_what_scikit_learn_says_of_every_string(seed):
         box = opened(pipeline)
         assert box is not None
         layout = laid_out(box.bag, written(words), options, neighbours=False)
-        rows, text = Rows(layout), written(words)
+        rows, text = TextTable(layout), written(words)
         texts = [rewritten(text, dict(layout.change(chosen))) for part in rows.texts() for chosen in part]
         theirs = scores(pipeline, texts)
         assert np.allclose(rows.scores - rows.scores[:, :1], theirs - theirs[:, :1], atol=1e-9)

@@ -30,7 +30,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
 
-Rule: TypeAlias = Callable[[Layer, Sequence[Any]], Any]
+Lowering: TypeAlias = Callable[[Layer, Sequence[Any]], Any]
 NOTE = (
     "a file is not opened by Keras, which would build whatever it declares (to compare with Keras itself, load the "
     "file there and give the model to sf.from_keras)"
@@ -167,7 +167,7 @@ def _nodes(call: Call, masked: bool) -> list[Operation]:
     ]
 
 
-def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Rule, ending: str) -> Operation:
+def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Lowering, ending: str) -> Operation:
     def lower(values: Values) -> Value:
         return rule(layer, [values[use] for use in uses])
 
@@ -184,7 +184,7 @@ def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Rule,
     )
 
 
-def _rule(layer: Layer) -> Rule:
+def _rule(layer: Layer) -> Lowering:
     if layer.is_operation and layer.kind not in OPERATIONS:
         return _unknown
     return RULES.get(layer.kind, _unknown)
@@ -225,7 +225,7 @@ def _convolution(layer: Layer, inputs: Sequence[Any]) -> Tensor:
     return _spatial(inputs[0], config, change)
 
 
-def _pooling(kind: str) -> Rule:
+def _pooling(kind: str) -> Lowering:
     def rule(layer: Layer, inputs: Sequence[Any]) -> Tensor:
         config, count = layer.config, len(inputs[0].shape) - 2
         window = _numbers(config["pool_size"], count)
@@ -247,7 +247,7 @@ def _pooling(kind: str) -> Rule:
     return rule
 
 
-def _global(kind: str) -> Rule:
+def _global(kind: str) -> Lowering:
     def rule(layer: Layer, inputs: Sequence[Any]) -> Tensor:
         x = inputs[0]
         first = layer.config.get("data_format") == "channels_first"
@@ -292,7 +292,7 @@ def _same(layer: Layer, inputs: Sequence[Any]) -> Value:
     return inputs[0]
 
 
-def _folded(pair: Callable[[Any, Any], Tensor]) -> Rule:
+def _folded(pair: Callable[[Any, Any], Tensor]) -> Lowering:
     def rule(layer: Layer, inputs: Sequence[Any]) -> Tensor:
         found = inputs[0]
         for other in inputs[1:]:
@@ -411,8 +411,8 @@ def _spatial(x: Tensor, config: Config, change: Callable[[Tensor], Tensor]) -> T
     return found.reshape((1, *found.shape))
 
 
-PRESENT: dict[str, Rule] = {"Embedding": _without_padding, "GlobalAveragePooling1D": _global("sum")}
-RULES: dict[str, Rule] = {
+PRESENT: dict[str, Lowering] = {"Embedding": _without_padding, "GlobalAveragePooling1D": _global("sum")}
+RULES: dict[str, Lowering] = {
     "Activation": _activation,
     "ActivityRegularization": _same,
     "Add": _folded(rules.add),

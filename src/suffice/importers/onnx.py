@@ -237,7 +237,7 @@ class Call:
         return None if found is None else rules.numbers(found)
 
 
-Rule: TypeAlias = Callable[[Call], Value]
+Lowering: TypeAlias = Callable[[Call], Value]
 
 
 def _program(onnx: Any, model: Model, entry: Any, answer: str) -> Computation:
@@ -441,11 +441,11 @@ def _average_pool(a: Call) -> Value:
     return rules.spatial(a[0], len(size), lambda x: x.average_pool(size, stride, padding, ceil, counted))
 
 
-def _global_pool(kind: str) -> Rule:
+def _global_pool(kind: str) -> Lowering:
     return lambda a: rules.reduce(a[0], kind, range(2, len(a[0].shape)), True)
 
 
-def _reduce(kind: str) -> Rule:
+def _reduce(kind: str) -> Lowering:
     def rule(a: Call) -> Value:
         axes = a.numbers("axes", 1)
         if not axes and a.get("noop_with_empty_axes", 0):
@@ -572,7 +572,7 @@ def _where(a: Call) -> Value:
     return rules.add(*chosen)
 
 
-def _several(combine: Callable[[Value, Value], Value]) -> Rule:
+def _several(combine: Callable[[Value, Value], Value]) -> Lowering:
     def rule(a: Call) -> Value:
         found = a[0]
         for other in a.inputs[1:]:
@@ -596,7 +596,7 @@ def _celu(a: Call) -> Value:
     return a[0].scale(1 / alpha).curve("elu").scale(alpha)
 
 
-def _curve(name: str) -> Rule:
+def _curve(name: str) -> Lowering:
     return lambda a: a[0].curve(name)
 
 
@@ -604,7 +604,7 @@ def _identity(a: Call) -> Value:
     return a[0]
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, Lowering] = {
     # looking up
     "Gather": _gather,
     "GatherND": _gather_nd,

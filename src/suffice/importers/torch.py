@@ -29,7 +29,7 @@ from suffice.model.network import Floats, Ints
 
 Module: TypeAlias = Any
 Arguments: TypeAlias = Any  # an operator's arguments by the names PyTorch gives them
-Rule: TypeAlias = Callable[[Arguments], Value]
+Lowering: TypeAlias = Callable[[Arguments], Value]
 STATE = (
     "holds weights only, and weights alone do not say what is computed with them: build the module in Python, "
     "module.load_state_dict(...), and give the module to sf.from_torch"
@@ -263,7 +263,7 @@ def _nodes(torch: Any, node: Any) -> list[Operation]:
     return [rows, replace(rows, name=node.name, uses=(rows.name, *rows.uses), lower=pool, compute=pool)]
 
 
-def _node(torch: Any, node: Any, name: str, rule: Rule | None) -> Operation:
+def _node(torch: Any, node: Any, name: str, rule: Lowering | None) -> Operation:
     short = name.partition(".")[0]
 
     def lower(values: Values) -> Value:
@@ -421,7 +421,7 @@ def _convolution(a: Arguments) -> Value:
     )
 
 
-def _max_pool(axes: int) -> Rule:
+def _max_pool(axes: int) -> Lowering:
     def rule(a: Arguments) -> Value:
         size, padding, gaps = (rules.per_axis(part, axes) for part in (a.kernel_size, a.padding, a.dilation))
         stride = rules.per_axis(a.stride, axes) if a.stride else size
@@ -430,7 +430,7 @@ def _max_pool(axes: int) -> Rule:
     return rule
 
 
-def _average_pool(axes: int) -> Rule:
+def _average_pool(axes: int) -> Lowering:
     def rule(a: Arguments) -> Value:
         if getattr(a, "divisor_override", None) is not None:
             raise ValueError("an average with a divisor of its own is not known here")
@@ -443,7 +443,7 @@ def _average_pool(axes: int) -> Rule:
     return rule
 
 
-def _adaptive_pool(axes: int, kind: str) -> Rule:
+def _adaptive_pool(axes: int, kind: str) -> Lowering:
     def rule(a: Arguments) -> Value:
         found = rules.spatial(a.self, axes, lambda x: x.adaptive_pool(rules.per_axis(a.output_size, axes), kind))
         return (found,) if kind == "max" else found
@@ -451,7 +451,7 @@ def _adaptive_pool(axes: int, kind: str) -> Rule:
     return rule
 
 
-def _first(rule: Rule) -> Rule:
+def _first(rule: Lowering) -> Lowering:
     """PyTorch gives the places of the maxima too; nothing depends on them here."""
     return lambda a: (rule(a),)
 
@@ -462,7 +462,7 @@ def _batch_norm(a: Arguments) -> Value:
     return rules.batch_norm(a.input, a.weight, a.bias, a.running_mean, a.running_var, float(a.eps))
 
 
-def _reduced(kind: str) -> Rule:
+def _reduced(kind: str) -> Lowering:
     def rule(a: Arguments) -> Value:
         axes = getattr(a, "dim", None)
         axes = [axes] if isinstance(axes, int) else axes or None
@@ -551,7 +551,7 @@ def _slice(a: Arguments) -> Value:
     return rules.cut(a.self, a.dim, a.start, a.end, a.step)
 
 
-def _curve(name: str) -> Rule:
+def _curve(name: str) -> Lowering:
     return lambda a: a.self.curve(name)
 
 
@@ -577,7 +577,7 @@ def _minimum(a: Arguments) -> Value:
 
 SELU = (1.6732632423543772, 1.0507009873554805)
 KINDS = ("sum", "mean", "max")  # of bags, by PyTorch's numbers
-RULES: dict[str, Rule] = {
+RULES: dict[str, Lowering] = {
     # looking up
     "embedding": _embedding,
     # affine layers

@@ -318,7 +318,7 @@ class Hidden:
         live, start = (np.zeros(shape, dtype=bool), np.zeros(shape)) if pools else (None, None)
         return Hidden(lower, upper, low, up, shift, loose, floor, live, start)
 
-    def candidates(self, form: Form, place: int) -> maxima.Range:
+    def candidates(self, form: Form, place: int) -> maxima.Candidates:
         """The candidates of the maxima of one step, once all bounds are known."""
         if place not in self._candidates:
             groups = form.steps[place].groups
@@ -327,11 +327,11 @@ class Hidden:
             at = form.slices[place].start + groups.units
             near = NEAR * form.size[place][groups.units]
             lower, upper, live = self.lower[:, at], self.upper[:, at], self.live[:, at]
-            self._candidates[place] = maxima.Range(groups, lower, upper, live, near)
+            self._candidates[place] = maxima.Candidates(groups, lower, upper, live, near)
         return self._candidates[place]
 
     @cached_property
-    def _candidates(self) -> dict[int, maxima.Range]:
+    def _candidates(self) -> dict[int, maxima.Candidates]:
         return {}
 
     def crossing(self, form: Form) -> Bools:
@@ -440,8 +440,8 @@ def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int, budget: B
     for units, below in _first_rows(form, inputs) if place == 0 else _later_rows(form, inputs, found, place, budget):
         if budget is not None:
             budget.look()
-        error, bias = form.gamma * form.size[place][units], step.bias[units]
-        below += np.concatenate([bias - error, -bias - error])
+        error = form.gamma * form.size[place][units]
+        below += np.concatenate([step.bias[units] - error, -step.bias[units] - error])
         below = below if np.isfinite(below).all() else np.where(np.isfinite(below), below, -np.inf)
         lower[:, units] = np.maximum(below[:, : len(units)], least[units])
         upper[:, units] = np.minimum(-below[:, len(units) :], most[units])
@@ -548,24 +548,24 @@ def settled(form: Form, bounds: Hidden, dual: Dual) -> Dual:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class MarginRows:
     """One linear form per item over the last hidden step, to be bounded from below: coefficients, constant, size."""
 
     over: Floats
     constant: Floats
     size: Floats
 
-    def take(self, index: Ints | slice) -> Rows:
-        return Rows(self.over[index], self.constant[index], self.size[index])
+    def take(self, index: Ints | slice) -> MarginRows:
+        return MarginRows(self.over[index], self.constant[index], self.size[index])
 
 
-def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> Rows:
+def margin_rows(form: Form, rivals: Ints, sign: float = 1.0) -> MarginRows:
     """The margin against each item's rival (an index into `problem.rivals`), or its negative."""
-    return Rows(sign * form.margin.dense()[rivals], sign * form.margin.bias[rivals], form.margin_size[rivals])
+    return MarginRows(sign * form.margin.dense()[rivals], sign * form.margin.bias[rivals], form.margin_size[rivals])
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Items:
     """Rows to be bounded, each over its input set and through the lines around its relus; `signs` are the splits.
 
     Lines above first relus, or first maxima, are tilted where there are `tilts` and the dual has shares.
@@ -573,13 +573,13 @@ class Batch:
 
     inputs: Inputs
     bounds: Hidden
-    rows: Rows
+    rows: MarginRows
     signs: Signs | None = None
     tilts: Tilts | Peaks | None = None
 
-    def take(self, index: Ints | slice) -> Batch:
+    def take(self, index: Ints | slice) -> Items:
         signs = None if self.signs is None else self.signs[index]
-        return Batch(self.inputs.take(index), self.bounds.take(index), self.rows.take(index), signs, self.tilts)
+        return Items(self.inputs.take(index), self.bounds.take(index), self.rows.take(index), signs, self.tilts)
 
     @cached_property
     def range(self) -> Range:
@@ -621,7 +621,7 @@ class Pass:
         return Pass(self.bound[index], self.over[index], self.inputs[index], lines_, tilted)
 
 
-def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
+def margin_bound(form: Form, batch: Items, dual: Dual | None) -> Pass:
     """Sound lower bound (n,) of one row per item over its input set.
 
     Without a `dual` the lines are the relaxation's own. It may hold anything finite: slopes are used on unstable units
@@ -663,7 +663,7 @@ def margin_bound(form: Form, batch: Batch, dual: Dual | None) -> Pass:
     return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped, (low, up, shift), tilted)
 
 
-def _tilted(batch: Batch, over: Floats, share: Floats) -> Tilted:
+def _tilted(batch: Items, over: Floats, share: Floats) -> Tilted:
     """The tilted lines, for those coefficients of the first step (n, units) that take a line above an open unit."""
     assert batch.tilts is not None
     units = batch.tilts.units
@@ -671,7 +671,7 @@ def _tilted(batch: Batch, over: Floats, share: Floats) -> Tilted:
     return Tilted(replaced, *batch.range.top(share))
 
 
-def _without(over: Floats, error: Floats, batch: Batch, tilted: Tilted) -> tuple[Floats, Floats]:
+def _without(over: Floats, error: Floats, batch: Items, tilted: Tilted) -> tuple[Floats, Floats]:
     """What is left to the other lines; what rounding is measured by counts three times where lines are tilted."""
     assert batch.tilts is not None
     over, error = over.copy(), error.copy()
@@ -707,7 +707,7 @@ def _pools(form: Form) -> Iterator[tuple[int, Groups, Ints]]:
             yield place, step.groups, form.slices[place].start + step.groups.units
 
 
-def _multipliers(form: Form, batch: Batch, dual: Dual) -> Floats | None:
+def _multipliers(form: Form, batch: Items, dual: Dual) -> Floats | None:
     """beta·sign of the units that are split at zero; who wins a maximum has none."""
     if batch.signs is None:
         return None
@@ -732,7 +732,7 @@ class Relaxed:
     added: Floats | None = None
 
 
-def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
+def forward(form: Form, batch: Items, found: Pass, dual: Dual) -> Relaxed:
     """The minimiser of each item run through the relaxed network, along the lines of its pass."""
     bounds, lower, (low, up, shift) = batch.bounds, found.over > 0, found.lines
     slope = np.where(lower, low, up)
@@ -757,7 +757,7 @@ def forward(form: Form, batch: Batch, found: Pass, dual: Dual) -> Relaxed:
     return Relaxed(z, relaxed, added)
 
 
-def losses(form: Form, batch: Batch, found: Pass, dual: Dual) -> Floats:
+def losses(form: Form, batch: Items, found: Pass, dual: Dual) -> Floats:
     """How much the relaxation of each relu (n, units) gives away; of a maximum, at the candidate to split on."""
     reached = forward(form, batch, found, dual)
     real = np.maximum(reached.z, 0.0)
@@ -796,7 +796,7 @@ class Ascent:
 
 
 def optimise(
-    form: Form, batch: Batch, dual: Dual, found: Pass, iterations: int, budget: Budget | None = None, pace: float = PACE
+    form: Form, batch: Items, dual: Dual, found: Pass, iterations: int, budget: Budget | None = None, pace: float = PACE
 ) -> tuple[Pass, Dual]:
     """Projected ascent on slopes and multipliers, from a first pass; the best dual of each item and its pass.
 
@@ -827,7 +827,7 @@ def optimise(
 
 
 def _better_maxima(
-    form: Form, batch: Batch, found: Pass, dual: Dual, z: Floats, gradient: Floats, slope: Ascent, part: float
+    form: Form, batch: Items, found: Pass, dual: Dual, z: Floats, gradient: Floats, slope: Ascent, part: float
 ) -> Floats:
     """The slopes moved along their gradient; of maxima, theta is, and shares move towards the winner."""
     for place, groups, at in _pools(form):

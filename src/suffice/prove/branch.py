@@ -20,10 +20,10 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.bounds import (
     NEAR,
-    Batch,
     Dual,
     Form,
     Hidden,
+    Items,
     Pass,
     Signs,
     chosen_lines,
@@ -291,7 +291,7 @@ class Branching:
         bounds = hidden(self.form, inputs, signs, partial(self._step, parts, inputs), self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
         tilts = self.tilts if any(self._tilts_now(part) for part in parts) else None
-        batch, dual = Batch(inputs, bounds, rows, signs, tilts), _inherited(parts, bounds, tilts)
+        batch, dual = Items(inputs, bounds, rows, signs, tilts), _inherited(parts, bounds, tilts)
         found = margin_bound(self.form, batch, dual)
         known = np.where(bounds.contradicted, np.inf, found.bound)
         closing = settled(self.form, bounds, dual) if (known > 0).any() else dual
@@ -328,7 +328,7 @@ class Branching:
         self._try([part] * len(lowest), runs.points(lowest))
         return question.answer is not None
 
-    def _work_on(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
+    def _work_on(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers, and where these do not do, other lines above maxima."""
         steps = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
         pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
@@ -341,7 +341,7 @@ class Branching:
         if parts:
             self._conclude(parts, batch, dual, found)
 
-    def _work_on_peaks(self, parts: list[Subproblem], batch: Batch, dual: Dual, peaks: Peaks) -> None:
+    def _work_on_peaks(self, parts: list[Subproblem], batch: Items, dual: Dual, peaks: Peaks) -> None:
         """Lines above maxima are tilted from here on, and those of the parts of these subproblems."""
         batch = replace(batch, tilts=peaks)
         slopes = chosen_lines(self.form, batch.bounds, dual)[1]
@@ -355,7 +355,7 @@ class Branching:
             pace = SLOW
         self._conclude(parts, batch, dual, found)
 
-    def _conclude(self, parts: list[Subproblem], batch: Batch, dual: Dual, found: Pass) -> None:
+    def _conclude(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
         """Close what is proved; attack the rest, and keep it with what to split it on."""
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
@@ -440,7 +440,7 @@ class Branching:
             return False
         dual, point, shares = solved
         rows = margin_rows(self.form, np.array([part.rival]), self.sign)
-        found = margin_bound(self.form, Batch(inputs, bounds, rows, part.signs[None]), dual)
+        found = margin_bound(self.form, Items(inputs, bounds, rows, part.signs[None]), dual)
         if found.bound[0] > 0:
             part.bound = float(found.bound[0])
             _close(part, settled(self.form, bounds, dual), found, None, 0)
@@ -479,7 +479,7 @@ class WordByWord(Branching):
         first = self._first_step(inputs)
         bounds = hidden(self.form, inputs, None, lambda place, _: None if place else first, self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
-        found = margin_bound(self.form, Batch(inputs, bounds, rows), None)
+        found = margin_bound(self.form, Items(inputs, bounds, rows), None)
         for part, bound, row in zip(parts, found.bound, found.inputs, strict=True):
             self.questions[part.question].spent += 1
             part.bound, part.row = float(bound), row

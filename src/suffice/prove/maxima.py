@@ -24,7 +24,7 @@ LEAN = 2.0**-20  # of the way to the largest upper bound: lower bounds that clos
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
+class Candidates:
     """Bounds of candidates (n, candidates), those that may still win, and what that leaves of their maxima.
 
     Candidates that move by no more than `near` (candidates,) count as constants.
@@ -51,7 +51,9 @@ class Range:
         return np.asarray(self.groups.total(self.live.astype(np.int64)) == 1)
 
 
-def narrowed(groups: Groups, lower: Floats, upper: Floats, signs: Floats | None, near: Floats) -> tuple[Range, Bools]:
+def narrowed(
+    groups: Groups, lower: Floats, upper: Floats, signs: Floats | None, near: Floats
+) -> tuple[Candidates, Bools]:
     """Who may win by the splits (+1: this one, -1: another) and by the bounds; and where nobody can (n, candidates)."""
     alive = np.ones(lower.shape, dtype=bool) if signs is None else signs >= 0
     if signs is not None:
@@ -61,10 +63,10 @@ def narrowed(groups: Groups, lower: Floats, upper: Floats, signs: Floats | None,
     live = alive & (upper >= least)
     nobody = ~(groups.highest(live.astype(np.float64)) > 0)[..., groups.group]
     live = np.where(nobody, alive, live)
-    return Range(groups, lower, upper, live, near), nobody & alive
+    return Candidates(groups, lower, upper, live, near), nobody & alive
 
 
-def start(found: Range) -> Floats:
+def start(found: Candidates) -> Floats:
     """The choice (n, candidates) that every search starts from.
 
     All of the share goes to the candidate with the largest lower bound, theta to the second largest upper bound.
@@ -80,7 +82,7 @@ def start(found: Range) -> Floats:
     return choice
 
 
-def lines(found: Range, choice: Floats) -> tuple[Floats, Floats, Floats]:
+def lines(found: Candidates, choice: Floats) -> tuple[Floats, Floats, Floats]:
     """Slopes below and above (n, candidates), and the constant above (n, groups), right whatever the rounding here."""
     groups, live, settled = found.groups, found.live, found.settled
     one = settled[..., groups.group]
@@ -100,7 +102,7 @@ def lines(found: Range, choice: Floats) -> tuple[Floats, Floats, Floats]:
     return below, np.where(plain[..., groups.group], live, above), np.where(plain, 0.0, shift)
 
 
-def settled(found: Range, choice: Floats) -> Floats:
+def settled(found: Candidates, choice: Floats) -> Floats:
     """A choice in which a maximum of one candidate is that candidate."""
     groups, one = found.groups, found.settled[..., found.groups.group]
     alone = np.where(groups.units == groups.leaders[groups.group], 0.0, found.live)
@@ -116,13 +118,13 @@ def shares(groups: Groups, choice: Floats) -> Floats:
     return share
 
 
-def level(found: Range, choice: Floats) -> Floats:
+def level(found: Candidates, choice: Floats) -> Floats:
     """The theta (n, groups) that a choice means."""
     way = np.clip(choice[..., found.groups.starts], 0.0, 1.0)
     return np.maximum(found.low + way * (found.high - found.low), found.low)
 
 
-def slope_of_level(found: Range, choice: Floats, z: Floats) -> Floats:
+def slope_of_level(found: Candidates, choice: Floats, z: Floats) -> Floats:
     """How fast the line above rises (n, groups) with the choice of theta, at z (n, candidates)."""
     groups = found.groups
     rising = found.live & (found.upper > level(found, choice)[..., groups.group])

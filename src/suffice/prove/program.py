@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.model.network import Floats
-from suffice.prove.bounds import Batch, Dual, Form, Hidden, Signs, margin_bound, margin_rows, plain
+from suffice.prove.bounds import Dual, Form, Hidden, Items, Signs, margin_bound, margin_rows, plain
 from suffice.prove.inputs import Free
 from suffice.sets.regions import Ball, Box, Choice, Hull
 
@@ -180,7 +180,7 @@ def _round_program(form: Form, inputs: Free, bounds: Hidden, signs: Signs, rival
     """For 2-norm balls: linear programs over ever more tangent planes, until a proof or a point that flips."""
     assert isinstance(inputs.region, Ball)
     columns = _Columns.box(inputs, inputs.region)
-    batch = Batch(inputs, bounds, margin_rows(form, np.array([rival])), signs[None])
+    batch = Items(inputs, bounds, margin_rows(form, np.array([rival])), signs[None])
     solved = None
     for _ in range(TANGENTS):
         solved = _solve(form, bounds, signs, rival, columns)

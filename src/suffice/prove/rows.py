@@ -27,7 +27,7 @@ CLOSE = 1e-7  # margins within this are run as strings
 
 
 @dataclass(eq=False)
-class Rows:
+class TextTable:
     """One text, and the scores of all that it may become; the layout has no neighbours."""
 
     layout: Layout
@@ -149,7 +149,7 @@ class Rows:
 class Sheet:
     """The table of leads over one rival."""
 
-    rows: Rows
+    rows: TextTable
     label: int
     rival: int
     at_most: int | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.model.network import Bools, Ints
-from suffice.prove.bounds import Batch, hidden, margin_bound, margin_rows, plain
+from suffice.prove.bounds import Items, hidden, margin_bound, margin_rows, plain
 from suffice.prove.inputs import Free, steady
 from suffice.prove.verdict import Proved
 from suffice.search.inquiry import Inquiry
@@ -87,7 +87,7 @@ def harmless_first(inquiry: Inquiry) -> Ints:
     rivals, inputs = np.arange(len(problem.rivals)), Free(problem.region, problem.features[None])
     bounds = hidden(form, inputs, budget=task.budget)
     wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
-    found = margin_bound(form, Batch(wide, spread, margin_rows(form, rivals)), plain(spread))
+    found = margin_bound(form, Items(wide, spread, margin_rows(form, rivals)), plain(spread))
     harm = -problem.region.support(found.inputs) + (found.inputs * problem.center).sum(-1)
     words = np.flatnonzero(task.everything & ~task.include)
     score = harm.max(0)[words] / task.costs.units[words]

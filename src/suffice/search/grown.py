@@ -15,7 +15,7 @@ import numpy as np
 from suffice.model.network import Bools, Ints
 from suffice.prove.asked import Flip, OutOfBudget
 from suffice.prove.layout import Layout
-from suffice.prove.rows import Rows, Sheet
+from suffice.prove.rows import Sheet, TextTable
 from suffice.prove.trees import Falls, Grove, Stands, Stuck
 from suffice.prove.verdict import Budget, OutOfTime
 from suffice.search.asking import SMALL, Asking
@@ -36,7 +36,7 @@ class Grown(Asking):
         if self.layout.bag.trees is not None:
             self.groves = {rival: Grove(self.layout, label, rival, limit) for rival in rivals}
         else:
-            rows = Rows(self.layout)
+            rows = TextTable(self.layout)
             self.groves = {rival: Sheet(rows, label, rival, limit) for rival in rivals}
 
     @property

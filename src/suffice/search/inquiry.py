@@ -31,6 +31,7 @@ class Inquiry:
         self.upper = task.upper(None)
         self.best: Best = None
         self.lowest = task.costs.of(task.include)
+        self.rather = task.rather
         self.rounds = 0  # of nodes so far
         self._doubted: dict[bytes, int] = {}  # candidates that a complete look left open, and its subproblems
 
@@ -71,10 +72,18 @@ class Inquiry:
         found = self._attacked_hard(self.task.problem.features & ~held)
         if found:
             return Refuted(found[0])
-        answer = self.ask(held[None], self._probe)[0]
+        answer = self._preferred(held) or self.ask(held[None], self._probe)[0]
         if isinstance(answer, Unknown):
             self._doubted[held.tobytes()] = self._probe
         return answer
+
+    def _preferred(self, held: Bools) -> Proved | None:
+        """The proof of a set that one would rather have and that costs the same, where there is one."""
+        better = held if self.rather is None else self.rather(held)
+        if (better == held).all():
+            return None
+        answer = self.ask(better[None], self._probe)[0]
+        return answer if isinstance(answer, Proved) else None
 
     def _attacked_hard(self, free: Bools) -> list[Witness]:
         problem = self.task.problem

@@ -25,6 +25,7 @@ class Task:
     budget: Budget
     seed: int = 0
     on_progress: Progress | None = None
+    rather: Callable[[Bools], Bools] | None = None  # an equally cheap set that one would rather have, if it does too
 
     @property
     def everything(self) -> Bools:

@@ -328,6 +328,7 @@ def optimal_sets(search: Search, cost: int) -> Iterator[tuple[Bools, Proved]]:
     All were found if `search.frontier.done` in the end.
     """
     search.collect, search.frontier = cost, Frontier(search._root(cost))
+    search.inquiry.rather = None  # every set is wanted for itself
     search.frontier.push(search.root)
     while not search.frontier.empty and not search.budget.spent:
         with contextlib.suppress(OutOfTime):

@@ -11,7 +11,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats
 from suffice.prove.asked import Asked
-from suffice.prove.bounds import Batch, Form, hidden, margin_bound, margin_rows, plain
+from suffice.prove.bounds import Form, Items, hidden, margin_bound, margin_rows, plain
 from suffice.prove.branch import sets_of_free
 from suffice.prove.verdict import Problem
 from suffice.sets.regions import Choice
@@ -83,5 +83,5 @@ def _bound(form: Form, free: Bools, count: int) -> Floats:
     bounds = hidden(form, inputs)
     items, rivals = np.repeat(np.arange(len(free)), count), np.tile(np.arange(count), len(free))
     spread = bounds.take(items)
-    found = margin_bound(form, Batch(inputs.take(items), spread, margin_rows(form, rivals)), plain(spread))
+    found = margin_bound(form, Items(inputs.take(items), spread, margin_rows(form, rivals)), plain(spread))
     return np.asarray(found.bound.reshape(-1, count).min(-1))

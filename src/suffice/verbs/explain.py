@@ -24,7 +24,7 @@ from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
-from suffice.verbs.prefer import preference, preferred
+from suffice.verbs.prefer import Preference, preference
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searched, single_threaded, task
 
@@ -97,16 +97,17 @@ def explained(
             result = asked.explained(question, on_progress, self_check, share)
         else:
             limit = Budget(budget.seconds * share)
-            outcome = preferred(question, _run(question, limit, on_progress), limit)
+            better = Preference(question, limit)
+            outcome = better.of(_run(question, limit, on_progress, better))
             result = finished(question, outcome, started, self_check)
         if wanted is not None:
             result = replace(result, mistake=_mistake(question, result, wanted, budget))
         return result
 
 
-def _run(question: Question, budget: Budget, on_progress: OnProgress | None) -> Outcome:
+def _run(question: Question, budget: Budget, on_progress: OnProgress | None, better: Preference) -> Outcome:
     if question.method == "search" and question.oracle == "bounds":
-        return searched(question, budget, on_progress)
+        return searched(question, budget, on_progress, better.rather if better.wanted else None)
     oracle = make_oracle(question.oracle, question.problem)
     match question.method:
         case "hs":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -51,81 +52,99 @@ def preference(name: str) -> str:
     return name
 
 
-def preferred(question: Question, outcome: Outcome, budget: Budget) -> Outcome:
-    """The outcome with words exchanged for better ones of the same cost, where that is proved to suffice.
+@dataclass(eq=False)
+class Preference:
+    """Which of equally cheap sets of words a question's answer should be.
 
     Content words are better than stop words, and of two content words the one whose change alone takes more from the
-    label's lead. One word at a time, the least first, and with a limit per question, so that it stays quick; ties go
-    to the order of the text, so that the answer is the same every time.
+    label's lead. Words are exchanged one at a time, the least first, and with a limit per question, so that it stays
+    quick; ties go to the order of the text, so that the answer is the same every time.
     """
-    wanted = question.more.get("prefer", "content") == "content" and outcome.finished and outcome.witness is None
-    if not wanted or outcome.held is None or not (outcome.held & question.features & ~question.included).any():
-        return outcome
-    oracle = oracle_of(by_choice(question.problem))
-    rank = _ranks(question, oracle)
-    hoped = _walked(question, oracle, outcome, rank, budget, hopeful=True)
-    if hoped.proof is not None or hoped.held is None:
-        return hoped
-    verdict = oracle.ask((question.problem.features & ~hoped.held)[None], _limited(oracle, budget, EFFORT))[0]
-    if isinstance(verdict, Proved):
-        return replace(hoped, proof=verdict)
-    return _walked(question, oracle, outcome, rank, budget, hopeful=False)
 
+    question: Question
+    budget: Budget
+    seen: set[bytes] = field(default_factory=set)  # sets in which nothing is left to exchange, as far as attacks tell
 
-def _walked(
-    question: Question, oracle: BoundsOracle, outcome: Outcome, rank: list[int], budget: Budget, hopeful: bool
-) -> Outcome:
-    """The outcome after every exchange; a hopeful walk proves none of them, and leaves that for the last set."""
-    assert outcome.held is not None
-    mine = np.flatnonzero(outcome.held & question.features & ~question.included)
-    waiting = sorted(mine.tolist(), key=lambda i: -rank[i])
-    while waiting and not budget.spent:
-        outcome, waiting = _exchanged(question, oracle, outcome, waiting, rank, budget, hopeful)
-    return outcome
+    @property
+    def wanted(self) -> bool:
+        return bool(self.question.more.get("prefer", "content") == "content")
 
+    @cached_property
+    def oracle(self) -> BoundsOracle:
+        return oracle_of(by_choice(self.question.problem))
 
-def _ranks(question: Question, oracle: BoundsOracle) -> list[int]:
-    """The place of each position, the best first: content before stop words, then by what it takes from the lead."""
-    falls = oracle.attacker.push.min(0)
-    worth = np.round(falls / (np.abs(falls).max() or 1.0), DIGITS)
-    order = sorted(range(len(question.text)), key=lambda i: (carries_little(question.text.tokens[i]), worth[i], i))
-    return [order.index(i) for i in range(len(order))]
+    @cached_property
+    def rank(self) -> list[int]:
+        """The place of each position, the best first: content before stop words, then what it takes from the lead."""
+        falls, tokens = self.oracle.attacker.push.min(0), self.question.text.tokens
+        worth = np.round(falls / (np.abs(falls).max() or 1.0), DIGITS)
+        order = sorted(range(len(tokens)), key=lambda i: (carries_little(tokens[i]), worth[i], i))
+        return [order.index(i) for i in range(len(order))]
 
+    def rather(self, held: Bools) -> Bools:
+        """A better set of the same cost that may do as well: nobody has proved it."""
+        found, _ = self._walked(held, None, hopeful=True)
+        self.seen.add(found.tobytes())
+        return found
 
-def _exchanged(
-    question: Question,
-    oracle: BoundsOracle,
-    outcome: Outcome,
-    words: list[int],
-    rank: list[int],
-    budget: Budget,
-    hopeful: bool,
-) -> tuple[Outcome, list[int]]:
-    """The outcome with a better word in the place of the first one that has any that does, or may do.
+    def of(self, outcome: Outcome) -> Outcome:
+        """The outcome with words exchanged for better ones of the same cost, where that is proved to suffice."""
+        held, open_ = outcome.held, outcome.witness is not None or not outcome.finished
+        if not self.wanted or open_ or held is None or held.tobytes() in self.seen or not self._mine(held):
+            return outcome
+        hoped, proof = self._walked(held, outcome.proof, hopeful=True)
+        if proof is not None:
+            return replace(outcome, held=hoped, proof=proof)
+        verdict = self.oracle.ask((self.question.problem.features & ~hoped)[None], self._limited(EFFORT))[0]
+        if isinstance(verdict, Proved):
+            return replace(outcome, held=hoped, proof=verdict)
+        found, proof = self._walked(held, outcome.proof, hopeful=False)
+        return replace(outcome, held=found, proof=proof)
 
-    Sets for all the words are asked about together; with what is exchanged come the words that are to be looked at
-    again, since they now stand beside another word.
-    """
-    held = outcome.held
-    assert held is not None
-    pairs = [(word, other) for word in words for other in _instead(question, held, word, rank)]
-    pairs = _promising(oracle, held, pairs, budget)
-    if not pairs:
-        return outcome, []
-    rows = [_swap(held, word, other) for word, other in pairs]
-    free = question.problem.features & ~np.stack(rows)
-    cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=budget)
-    patience, real = IN_VAIN, isinstance(question.perturbation, RealWords)
-    for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
-        weak, verdict = carries_little(question.text.tokens[word]), answer
-        hoped = hopeful and weak and isinstance(answer, Unknown)
-        if isinstance(answer, Unknown) and not hoped and patience > 0 and (weak or real):
-            verdict = oracle.ask(known[None], _limited(oracle, budget, EFFORT if weak else LESS_EFFORT))[0]
-            patience -= isinstance(verdict, Unknown)
-        if isinstance(verdict, Proved) or hoped:
-            proof = verdict if isinstance(verdict, Proved) else None
-            return replace(outcome, held=row, proof=proof), words[words.index(word) + 1 :]
-    return outcome, []
+    def _mine(self, held: Bools) -> list[int]:
+        """The words that may be exchanged."""
+        words = held & self.question.features & ~self.question.included
+        return [int(word) for word in np.flatnonzero(words)]
+
+    def _walked(self, held: Bools, proof: Proved | None, hopeful: bool) -> tuple[Bools, Proved | None]:
+        """The set after every exchange, and its proof; a hopeful walk proves none of them, so that it may have none."""
+        waiting = sorted(self._mine(held), key=lambda i: -self.rank[i])
+        while waiting and not self.budget.spent:
+            held, proof, waiting = self._exchanged(held, proof, waiting, hopeful)
+        return held, proof
+
+    def _exchanged(
+        self, held: Bools, proof: Proved | None, words: list[int], hopeful: bool
+    ) -> tuple[Bools, Proved | None, list[int]]:
+        """The set with a better word in the place of the first one that has any that does, or may do.
+
+        Sets for all the words are asked about together; with what is exchanged come the words that are to be looked at
+        again, since they now stand beside another word.
+        """
+        question, oracle = self.question, self.oracle
+        pairs = [(word, other) for word in words for other in _instead(question, held, word, self.rank)]
+        pairs = _promising(oracle, held, pairs, self.budget)
+        if not pairs:
+            return held, proof, []
+        rows = [_swap(held, word, other) for word, other in pairs]
+        free = question.problem.features & ~np.stack(rows)
+        cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=self.budget)
+        patience, real = IN_VAIN, isinstance(question.perturbation, RealWords)
+        for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
+            weak, verdict = carries_little(question.text.tokens[word]), answer
+            hoped = hopeful and weak and isinstance(answer, Unknown)
+            if isinstance(answer, Unknown) and not hoped and patience > 0 and (weak or real):
+                verdict = oracle.ask(known[None], self._limited(EFFORT if weak else LESS_EFFORT))[0]
+                patience -= isinstance(verdict, Unknown)
+            if isinstance(verdict, Proved) or hoped:
+                proved = verdict if isinstance(verdict, Proved) else None
+                return row, proved, words[words.index(word) + 1 :]
+        return held, proof, []
+
+    def _limited(self, most: int) -> Budget:
+        """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
+        quick, work = self.oracle.problem.source is not None, self.oracle.form.effort
+        return Budget(max(self.budget.left, 0.0), most if quick else max(LEAST_EFFORT, min(most, WORK // work)))
 
 
 def _promising(
@@ -143,12 +162,6 @@ def _promising(
     trials[np.arange(len(pairs)), others] = problem.center[others]
     flips = problem.margins(trials).min(-1) < 0
     return [pair for pair, flip in zip(pairs, flips, strict=True) if not flip]
-
-
-def _limited(oracle: BoundsOracle, budget: Budget, most: int) -> Budget:
-    """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
-    effort = max(LEAST_EFFORT, min(most, WORK // oracle.form.effort))
-    return Budget(max(budget.left, 0.0), most if oracle.problem.source is not None else effort)
 
 
 def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:

@@ -57,11 +57,17 @@ def searcher(question: Question, budget: Budget, on_progress: OnProgress | None)
     return Search(task(question, budget, on_progress), oracle_of(question.problem))
 
 
-def searched(question: Question, budget: Budget, on_progress: OnProgress | None) -> Outcome:
-    """What the search over words finds, in whichever coordinates it is quickest."""
+def searched(
+    question: Question,
+    budget: Budget,
+    on_progress: OnProgress | None,
+    rather: Callable[[Bools], Bools] | None = None,
+) -> Outcome:
+    """What the search over words finds, in whichever coordinates it is quickest; `rather` names better sets."""
     problem = by_choice(question.problem)
     if problem.source is None:
-        return searcher(question, budget, on_progress).run()
+        wanted = replace(task(question, budget, on_progress), rather=rather)
+        return Search(wanted, oracle_of(question.problem)).run()
     smaller = replace(task(question, budget, on_progress), problem=problem)
     return told(problem.source, Covering(Inquiry(smaller, oracle_of(problem))).run())
 

@@ -21,7 +21,7 @@ from suffice.proof.check.points import Point, read_point
 from suffice.proof.check.reading import Evidence
 from suffice.proof.check.sets import Sets
 from suffice.proof.check.walk import Walk
-from suffice.proof.export.regions import Box, Boxes, Unwritten, boxes_of, shares_of
+from suffice.proof.export.regions import NumberRange, NumberRanges, Unwritten, boxes_of, shares_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Query:
     answer: str
     lower: int
     higher: int
-    boxes: Boxes
+    boxes: NumberRanges
     signs: Signs
     attacked: Attacked | None = None
     budget: int | None = None
@@ -133,8 +133,8 @@ class Querying(Walk):
         return f"the score of {self.names[lower]!r} anywhere at most that of {self.names[higher]!r}"
 
 
-def _at(vectors: Floats) -> Box:
-    return Box(vectors.ravel(), vectors.ravel())
+def _at(vectors: Floats) -> NumberRange:
+    return NumberRange(vectors.ravel(), vectors.ravel())
 
 
 def _sides(signs: Signs) -> str:

@@ -19,7 +19,7 @@ class Unwritten(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class NumberRange:
     """All numbers between `low` and `high`, one after the other."""
 
     low: Floats
@@ -47,10 +47,10 @@ class Start:
         return Start((*self.chosen, step), self.left - price * step.paid, self.count - step.paid)
 
 
-Boxes: TypeAlias = tuple[Box, ...]
+NumberRanges: TypeAlias = tuple[NumberRange, ...]
 
 
-def boxes_of(inputs: Varied, state: Ranging) -> Boxes:
+def boxes_of(inputs: Varied, state: Ranging) -> NumberRanges:
     """Boxes that hold, together, just the inputs of a state: texts one by one where words have choices."""
     prices = np.ones(len(state.opened), dtype=np.int64) if inputs.costs is None else inputs.costs
     starts = [Start((), state.left, len(prices) if state.count is None else state.count)]
@@ -62,7 +62,7 @@ def boxes_of(inputs: Varied, state: Ranging) -> Boxes:
         if len(starts) > MOST_BOXES:
             what = "texts are" if inputs.sets.kind in CHOICES else "ways to choose the changed words are"
             raise Unwritten(f"more than {MOST_BOXES} {what} left here")
-    return tuple(Box(_joined(start, "low"), _joined(start, "high")) for start in starts)
+    return tuple(NumberRange(_joined(start, "low"), _joined(start, "high")) for start in starts)
 
 
 def _joined(start: Start, side: str) -> Floats:
@@ -100,11 +100,11 @@ def _need_a_box(sets: Sets) -> None:
         raise Unwritten(f"a ball of the {sets.norm:g}-norm is no box, and VNN-LIB tools take boxes of inputs only")
 
 
-def shares_of(state: Restoring, costs: Ints, words: Ints) -> tuple[Box, int]:
+def shares_of(state: Restoring, costs: Ints, words: Ints) -> tuple[NumberRange, int]:
     """How far each attacked word is back, from 0 to 1, and what all of them may cost together.
 
     Between 0 and 1 lie no texts, but the bound of a leaf holds there too: it takes the last word in part.
     """
     back, can = state.back[words], (state.opened & (costs <= state.left))[words]
     spent = int(costs[words][back].sum())
-    return Box(back.astype(np.float64), (back | can).astype(np.float64)), state.left + spent
+    return NumberRange(back.astype(np.float64), (back | can).astype(np.float64)), state.left + spent

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.model.network import Bools
 from suffice.proof.export.questions import Query
-from suffice.proof.export.regions import Box, Boxes
+from suffice.proof.export.regions import NumberRange, NumberRanges
 
 
 def written(question: Query, classes: int, relus: Bools) -> str:
@@ -23,10 +23,10 @@ def written(question: Query, classes: int, relus: Bools) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _inputs(boxes: Boxes) -> Iterator[str]:
+def _inputs(boxes: NumberRanges) -> Iterator[str]:
     """The box around all boxes; where there are several, that the input is in one of them."""
-    around = Box(np.min([box.low for box in boxes], 0), np.max([box.high for box in boxes], 0))
-    whole = Box(np.full_like(around.low, -np.inf), np.full_like(around.high, np.inf))
+    around = NumberRange(np.min([box.low for box in boxes], 0), np.max([box.high for box in boxes], 0))
+    whole = NumberRange(np.full_like(around.low, -np.inf), np.full_like(around.high, np.inf))
     yield from (f"(assert {limit})" for limit in _limits(around, whole))
     if len(boxes) > 1:
         yield "(assert (or"
@@ -34,7 +34,7 @@ def _inputs(boxes: Boxes) -> Iterator[str]:
         yield "))"
 
 
-def _limits(box: Box, known: Box) -> Iterator[str]:
+def _limits(box: NumberRange, known: NumberRange) -> Iterator[str]:
     """The sides of a box that say more than is known."""
     for i in range(len(box.low)):
         if box.low[i] > known.low[i]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Ints
 from suffice.prove.attack import Attacker
-from suffice.prove.bounds import Batch, Form, Hidden, Pass, hidden, margin_bound, margin_rows, optimise, plain, settled
+from suffice.prove.bounds import Form, Hidden, Items, Pass, hidden, margin_bound, margin_rows, optimise, plain, settled
 from suffice.prove.branch import decide, sets_of_free
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free, Freed
@@ -112,7 +112,7 @@ class BoundsOracle:
         count = len(self.problem.rivals)
         items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
         wide, spread = inputs.take(items), bounds.take(items)
-        batch, dual = Batch(wide, spread, margin_rows(self.form, rivals)), plain(spread)
+        batch, dual = Items(wide, spread, margin_rows(self.form, rivals)), plain(spread)
         found = margin_bound(self.form, batch, dual)
         if optimised:
             found, dual = optimise(self.form, batch, dual, found, CHEAP_STEPS, budget)
