@@ -23,7 +23,7 @@ from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Oracle, OutOfTime, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search.known import Known
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
-from suffice.search.restoration import Attack, Prover, Restoration, strongest
+from suffice.search.restoration import QUICK, Attack, Prover, Restoration, strongest
 from suffice.search.task import Best, Task
 from suffice.sets.regions import Ball, Box, Hull, Region
 
@@ -223,9 +223,10 @@ class Search:
             self.frontier.stuck.append(node)
             return
         if node is self.root and node.starts and self.collect is None:
-            self._raise(node)
+            self._raise(node, QUICK)
             self._approach(node)
             self._refine()
+            self._raise(node)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
@@ -336,11 +337,11 @@ class Search:
         node.starts = (node.starts[attack.place], *others)[:KEEP]
         return attack
 
-    def _raise(self, node: Node) -> None:
+    def _raise(self, node: Node, effort: int | None = None) -> None:
         """A node that cannot be closed yet: find the highest cost that its best attack does rule out."""
         attack, spent = self._hardest(node), self.costs.of(node.held)
         high = int(min(attack.cost, self._affordable(node)))
-        low, proof = self.prover.highest(attack, node.open, node.lower - spent, high)
+        low, proof = self.prover.highest(attack, node.open, node.lower - spent, high, effort)
         node.partial = proof or node.partial
         node.lower = max(node.lower, spent + low)
         self.task.report(self.lower, self.best)
