@@ -57,6 +57,7 @@ TRIED = 4  # of inputs that were all run, those that may answer the question
 TOGETHER = 32  # subproblems per round where only words are decided on: more do not fit the cache
 DESCENTS = 6  # rounds of these in which the best point is made better
 HARD = 64  # subproblems of a question after which lines above first relus are tilted too
+MANY, SOON = 64, 4  # of these relus, from which on that is worth while sooner
 TILTED_STEPS = 12  # of ascent, at least, where they are
 PEAK_STEPS = 100  # of it where lines above maxima begin to be tilted
 SLOW = 0.04  # the pace of their shares after that
@@ -311,7 +312,8 @@ class Branching:
         """Lines above relus are tilted once a question has turned out to be hard, those above maxima once they were."""
         if isinstance(self.tilts, Peaks):
             return part.dual is not None and part.dual.share is not None
-        return self.questions[part.question].spent >= HARD
+        many = self.tilts is not None and len(self.tilts.units) > MANY
+        return self.questions[part.question].spent >= (min(HARD, SOON) if many else HARD)
 
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""

@@ -28,7 +28,9 @@ from suffice.sets.regions import Box
 
 TURNS, STEPS = 16, 10  # of making an attack harder to undo: sets of words that undo it, and steps against all of them
 PACE = 0.4  # of these steps, at first
-EFFORT = 600  # subproblems for a proof that an attack cannot be undone
+EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
+LEAST, WORK = 240, 4 * 10**9  # of them in any case, and multiplications that the others may take
+QUICK = 24  # for a first idea of what can be proved
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class Prover:
         return best
 
     def decide(
-        self, attacks: Sequence[Attack], opened: Sequence[Bools], levels: Sequence[int]
+        self, attacks: Sequence[Attack], opened: Sequence[Bools], levels: Sequence[int], effort: int | None = None
     ) -> list[Restoration | Restorable | Unknown]:
         """For each attack, its open words and a cost: the proof that no such cost undoes it, or words that do."""
         inputs = Restored(
@@ -103,15 +105,18 @@ class Prover:
             np.array(levels, dtype=np.float64),
         )
         rivals = np.array([attack.rival for attack in attacks])
-        answers = decide_restorations(self.form, inputs, rivals, Budget(self.budget.left, EFFORT))
+        most = min(EFFORT, max(LEAST, WORK // self.form.effort)) if effort is None else effort
+        answers = decide_restorations(self.form, inputs, rivals, Budget(self.budget.left, most))
         return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
 
-    def highest(self, attack: Attack, opened: Bools, low: int, high: int) -> tuple[int, Restoration | None]:
+    def highest(
+        self, attack: Attack, opened: Bools, low: int, high: int, effort: int | None = None
+    ) -> tuple[int, Restoration | None]:
         """By bisection between two costs, the lowest that is not ruled out, and the proof for all below."""
         proof: Restoration | None = None
         while low < high and not self.budget.spent:
             level = (low + high) // 2
-            answer = self.decide([attack], [opened], [level])[0]
+            answer = self.decide([attack], [opened], [level], effort)[0]
             if isinstance(answer, Restoration):
                 proof, low = answer, level + 1
             else:

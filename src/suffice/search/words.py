@@ -22,7 +22,7 @@ from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, W
 from suffice.search.freeing import approach, free_many, free_more
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
-from suffice.search.restoration import Attack, Prover, Restoration, strongest
+from suffice.search.restoration import QUICK, Attack, Prover, Restoration, strongest
 from suffice.search.task import Best, Task
 from suffice.sets.regions import Ball, Box, Hull, Region
 
@@ -173,10 +173,11 @@ class Search:
             self.frontier.stuck.append(node)
             return
         if node is self.root and node.starts and self.collect is None:
-            self._raise(node)
+            self._raise(node, QUICK)
             if node.candidate is not None:
                 approach(self.inquiry, node.candidate)
             free_more(self.inquiry)
+            self._raise(node)
         mark = np.arange(len(node.held)) == node.word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
@@ -287,11 +288,11 @@ class Search:
         node.starts = (node.starts[attack.place], *others)[:KEEP]
         return attack
 
-    def _raise(self, node: Node) -> None:
+    def _raise(self, node: Node, effort: int | None = None) -> None:
         """A node that cannot be closed yet: find the highest cost that its best attack does rule out."""
         attack, spent = self._hardest(node), self.costs.of(node.held)
         high = int(min(attack.cost, self._affordable(node)))
-        low, proof = self.prover.highest(attack, node.open, node.lower - spent, high)
+        low, proof = self.prover.highest(attack, node.open, node.lower - spent, high, effort)
         node.partial = proof or node.partial
         node.lower = max(node.lower, spent + low)
         self.inquiry.lowest = self.lower
