@@ -21,6 +21,7 @@ from suffice.model.network import Floats
 
 FORMAT = 2
 MAX_TEXT, MAX_HEADER = 2**29, 2**23  # bytes that are unpacked at most (256 more for a line), and of the header
+LEVEL = 6  # of compression: 9 takes four times as long for files that are 3 % smaller
 ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -40,7 +41,7 @@ class Certificate:
     def data(self) -> bytes:
         """The file's bytes: the same lines always give the same bytes."""
         text = "".join(_line(line) for line in self.lines)
-        return gzip.compress(text.encode(), mtime=0)
+        return gzip.compress(text.encode(), LEVEL, mtime=0)
 
     @property
     def digest(self) -> str:

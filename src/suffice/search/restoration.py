@@ -223,11 +223,17 @@ class _Adds:
         """For each text and each word the margin (n, length) once that word is restored too."""
         found, every = np.empty((len(texts), self.length)), np.arange(self.length)
         for some in pieces(self.length, z.shape[1] * len(texts)):
-            rows = (texts[:, None] * self.length + every[some]).ravel()
-            trial = np.repeat(z[texts], len(every[some]), axis=0) + _dense(self.rows[rows])
+            trial = z[texts, None] + self._block(texts, some)
             beaten = np.repeat(rivals[texts], len(every[some]))
-            found[:, some] = _margin(self.problem, trial, beaten).reshape(len(texts), -1)
+            found[:, some] = _margin(self.problem, trial.reshape(-1, z.shape[1]), beaten).reshape(len(texts), -1)
         return found
+
+    def _block(self, texts: Ints, words: slice) -> Floats:
+        """The rows of some words of each text: (n, words, units)."""
+        if isinstance(self.rows, np.ndarray):
+            return np.asarray(self.rows.reshape(-1, self.length, self.rows.shape[1])[texts, words])
+        rows = texts[:, None] * self.length + np.arange(self.length)[words]
+        return _dense(self.rows[rows.ravel()]).reshape(*rows.shape, -1)
 
 
 def _dense(rows: Any) -> Floats:
