@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import combinations, islice
 from typing import Any
@@ -248,14 +249,20 @@ class Asking:
         """The cheapest set that hits every flip, and where that costs nothing more every open text too."""
         stop = self.asked.meter.look
         known = [flip.mask for flip in self.flips]
-        found = cheapest_cover(known, self.costs, self.include, self.exclude, stop=stop)
+        found = cheapest_cover(known, self._preferring, self.include, self.exclude, stop=stop)
         if found is None:
             return None
         self.lower = max(self.lower, price(found, self.costs))
         if self.doubts:
-            sure = cheapest_cover([*known, *self.doubts], self.costs, self.include, self.exclude, stop=stop)
+            sure = cheapest_cover([*known, *self.doubts], self._preferring, self.include, self.exclude, stop=stop)
             return found if sure is None else sure
         return found
+
+    @cached_property
+    def _preferring(self) -> list[int]:
+        """Costs, and among sets of the same cost less for the one that holds more options: it leaves fewer texts."""
+        options = [len(some) for some in self.asked.options]
+        return [max(cost * (1 + sum(options)) - some, 0) for cost, some in zip(self.costs, options, strict=True)]
 
     def cheapest(self) -> str:
         """Look for the cheapest explanation until it is proved or the budget is spent; the reason why it ended.
