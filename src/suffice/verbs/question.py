@@ -174,7 +174,8 @@ class Question:
     @property
     def budget(self) -> Budget:
         """The time to find an answer, from now on; a proof has to be checked too, texts that were run have not."""
-        return Budget(self.seconds if self.blackbox is not None else FINDING * self.seconds)
+        only_run = self.blackbox is not None and self.blackbox.bag is None
+        return Budget(self.seconds if only_run else FINDING * self.seconds)
 
     @property
     def checking(self) -> float:
