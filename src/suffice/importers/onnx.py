@@ -210,7 +210,7 @@ def _runner(onnx: Any, model: Model) -> tuple[list[str], Callable[[dict[str, Any
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class Operator:
     """One operator with its inputs (None where one is left out) and its attributes."""
 
     inputs: Sequence[Value]
@@ -237,7 +237,7 @@ class Call:
         return None if found is None else rules.numbers(found)
 
 
-Lowering: TypeAlias = Callable[[Call], Value]
+Lowering: TypeAlias = Callable[[Operator], Value]
 
 
 def _program(onnx: Any, model: Model, entry: Any, answer: str) -> Computation:
@@ -281,7 +281,7 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Operation:
         if rule is None:
             raise ValueError(rules.unknown(operator))
         inputs = [values[use] if use else None for use in proto.input]
-        found = rule(Call(inputs, attributes, opset, len(proto.output)))
+        found = rule(Operator(inputs, attributes, opset, len(proto.output)))
         return found if len(proto.output) == 1 or isinstance(found, tuple) else (found,)
 
     def compute(values: Values) -> Value:
@@ -375,7 +375,7 @@ def _control_flow(_: Any) -> Value:
     )
 
 
-def _gather(a: Call) -> Value:
+def _gather(a: Operator) -> Value:
     axis = int(a.get("axis", 0))
     if isinstance(a[1], Codes):
         if axis != 0 or not is_constant(a[0]):
@@ -386,7 +386,7 @@ def _gather(a: Call) -> Value:
     return rules.take(a[0], axis, a[1])
 
 
-def _gather_nd(a: Call) -> Value:
+def _gather_nd(a: Operator) -> Value:
     """Entries or slices at constant places, as PyTorch writes adaptive pooling."""
     if a.get("batch_dims", 0) or not is_constant(a[1]):
         raise ValueError("it picks by values that depend on the text, or from each text of a batch on its own")
@@ -394,7 +394,7 @@ def _gather_nd(a: Call) -> Value:
     return rules.arrange(a[0], lambda places: places[index])
 
 
-def _conv(a: Call) -> Value:
+def _conv(a: Operator) -> Value:
     if not (is_constant(a[1]) and (a[2] is None or is_constant(a[2]))):
         raise ValueError(rules.PRODUCT)
     kernel = np.shape(a[1])[2:]
@@ -403,7 +403,7 @@ def _conv(a: Call) -> Value:
 
 
 def _windows(
-    a: Call, kernel: Sequence[int], sizes: Sequence[int]
+    a: Operator, kernel: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[int], list[int], tuple[tuple[int, int], ...]]:
     """Strides, dilations and the padding before and after each axis."""
     axes = len(kernel)
@@ -425,14 +425,14 @@ def _same(size: int, kernel: int, stride: int, dilation: int, how: str) -> tuple
     return (small, large) if how == "SAME_UPPER" else (large, small)
 
 
-def _max_pool(a: Call) -> Value:
+def _max_pool(a: Operator) -> Value:
     size = list(a.get("kernel_shape"))
     stride, dilation, padding = _windows(a, size, a[0].shape[2:])
     ceil = bool(a.get("ceil_mode", 0))
     return rules.spatial(a[0], len(size), lambda x: x.max_pool(size, stride, padding, dilation, ceil))
 
 
-def _average_pool(a: Call) -> Value:
+def _average_pool(a: Operator) -> Value:
     size = list(a.get("kernel_shape"))
     stride, dilation, padding = _windows(a, size, a[0].shape[2:])
     if set(dilation) != {1}:
@@ -446,7 +446,7 @@ def _global_pool(kind: str) -> Lowering:
 
 
 def _reduce(kind: str) -> Lowering:
-    def rule(a: Call) -> Value:
+    def rule(a: Operator) -> Value:
         axes = a.numbers("axes", 1)
         if not axes and a.get("noop_with_empty_axes", 0):
             return a[0]
@@ -455,13 +455,13 @@ def _reduce(kind: str) -> Lowering:
     return rule
 
 
-def _batch_norm(a: Call) -> Value:
+def _batch_norm(a: Operator) -> Value:
     if a.get("training_mode", 0):
         raise ValueError("batch norm in training mode depends on the other texts of a batch")
     return rules.batch_norm(a[0], a[1], a[2], a[3], a[4], float(a.get("epsilon", 1e-5)))
 
 
-def _gemm(a: Call) -> Value:
+def _gemm(a: Operator) -> Value:
     left, right = (_turned(a[i]) if a.get(name, 0) else a[i] for i, name in enumerate(("transA", "transB")))
     product = rules.matmul(left, right)
     alpha, beta = float(a.get("alpha", 1.0)), float(a.get("beta", 1.0))
@@ -477,24 +477,24 @@ def _turned(x: Value) -> Value:
     return np.asarray(x).T if is_constant(x) else rules.permute(x, (1, 0))
 
 
-def _reshape(a: Call) -> Value:
+def _reshape(a: Operator) -> Value:
     sizes = a.numbers("shape", 1) or []
     if not a.get("allowzero", 0):
         sizes = [a[0].shape[i] if size == 0 else size for i, size in enumerate(sizes)]
     return rules.reshape(a[0], sizes)
 
 
-def _flatten(a: Call) -> Value:
+def _flatten(a: Operator) -> Value:
     axis, shape = int(a.get("axis", 1)), a[0].shape
     axis = axis + len(shape) if axis < 0 else axis
     return rules.reshape(a[0], (math.prod(shape[:axis]), math.prod(shape[axis:])))
 
 
-def _transpose(a: Call) -> Value:
+def _transpose(a: Operator) -> Value:
     return rules.permute(a[0], a.get("perm") or range(len(a[0].shape))[::-1])
 
 
-def _slice(a: Call) -> Value:
+def _slice(a: Operator) -> Value:
     starts, ends = a.numbers("starts", 1) or [], a.numbers("ends", 2) or []
     axes = a.numbers("axes", 3) or list(range(len(starts)))
     steps = a.numbers("steps", 4) or [1] * len(starts)
@@ -504,7 +504,7 @@ def _slice(a: Call) -> Value:
     return found
 
 
-def _split(a: Call) -> Value:
+def _split(a: Operator) -> Value:
     axis = int(a.get("axis", 0))
     whole = a[0].shape[axis]
     size = -(-whole // a.outputs)
@@ -512,7 +512,7 @@ def _split(a: Call) -> Value:
     return rules.pieces(a[0], axis, sizes)
 
 
-def _pad(a: Call) -> Value:
+def _pad(a: Operator) -> Value:
     if a.get("mode", "constant") != "constant":
         raise ValueError(f"padding in the mode {a.get('mode')!r} is not known here")
     pads, count = a.numbers("pads", 1) or [], len(a[0].shape)
@@ -524,12 +524,12 @@ def _pad(a: Call) -> Value:
     return rules.pad(a[0], widths, 0.0 if fill is None else float(np.reshape(fill, ())))
 
 
-def _clip(a: Call) -> Value:
+def _clip(a: Operator) -> Value:
     low, high = a.either("min", 1), a.either("max", 2)
     return a[0].clip(*(None if bound is None else float(np.reshape(bound, ())) for bound in (low, high)))
 
 
-def _softmax(a: Call) -> Value:
+def _softmax(a: Operator) -> Value:
     if a.opset >= 13:
         return rules.softmax(a[0], int(a.get("axis", -1)))
     shape, axis = a[0].shape, int(a.get("axis", 1))
@@ -538,32 +538,32 @@ def _softmax(a: Call) -> Value:
     return rules.reshape(rules.softmax(flat, 1), shape)
 
 
-def _cast(a: Call) -> Value:
+def _cast(a: Operator) -> Value:
     if a.get("to") not in FLOATING:
         raise ValueError("it turns values into another kind than floating point, which rounds them")
     return a[0]
 
 
-def _dropout(a: Call) -> Value:
+def _dropout(a: Operator) -> Value:
     if a[2] is not None and np.any(a[2]):
         raise ValueError("this dropout is on: export the network in eval mode")
     return a[0]
 
 
-def _shape(a: Call) -> Value:
+def _shape(a: Operator) -> Value:
     return np.array(a[0].shape[slice(a.get("start"), a.get("end"))], dtype=np.int64)
 
 
-def _expand(a: Call) -> Value:
+def _expand(a: Operator) -> Value:
     sizes = np.broadcast_shapes(a[0].shape, tuple(a.numbers("shape", 1) or ()))
     return rules.expand(a[0], sizes)
 
 
-def _tile(a: Call) -> Value:
+def _tile(a: Operator) -> Value:
     return rules.repeat(a[0], a.numbers("repeats", 1) or [])
 
 
-def _where(a: Call) -> Value:
+def _where(a: Operator) -> Value:
     """A choice by a constant mask; anything else is refused or recognised as a curve."""
     if not is_constant(a[0]):
         raise ValueError("it chooses by values that depend on the text")
@@ -573,7 +573,7 @@ def _where(a: Call) -> Value:
 
 
 def _several(combine: Callable[[Value, Value], Value]) -> Lowering:
-    def rule(a: Call) -> Value:
+    def rule(a: Operator) -> Value:
         found = a[0]
         for other in a.inputs[1:]:
             constant = is_constant(found) and is_constant(other)
@@ -583,15 +583,15 @@ def _several(combine: Callable[[Value, Value], Value]) -> Lowering:
     return rule
 
 
-def _beside(a: Call, value: Value) -> Tensor:
+def _beside(a: Operator, value: Value) -> Tensor:
     return rules.constant(next(x for x in a.inputs if isinstance(x, Tensor)), value)
 
 
-def _gelu(a: Call) -> Value:
+def _gelu(a: Operator) -> Value:
     return a[0].curve("gelu_tanh" if a.get("approximate", "none") == "tanh" else "gelu")
 
 
-def _celu(a: Call) -> Value:
+def _celu(a: Operator) -> Value:
     alpha = float(a.get("alpha", 1.0))
     return a[0].scale(1 / alpha).curve("elu").scale(alpha)
 
@@ -600,7 +600,7 @@ def _curve(name: str) -> Lowering:
     return lambda a: a[0].curve(name)
 
 
-def _identity(a: Call) -> Value:
+def _identity(a: Operator) -> Value:
     return a[0]
 
 

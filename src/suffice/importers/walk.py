@@ -16,7 +16,7 @@ from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
 from suffice.model.step import nonzero
 
-Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Codes, Lookup or Refusal
+Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Codes, Lookup or Unavailable
 Values: TypeAlias = Mapping[str, Value]
 GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.linspace(7, 100, 32)])
 SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
@@ -26,7 +26,7 @@ LONGEST = 24  # operators that a curve may be made of
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Unavailable:
     """Why a value cannot be had; it is only said if the scores need the value."""
 
     reason: str
@@ -93,13 +93,13 @@ class Entrance:
     tables: list[Floats] = field(default_factory=list)
     start: Tensor | None = None
 
-    def enter(self, lookup: Lookup) -> Tensor | Refusal:
+    def enter(self, lookup: Lookup) -> Tensor | Unavailable:
         """The looked-up vectors as columns of the embedded text; too early while the columns are still counted."""
         number = next((i for i, table in enumerate(self.tables) if np.array_equal(table, lookup.table)), None)
         if number is None:
             self.tables.append(lookup.table)
         if self.start is None or number is None:
-            return Refusal("")
+            return Unavailable("")
         before, width = sum(table.shape[1] for table in self.tables[:number]), lookup.table.shape[1]
         columns = np.arange(before, before + width)
         return self.start.pick(lookup.places[..., None] * self.start.shape[1] + columns)
@@ -175,7 +175,7 @@ def _needed(program: Computation) -> list[Operation]:
 
 def _value(node: Operation, values: dict[str, Value], by_name: Mapping[str, Operation], entrance: Entrance) -> Value:
     inputs = {name: values[name] for name in node.uses}
-    refused = next((value for value in inputs.values() if isinstance(value, Refusal)), None)
+    refused = next((value for value in inputs.values() if isinstance(value, Unavailable)), None)
     try:
         if refused is None and all(is_constant(value) for value in inputs.values()):
             return node.compute(inputs)
@@ -183,11 +183,11 @@ def _value(node: Operation, values: dict[str, Value], by_name: Mapping[str, Oper
         if folded is not None:
             return folded
         entered = {name: _entered(value, node, entrance) for name, value in inputs.items()}
-        refused = next((value for value in entered.values() if isinstance(value, Refusal)), None)
+        refused = next((value for value in entered.values() if isinstance(value, Unavailable)), None)
         if refused is None:
             return node.lower(entered)
     except Exception as error:  # whatever the shapes or the foreign package do not like
-        refused = Refusal(f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}")
+        refused = Unavailable(f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}")
     curve = _recognised(node, values, by_name, entrance)
     return refused if curve is None else curve
 
@@ -199,7 +199,7 @@ def _sentence(error: Exception) -> str:
 def is_constant(value: Value) -> bool:
     if isinstance(value, tuple | list):
         return all(is_constant(part) for part in value)
-    return not isinstance(value, Tensor | Codes | Lookup | Refusal)
+    return not isinstance(value, Tensor | Codes | Lookup | Unavailable)
 
 
 def _entered(value: Value, node: Operation, entrance: Entrance) -> Value:
@@ -208,7 +208,7 @@ def _entered(value: Value, node: Operation, entrance: Entrance) -> Value:
     if isinstance(value, Codes) and not node.takes_words:
         column = np.asarray(value.codes, dtype=np.float64)[:, None]
         found = entrance.enter(Lookup(value.places, column))
-        return found if isinstance(found, Refusal) else found.reshape(value.shape)
+        return found if isinstance(found, Unavailable) else found.reshape(value.shape)
     return value
 
 
@@ -243,7 +243,7 @@ def _folded(node: Operation, inputs: Values) -> Value | None:
 
 def _recognised(
     node: Operation, values: Values, by_name: Mapping[str, Operation], entrance: Entrance
-) -> Tensor | Refusal | None:
+) -> Tensor | Unavailable | None:
     """A multiple of a known curve, such as x * sigmoid(x), of a value a few elementwise operators back."""
     chain = _chain(node, values, by_name)
     sources = {name for link in chain.values() for name in link.uses if not is_constant(values[name])}
@@ -252,7 +252,7 @@ def _recognised(
             made = _curve(node.name, source, chain, values)
             if made is not None:
                 found = _entered(values[source], node, entrance)
-                return found if isinstance(found, Refusal) else found.curve(made[0]).scale(made[1])
+                return found if isinstance(found, Unavailable) else found.curve(made[0]).scale(made[1])
     return None
 
 
@@ -329,5 +329,5 @@ def _moves_one(node: Operation, before: Value, after: Value) -> bool:
 
 
 def _refuse(value: Value) -> None:
-    if isinstance(value, Refusal) and value.reason:
+    if isinstance(value, Unavailable) and value.reason:
         raise ModelError(value.reason)

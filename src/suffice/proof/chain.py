@@ -114,7 +114,7 @@ def _finish(stream: Stream, memory: Memory, rest: str) -> Counter[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class WordSteps:
     """The steps of one word, in the order of where they lead; a column each for where from, which choice, where to."""
 
     source: Ints
@@ -151,7 +151,7 @@ class Ways:
                 made = piece if stream.kind == "word" else stream.prepare(piece)
                 _need(made and made.strip() == made, f"{piece!r} leaves nothing, or a space at its edge")
 
-    def _build(self) -> list[Step]:
+    def _build(self) -> list[WordSteps]:
         gaps = self._gaps()
         states: dict[Any, int] = {(None, None, tuple(map(_start, self.streams))): 0}
         found, total = [], 0
@@ -314,9 +314,9 @@ class Ways:
         return float(sum(value[step.row[free]].max(initial=0.0) for step, free in both))
 
 
-def _ordered(steps: list[tuple[int, int, int, int]]) -> Step:
+def _ordered(steps: list[tuple[int, int, int, int]]) -> WordSteps:
     target, source, choice, row = np.array(sorted(steps), dtype=np.int64).T
-    return Step(source, choice, target, row)
+    return WordSteps(source, choice, target, row)
 
 
 def _letter(char: str) -> bool:

@@ -88,7 +88,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Stretch:
     """A proof for the texts whose S lies between `low` and `high`: the bound with this slope of S and these slopes."""
 
     low: float
@@ -102,7 +102,7 @@ class Line:
 class Holds:
     """Every allowed text has a margin above zero: a leaf with lines, or a split of one word's choices."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Stretch, ...] = ()
     split: tuple[int, ...] = ()  # choices of one word that the first branch keeps; the second keeps the others
     branches: tuple[Holds, ...] = ()
 
@@ -137,7 +137,7 @@ class _Node:
     toll: float | None = None
     split: tuple[int, ...] = ()
     branches: list[_Node] = field(default_factory=list)
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Stretch, ...] = ()
 
     def proof(self) -> Holds:
         return Holds(self.lines, self.split, tuple(branch.proof() for branch in self.branches))
@@ -248,7 +248,7 @@ class _Bound:
             total += float(met.sum())
         return total * (1.0 + 1e-12)
 
-    def run(self) -> tuple[Line, ...] | Fails | None:
+    def run(self) -> tuple[Stretch, ...] | Fails | None:
         if not self._open().any():
             return self._only()
         nothing = self._nothing()
@@ -293,7 +293,7 @@ class _Bound:
     def _moved(self, chain: Chain) -> Bools:
         return moved_steps(self.case, chain)
 
-    def _only(self) -> tuple[Line, ...] | Fails | None:
+    def _only(self) -> tuple[Stretch, ...] | Fails | None:
         """The only text that is left."""
         chosen = np.flatnonzero(self.node.allowed)
         limit = self.case.at_most
@@ -308,13 +308,13 @@ class _Bound:
         form, margin = self.case.form(self.layout.counts(chosen))
         return Fails(chosen, margin) if form <= 0.0 else None
 
-    def _single(self, constant: float) -> tuple[Line, ...] | Fails | None:
+    def _single(self, constant: float) -> tuple[Stretch, ...] | Fails | None:
         bound, failed = self._under(0.0, constant)
         if failed is not None:
             return failed
-        return (Line(*self.span, 0.0, self.slopes, self.toll),) if bound > self.case.tolerance else None
+        return (Stretch(*self.span, 0.0, self.slopes, self.toll),) if bound > self.case.tolerance else None
 
-    def _chords(self) -> tuple[Line, ...] | Fails | None:
+    def _chords(self) -> tuple[Stretch, ...] | Fails | None:
         waiting, done, left = [self.span], [], LINES
         while waiting:
             low, high = waiting.pop()
@@ -325,7 +325,7 @@ class _Bound:
             if failed is not None:
                 return failed
             if bound > self.case.tolerance:
-                done.append(Line(low, high, slope, self.slopes, self.toll))
+                done.append(Stretch(low, high, slope, self.slopes, self.toll))
                 continue
             left -= 1
             if left <= 0 or high - low <= 1e-6 * high:
@@ -336,7 +336,7 @@ class _Bound:
             waiting += [(low, middle), (middle, high)]
         return tuple(done)
 
-    def _tangents(self) -> tuple[Line, ...] | Fails | None:
+    def _tangents(self) -> tuple[Stretch, ...] | Fails | None:
         """-sqrt(S) >= -(S / 2t + t / 2): the best t lies where S of the cheapest text meets t squared."""
         low, high = np.sqrt(self.span[0]), np.sqrt(self.span[1])
         if high == 0.0:
@@ -349,7 +349,7 @@ class _Bound:
             if failed is not None:
                 return failed
             if bound > self.case.tolerance:
-                return (Line(*self.span, slope, self.slopes, self.toll),)
+                return (Stretch(*self.span, slope, self.slopes, self.toll),)
             best = max(best, bound)
             there = np.sqrt(self._square(self.chosen))
             sides[there > at] = self.chosen

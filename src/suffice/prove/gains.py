@@ -23,7 +23,7 @@ import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.bag import Case, Line, cheapest_text, ranges
+from suffice.prove.bag import Case, Stretch, cheapest_text, ranges
 from suffice.prove.layout import Layout
 
 PRICES = 12  # that are tried
@@ -38,7 +38,7 @@ class Gains:
 
     form: float
     each: Floats
-    line: Line  # of the bound that they come from, for the form with its sign turned
+    line: Stretch  # of the bound that they come from, for the form with its sign turned
 
 
 def gains(case: Case, chosen: Ints) -> Gains | None:
@@ -68,7 +68,7 @@ class Fee:
 
     prices: Floats
     worth: float
-    lines: tuple[Line, ...]
+    lines: tuple[Stretch, ...]
     back: Bools  # the words whose putting back is cheapest for what it is worth
 
 
@@ -86,7 +86,7 @@ class Fees:
         self.form = self.parts[0][0] if self.parts else 0.0
         self.counts = self.layout.counts(near)
 
-    def _parts(self, case: Case, near: Ints, cut: bool) -> list[tuple[float, Floats, Line]]:
+    def _parts(self, case: Case, near: Ints, cut: bool) -> list[tuple[float, Floats, Stretch]]:
         """A bound, or one for each range of S where a chord over all of them would be far from the root."""
         whole = _slopes(case, self.allowed, near)
         if whole is None:
@@ -148,7 +148,7 @@ class Fees:
 
 def _slopes(
     case: Case, allowed: Bools, chosen: Ints, ends: tuple[float, float] | None = None
-) -> tuple[float, Floats, Line] | None:
+) -> tuple[float, Floats, Stretch] | None:
     """The form from above, per feature what it adds at most with each count, and the line of the bound.
 
     With `ends` for the texts whose S lies between them.
@@ -188,7 +188,7 @@ def _slopes(
     steep = np.where(rising & falling, 0.5 * (np.where(rising, up, 0.0) + np.where(falling, down, 0.0)), 0.0)
     steep = np.where(rising & ~falling, up, np.where(falling & ~rising, down, steep))
     above = np.where(inside, rise - steep[:, None] * gap, 0.0).max(1)  # where a count may rise and fall
-    return form + float(np.maximum(above, 0.0).sum()), steep, Line(low, high, -slope, -steep)
+    return form + float(np.maximum(above, 0.0).sum()), steep, Stretch(low, high, -slope, -steep)
 
 
 def _line(bias: float, square: float, low: float, high: float) -> tuple[float, float]:

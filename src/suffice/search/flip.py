@@ -23,7 +23,7 @@ FlipStatus: TypeAlias = Literal["optimal", "found", "none", "unknown"]
 
 
 @dataclass(frozen=True, eq=False)
-class Flip:
+class CheapestFlip:
     """The cheapest flip found, and the cost below which none exists (in units)."""
 
     status: FlipStatus
@@ -42,7 +42,7 @@ def cheapest_flip(
     seed: int = 0,
     on_progress: Progress | None = None,
     rivals: Sequence[int] | None = None,
-) -> Flip:
+) -> CheapestFlip:
     """Lower the cost of the best flip until a proof says that nothing cheaper flips the label.
 
     `rivals` are the classes to flip to (indices of labels); all others when None.
@@ -73,7 +73,7 @@ class _Hunt:
         self.lower = 0
         self.stats = {"queries": 0}
 
-    def run(self, seed: int) -> Flip:
+    def run(self, seed: int) -> CheapestFlip:
         self._first(seed)
         while self.upper > 0 and not self.budget.spent:
             answer = self._ask(self.upper - 1)
@@ -117,5 +117,5 @@ class _Hunt:
             self.on_progress(self.lower, self.upper, self.budget.elapsed, mask)
         return True
 
-    def flip(self, status: FlipStatus) -> Flip:
-        return Flip(status, self.best, self.lower, self.stats, self.proof)
+    def flip(self, status: FlipStatus) -> CheapestFlip:
+        return CheapestFlip(status, self.best, self.lower, self.stats, self.proof)

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Flip, OutOfBudget
-from suffice.prove.bag import Holds, Line, Open
+from suffice.prove.bag import Holds, Open, Stretch
 from suffice.prove.gains import Fee
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import EASY, Enough, Failing, Worst
@@ -47,7 +47,7 @@ class Rule:
     rival: int
     chosen: Ints
     proof: Holds | None = None
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Stretch, ...] = ()
     size: float = 1.0  # what the form lacks
 
     def broken(self, held: Bools) -> bool:

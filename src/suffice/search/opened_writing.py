@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.model.network import Floats
-from suffice.prove.bag import Holds, Line
+from suffice.prove.bag import Holds, Stretch
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import Enough
@@ -62,7 +62,7 @@ def _nodes(layout: Layout, tree: Holds, wide: Floats) -> Iterator[Written]:
             yield {"lines": [_line(layout, line, wide) for line in node.lines]}
 
 
-def _line(layout: Layout, line: Line, wide: Floats) -> Written:
+def _line(layout: Layout, line: Stretch, wide: Floats) -> Written:
     named = np.flatnonzero(wide & np.isfinite(line.slopes))
     slopes = {str(int(layout.columns[f])): float(line.slopes[f]) for f in named}
     return {

@@ -288,7 +288,7 @@ def independence(question: Question) -> Verdict:
 
 def cheapest_flip(
     question: Question, on_progress: OnProgress | None, rival: int | None, share: float = 1.0
-) -> flips.Flip:
+) -> flips.CheapestFlip:
     """The cheapest change that flips the label."""
     search = asking(question, on_progress, question.seconds * share)
     even = len(set(search.costs)) == 1
@@ -296,12 +296,12 @@ def cheapest_flip(
     witness = None if found.flip is None else search.asked.witness(found.flip)
     stats = _stats(search, time.monotonic()) | {"reason": found.reason}
     if not isinstance(search, Opened) or not even:
-        return flips.Flip(found.status, witness, found.lower, stats)
+        return flips.CheapestFlip(found.status, witness, found.lower, stats)
     lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
-    return flips.Flip(found.status, witness, found.lower, stats | _way(search), lines=lines)
+    return flips.CheapestFlip(found.status, witness, found.lower, stats | _way(search), lines=lines)
 
 
-def flip_certificate(question: Question, found: flips.Flip, towards: str | None) -> Certificate | None:
+def flip_certificate(question: Question, found: flips.CheapestFlip, towards: str | None) -> Certificate | None:
     """The flip, and below which cost every change was run or computed; nothing where nothing is claimed."""
     units, seen = [int(unit) for unit in question.costs.units], found.witness
     if (seen is not None and not seen.positions) or (seen is None and not found.lower and found.status != "none"):

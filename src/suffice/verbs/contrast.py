@@ -21,7 +21,7 @@ from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Witness
 from suffice.search import writing
 from suffice.search.cost import Cost
-from suffice.search.flip import Flip, FlipStatus, cheapest_flip
+from suffice.search.flip import CheapestFlip, FlipStatus, cheapest_flip
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
 from suffice.verbs.question import Given, Padding, Question
@@ -197,7 +197,7 @@ def _own(text: Text, position: int) -> str:
     return text.words[position].text if position < len(text.words) else "padding"
 
 
-def contrast_of(question: Question, flip: Flip, seconds: float, towards: str | None) -> Contrast:
+def contrast_of(question: Question, flip: CheapestFlip, seconds: float, towards: str | None) -> Contrast:
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
     price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), dict[str, str]()
     try:
@@ -238,7 +238,7 @@ def _accepted(question: Question, certificate: Certificate) -> Checked:
     return check(certificate, question.classifier, seconds=question.checking)
 
 
-def _certificate(question: Question, flip: Flip, towards: str | None) -> Certificate | None:
+def _certificate(question: Question, flip: CheapestFlip, towards: str | None) -> Certificate | None:
     if question.blackbox is not None:
         return asked.flip_certificate(question, flip, towards)
     if flip.proof is None or flip.proof.evidence is None:
