@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+import suffice as sf
 from suffice.corpus.batch import explained_rows
 from suffice.corpus.running import Run
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
+from suffice.sets.perturbations import Perturbation
 
 
 def make_classifier(
@@ -50,3 +52,14 @@ def explain_rows(classifier, texts, out=None, perturbation=None, certificates=No
     run = Run(out, certificates, **{name: more.pop(name) for name in names if name in more})
     done = explained_rows(classifier, texts, run, perturbation, **more)
     return sorted((row.line for row in done), key=lambda line: line["row"])
+
+
+def refused(classifier: Classifier, text: str, perturbation: Perturbation) -> bool:
+    """Whether the checker rejects what the prover claims of a text: for provers with a bug planted in them."""
+    found = sf.explain(classifier, text, perturbation=perturbation, seconds=5, self_check=False)
+    try:
+        if found.certificate is not None:
+            sf.check(found.certificate, classifier)
+    except sf.Rejected:
+        return True
+    return False

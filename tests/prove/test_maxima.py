@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers import refused
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose, validated
@@ -196,17 +197,8 @@ BUGS = {
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_in_the_lines_is_found_by_the_checker(bug, monkeypatch):
     broken(monkeypatch, *BUGS[bug])
-    rejected = 0
-    for seed in range(8):
-        classifier = text_cnn(seed)
-        text = " ".join(np.random.default_rng(seed).permutation(WORDS)[:6])
-        try:
-            found = sf.explain(classifier, text, perturbation=sf.KNNBox(3), seconds=5, self_check=False)
-            if found.certificate is not None:
-                sf.check(found.certificate, classifier)
-        except sf.Rejected:
-            rejected += 1
-    assert rejected
+    asked = ((text_cnn(seed), " ".join(np.random.default_rng(seed).permutation(WORDS)[:6])) for seed in range(8))
+    assert any(refused(*one, sf.KNNBox(3)) for one in asked)
 
 
 def test_a_certificate_does_not_split_on_a_candidate_that_cannot_win_any_more():

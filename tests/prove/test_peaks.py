@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import refused
 from test_maxima import text_cnn
 
 import suffice as sf
@@ -94,16 +95,7 @@ def test_answers_are_the_same_without_and_both_checkers_accept_them(monkeypatch,
 def test_a_planted_bug_in_the_constant_above_is_found_by_the_checker(monkeypatch):
     real = peaks.Roaming.top
     monkeypatch.setattr(peaks.Roaming, "top", lambda *given: (real(*given)[0] - 0.5, real(*given)[1]))
-    rejected = 0
-    for seed in range(12):
-        classifier, text = hard_questions(seed)
-        try:
-            found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=5, self_check=False)
-            if found.certificate is not None:
-                sf.check(found.certificate, classifier)
-        except sf.Rejected:
-            rejected += 1
-    assert rejected
+    assert any(refused(*hard_questions(seed), sf.KNNBox(2)) for seed in range(12))
 
 
 def test_far_fewer_subproblems_are_needed(monkeypatch):

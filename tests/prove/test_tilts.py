@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from helpers import make_classifier, make_text
+from helpers import make_classifier, make_text, refused
 
 import suffice as sf
 from suffice.model.network import Network
@@ -104,16 +104,8 @@ def test_a_planted_bug_in_the_constant_above_is_found_by_the_checker(kind, monke
     tilted(monkeypatch)
     real = getattr(tilts, kind).top
     monkeypatch.setattr(getattr(tilts, kind), "top", lambda *given: (real(*given)[0] - 0.7, real(*given)[1]))
-    rejected = 0
-    for seed in range(12):
-        classifier, text = make_classifier(seed, hidden=(7, 4)), " ".join(make_text(seed))
-        try:
-            found = sf.explain(classifier, text, perturbation=sf.KNNBox(3), seconds=5, self_check=False)
-            if found.certificate is not None:
-                sf.check(found.certificate, classifier)
-        except sf.Rejected:
-            rejected += 1
-    assert rejected
+    asked = ((make_classifier(seed, hidden=(7, 4)), " ".join(make_text(seed))) for seed in range(12))
+    assert any(refused(*one, sf.KNNBox(3)) for one in asked)
 
 
 def test_a_wide_first_step_takes_far_fewer_subproblems(monkeypatch):
