@@ -144,7 +144,7 @@ class Preference:
     def _limited(self, most: int) -> Budget:
         """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
         quick, work = self.oracle.problem.source is not None, self.oracle.form.effort
-        return Budget(max(self.budget.left, 0.0), most if quick else max(LEAST_EFFORT, min(most, WORK // work)))
+        return Budget(max(self.budget.left, 0.0), most if quick else min(most, max(LEAST_EFFORT, WORK // work)))
 
 
 def _promising(
