@@ -30,7 +30,7 @@ from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import rewritten, written
-from suffice.proof.bag import none_below
+from suffice.proof.bag import BagCheck, none_below
 from suffice.proof.certificate import Certificate
 from suffice.prove.bag import Case, Fails, Holds, decide
 from suffice.prove.gains import Fees, gains
@@ -552,3 +552,13 @@ def test_rules_that_shares_of_words_break_lead_to_the_same_answers(seed, monkeyp
     rng, made = np.random.default_rng([5, seed]), pipelines.kinds()
     seen = [pipelines.judged(rng, made[kind](rng), kind == "streams") for kind in ("weights", "streams") * 5]
     assert seen.count("computed") > 3
+
+
+def test_a_rule_that_only_just_follows_is_lost_in_rounding(monkeypatch):
+    """A bound that equals what a rule says, to the last bit, may be that of rounding."""
+    box = sf.from_sklearn(fitted(TfidfVectorizer()))
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
+    rule = _line(list(result.certificate.lines), "rule")
+    monkeypatch.setattr(BagCheck, "_lines", lambda *_: rule["size"] * rule["least"])
+    with pytest.raises(Rejected, match="the rule does not follow"):
+        sf.check(result.certificate, box)

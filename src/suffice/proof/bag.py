@@ -182,7 +182,7 @@ class BagCheck:
         extra = {(i, 0): size * weights[i] for i, k in enumerate(chosen) if k}
         _need(all(weights[i] == 0.0 for i, k in enumerate(chosen) if not k), "only changed words have weights")
         region = Region(allowed, tuple(chosen), None, extra)
-        bound = self._lines(form, region, line["lines"])
+        bound = self._lines(form, region, line["lines"]) - form.close
         _need(bound >= size * least, f"the rule does not follow (the bound is {bound:.6g}, not {size * least:.6g})")
         return np.array(weights, dtype=np.float64), float(least)
 
