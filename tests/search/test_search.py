@@ -287,6 +287,7 @@ def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypat
 @pytest.mark.parametrize("kind", ["box", "inf", "two"])
 def test_attacks_made_harder_to_undo_change_no_answer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suffice.search.words.EASY", 0)
+    monkeypatch.setattr("suffice.search.words.MANY", 0)
     used = []
     harden = Search._harden
     monkeypatch.setattr(Search, "_harden", lambda self, node: (used.append(node), harden(self, node))[1])

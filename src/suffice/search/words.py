@@ -32,6 +32,7 @@ KEEP = 3  # attacks handed down to the children
 TRIES = 6  # attacks tried on a node before it is split
 EASY = 2  # of them before one is made harder to undo (at the root, all that come)
 KNOWN = 24  # sets that are no explanations that this looks at
+MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
 
 
 @dataclass(eq=False)
@@ -250,7 +251,8 @@ class Search:
 
     def _harden(self, node: Node) -> None:
         """Another attack to try, made for being hard to undo; where any text within the sets is one."""
-        if self.problem.at_most is None and isinstance(self.problem.region, Box | Ball):
+        between = self.problem.at_most is None and isinstance(self.problem.region, Box | Ball)
+        if between and len(self.problem.network.steps[0].bias) > MANY:
             free, enough = self.problem.features & ~node.held, self._affordable(node) + 1
             start = self.prover.hardened(node.starts[0], node.open, free, enough, node.refuted[-KNOWN:])
             node.starts = (*(self._flipped([start]) if self._allowed(start) else ()), *node.starts)
