@@ -595,7 +595,7 @@ def test_one_word_suffices_and_two_suffice(sst):
 def test_of_a_bias_the_protected_words_are_those_that_may_change(sst):
     found = sf.bias(sst, "she gave a fine performance", ["she"], perturbation=sf.RemoveOrSwap({"fine": ["good"]}))
     said = phrases.allowed_in(found.meta, found.text)
-    assert said == "A protected word may be removed (no word of the text has a substitute)."
+    assert said == "A protected word may be removed (no protected word has a substitute)."
 
 
 def test_a_certificate_about_another_text_names_it_without_padding(sst):

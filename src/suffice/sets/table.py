@@ -68,7 +68,7 @@ def _swapped(data: Mapping[str, Any]) -> str:
 
 def _removed_or_swapped(data: Mapping[str, Any]) -> str:
     if not data["swaps"]:
-        return "A free word may be removed (no word of the text has a substitute)."
+        return "A free word may be removed (no free word has a substitute)."
     return f"A free word may be removed, or become {_swapped(data)}."
 
 
