@@ -89,3 +89,15 @@ def test_progress_counts_the_texts_that_were_asked() -> None:
     assert progress(question) == ""
     result = explained(question)
     assert progress(question).startswith(f"{result.stats['texts']:,} texts asked")
+
+
+def test_of_equally_cheap_sets_a_black_box_names_the_one_with_content_words() -> None:
+    """Either of two words keeps the label; the stop word comes first in the text."""
+
+    def predict(texts: list[str]) -> list[list[float]]:
+        return [[0.1, 0.9] if {"the", "lovely"} & set(text.split()) else [0.9, 0.1] for text in texts]
+
+    clf = sf.from_function(predict, labels=["no", "yes"], name="either")
+    result = sf.explain(clf, "the soup was lovely", perturbation=sf.Deletion())
+    assert [word.text for word in result.words] == ["lovely"]
+    assert result.alternatives.count == 2

@@ -70,6 +70,7 @@ class Asking:
     costs: Sequence[int]
     include: int = 0
     exclude: int = 0
+    avoid: int = 0  # words that are held only where nothing as cheap does without them
     seed: int = 0
     confidence: float | None = None
     perturbation: Any = None  # the set as plain data: draws depend on it
@@ -260,9 +261,12 @@ class Asking:
 
     @cached_property
     def _preferring(self) -> list[int]:
-        """Costs, and among sets of the same cost less for the one that holds more options: it leaves fewer texts."""
+        """Costs; of equal ones less for fewer words to avoid, then for more options, which leave fewer texts."""
         options = [len(some) for some in self.asked.options]
-        return [max(cost * (1 + sum(options)) - some, 0) for cost, some in zip(self.costs, options, strict=True)]
+        step = 1 + sum(options)
+        most = step * (1 + len(options))  # more than all that is not cost can add up to
+        extra = [step * (self.avoid >> i & 1) - some for i, some in enumerate(options)]
+        return [cost * most + more for cost, more in zip(self.costs, extra, strict=True)]
 
     def cheapest(self) -> str:
         """Look for the cheapest explanation until it is proved or the budget is spent; the reason why it ended.

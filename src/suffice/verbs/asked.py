@@ -29,6 +29,7 @@ from suffice.verbs.alone import alone_asked
 from suffice.verbs.alternatives import LIMIT, told
 from suffice.verbs.asked_further import further_asked, spare
 from suffice.verbs.explanation import Alternatives, Change, Detail, Explanation, Status, Tested
+from suffice.verbs.prefer import little
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 from suffice.verbs.scarce import nothing
@@ -46,6 +47,7 @@ def asking(question: Question, on_progress: OnProgress | None = None, seconds: f
         "costs": [int(unit) for unit in question.costs.units],
         "include": mask_of(question.include),
         "exclude": mask_of(question.exclude),
+        "avoid": mask_of(little(question)),
         "confidence": question.confidence,
         "perturbation": question.perturbation.to_dict(),
         "on_progress": _reporter(question, on_progress),

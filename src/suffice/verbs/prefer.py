@@ -46,6 +46,12 @@ def carries_little(token: str) -> bool:
     return word in STOP_WORDS or not any(char.isalnum() for char in word)
 
 
+def little(question: Question) -> list[int]:
+    """The positions of words that carry little, where the question would rather do without them."""
+    wanted = question.more.get("prefer", "content") == "content"
+    return [word.position for word in question.text.words if wanted and carries_little(word.text)]
+
+
 def preference(name: str) -> str:
     if name not in PREFERENCES:
         raise InputError(f"`prefer` is one of {', '.join(PREFERENCES)}, not {name!r}.")
