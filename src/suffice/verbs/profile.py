@@ -518,7 +518,8 @@ def _between(low: float, high: float) -> float | None:
     """The middle of two radii; None when they are close enough (neighbours, or within one in two hundred)."""
     if isinstance(low, int) and isinstance(high, int):
         return (low + high) // 2 if high - low > 1 else None
-    return (low + high) / 2 if high - low > high / 2**HALVINGS else None
+    # four digits lie well within the gap, and can be printed as they are
+    return float(f"{(low + high) / 2:.4g}") if high - low > high / 2**HALVINGS else None
 
 
 def _at(question: Callable[[float], Question], size: float, budget: Budget) -> _Radius:
