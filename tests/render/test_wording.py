@@ -281,7 +281,7 @@ def test_a_contrast_whose_certificate_is_rejected_is_not_called_proved(sst, monk
     def reject(*given, **more):
         raise sf.Rejected(1, "no")
 
-    monkeypatch.setattr("suffice.verbs.contrast.check", reject)
+    monkeypatch.setattr("suffice.verbs.accepting.check", reject)
     found = sf.contrast(sst, TEXT, perturbation=sf.Deletion())
     assert (found.status, found.certificate, found.lower_bound) == ("found", None, 0)
     assert not re.search(r"\bproved\b", str(found) + found._repr_html_())

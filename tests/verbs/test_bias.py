@@ -11,6 +11,7 @@ from judges import Judge
 import suffice as sf
 from suffice.cli import main
 from suffice.prove.verdict import Unknown
+from suffice.verbs import accepting
 from suffice.verbs import bias as biases
 
 SEEDS = range(24)
@@ -130,7 +131,7 @@ def test_a_rejected_certificate_makes_the_answer_unknown(sst, monkeypatch):
     def reject(certificate, classifier, seconds):
         raise sf.Rejected(3, "no")
 
-    monkeypatch.setattr(biases, "check", reject)
+    monkeypatch.setattr(accepting, "check", reject)
     found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.KNNBox(5))
     assert (found.status, found.certificate, found.witness) == ("unknown", None, None)
     assert "did not accept" in found.reason

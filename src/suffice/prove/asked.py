@@ -20,7 +20,7 @@ from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Text, Writer
-from suffice.prove.verdict import Budget, Witness
+from suffice.prove.verdict import Budget, Witness, winner
 
 Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
 
@@ -130,12 +130,8 @@ class Asked:
     def flip(self, change: Change, rival: int | None = None) -> Flip:
         """A change whose margin is not above zero, with the rival that wins."""
         row = self._rows([self.write(change)])[0]
-        winner = self._winner(row) if rival is None else rival
-        return Flip(change, sum(1 << i for i, _ in change), winner, float(row[self.label] - row[winner]))
-
-    def _winner(self, row: Floats) -> int:
-        others = np.delete(np.arange(len(row)), self.label)
-        return int(others[row[others].argmax()])
+        other = winner(row, self.label) if rival is None else rival
+        return Flip(change, sum(1 << i for i, _ in change), other, float(row[self.label] - row[other]))
 
     def write(self, change: Change) -> str:
         return self._writer.write(change)
@@ -152,7 +148,7 @@ class Asked:
             positions=tuple(i for i, _ in flip.change),
             rival=flip.rival,
             margin=flip.margin,
-            label=self.blackbox.labels[self._winner(row)],
+            label=self.blackbox.labels[winner(row, self.label, flip.rival)],
             words=tuple(word for _, word in flip.change),
             real=True,
             text=self.write(flip.change),

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
 from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
-from suffice.verbs.wording import authority, change_of, exactly, fitting, placed, turned_into
+from suffice.verbs.wording import authority, change_of, fitting, placed, turned_into
 from suffice.verbs.wording import quoted as in_quotes
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -169,7 +170,7 @@ def price(result: Explanation) -> str:
     """Cost and bound in a sentence."""
     if not math.isfinite(result.cost):
         return "there is no such set, whatever the cost"
-    cost, kind = f"cost {result.cost:g}", f" of a set{asked(result)}" if asked(result) else ""
+    cost, kind = f"cost {exactly(result.cost)}", f" of a set{asked(result)}" if asked(result) else ""
     if result.status == "optimal":
         least = "" if least_by(result) == "proved" else f" {least_by(result)}"
         return f"{cost}, the least possible{kind}{least}"
@@ -294,9 +295,9 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
 
 def move(text: Text, flip: Change | Witness, place: int) -> str:
     """What becomes of one word."""
-    own, became = named(text, flip.positions[place]), flip.words[place]
-    near = not flip.real and own == f"'{visible(became)}'"  # no other word is nearer to where it moved
-    return f"{own} moves a little" if near else f"{own} {visible(turned_into(became, flip.real))}"
+    position = flip.positions[place]
+    own = text.words[position].text if position < len(text.words) else ""
+    return f"{named(text, position)} {visible(turned_into(own, flip.words[place], flip.real))}"
 
 
 def named(text: Text, position: int) -> str:

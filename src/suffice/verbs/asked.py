@@ -12,8 +12,7 @@ from typing import Any
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.bag import none_below_by
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import Checked
-from suffice.proof.replay import KIND, Wanted, replay
+from suffice.proof.replay import KIND
 from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
 from suffice.prove.layout import Layout, NotApart, laid_out
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
@@ -25,6 +24,7 @@ from suffice.search.covers import bits, mask_of, price, smallest
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
 from suffice.search.opened_writing import computed_line, proof_line, rule_line
+from suffice.verbs.accepting import accepted
 from suffice.verbs.alone import alone_asked
 from suffice.verbs.alternatives import LIMIT, told
 from suffice.verbs.asked_further import further_asked, spare
@@ -268,10 +268,10 @@ def verdict(question: Question, held: int, claims: tuple[Line, Line], search: As
 def _agreed(question: Question, certificate: Certificate) -> Verdict:
     """Proved, where the checker comes to the same: what was computed counts only then."""
     try:
-        replay(certificate, question.asked.blackbox, Wanted(anew=False))
+        proved = accepted(question, certificate).proved
     except (Rejected, NotACertificate) as error:
         return Unknown(f"the checker did not accept it: {error}", by="computing")
-    return Proved(by="computing", certificate=certificate)
+    return Proved(by="computing", certificate=certificate, proved=proved)
 
 
 def sufficiency(question: Question, search: Asking | None = None) -> Verdict:
@@ -323,11 +323,6 @@ def flip_certificate(question: Question, found: flips.CheapestFlip, towards: str
     change = tuple(zip(seen.positions, seen.words, strict=True))
     line = flip_line(question, Flip(change, mask_of(changed), seen.rival, seen.margin))
     return Certificate((header(question, claim), line, *found.lines))
-
-
-def accepted(certificate: Certificate, question: Question) -> Checked:
-    """What the checker accepts, from the answers given before."""
-    return replay(certificate, question.asked.blackbox, Wanted(anew=False))
 
 
 def flippers(question: Question) -> list[int]:
@@ -449,7 +444,7 @@ def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int
     if result.certificate is None:
         return replace(result, meta={**result.meta, "checked": False}), 0
     try:
-        checked = replay(result.certificate, question.asked.blackbox, Wanted(anew=False))
+        checked = accepted(question, result.certificate)
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
         lowered = replace(

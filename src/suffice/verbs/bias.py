@@ -15,8 +15,6 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import check
-from suffice.proof.replay import Wanted, replay
 from suffice.prove.attack import Attacker
 from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
@@ -25,6 +23,7 @@ from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups
 from suffice.verbs import asked
+from suffice.verbs.accepting import accepted
 from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
@@ -254,11 +253,7 @@ def checked_bias(answer: Bias, question: Question) -> Bias:
     if answer.certificate is None:
         return replace(answer, meta={**answer.meta, "checked": False})
     try:
-        checked = (
-            replay(answer.certificate, question.blackbox, Wanted(anew=False))
-            if question.blackbox is not None
-            else check(answer.certificate, question.classifier, seconds=question.checking)
-        )
+        checked = accepted(question, answer.certificate)
     except (Rejected, NotACertificate) as error:
         lost: dict[str, Any] = {"witness": None, "certificate": None, "trivial": False}
         meta = {**answer.meta, "checked": False, **complaint(error)}

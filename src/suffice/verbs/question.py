@@ -19,7 +19,7 @@ from suffice.model.network import Bools, Floats
 from suffice.model.text import Text
 from suffice.prove.asked import Asked
 from suffice.prove.exact import predicted
-from suffice.prove.verdict import Budget, Problem, Witness
+from suffice.prove.verdict import Budget, Problem, Witness, winner
 from suffice.search.cost import Cost, Costs, costs
 from suffice.search.writing import header, positions
 from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, RealWords
@@ -201,10 +201,10 @@ class Question:
         names = (self._word(found.point[i], i) for i in found.positions)
         words = tuple("" if name == self.classifier.pad else name for name in names)
         real = isinstance(self.problem.region, Choice)
-        winner = self.classifier.predict_input(found.point).label  # a third label may beat both; a tie has no other
-        label = self.classifier.labels[found.rival] if winner == self.label else winner
+        scores = self.classifier.predict_input(found.point).scores
+        label = self.classifier.labels[winner(scores, self.problem.label, found.rival)]
         shown = replace(found, label=label, words=words, real=real)
-        return replace(shown, text=tried(self.classifier, self.text, self.label, shown))
+        return replace(shown, text=tried(self.classifier, self.text, shown))
 
     def _word(self, vector: Floats, position: int) -> str:
         region = self.problem.region

@@ -10,19 +10,21 @@ from typing import Any
 
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved, Refuted, Verdict, Witness
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
+from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.adapters import words_of
 from suffice.verbs.answering import FORMAT, finished, public, summary
 from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
-from suffice.verbs.wording import authority, exactly, listed
+from suffice.verbs.wording import authority, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +125,7 @@ class Repair:
                 by = least_by(self.explanation)
                 return f"Adding {names or 'nothing'} is the cheapest way to make them suffice ({by})."
             case "sufficient":
-                gap = f"cost {self.cost:g}, at least {exactly(self.lower_bound)} is needed"
+                gap = f"cost {exactly(self.cost)}, at least {exactly(self.lower_bound)} is needed"
                 return f"With {names or 'nothing'} added they suffice ({self._by}; {gap})."
             case _:
                 return "No extension short of the whole text was shown to suffice."
@@ -185,9 +187,11 @@ def repaired(question: Question, on_progress: OnProgress | None = None, self_che
         started, budget = time.monotonic(), question.budget
         if question.blackbox is not None:
             answer = asked.sufficiency(question)
-            return Repair(question.include, answer, asked.explained(question, on_progress, self_check))
+            verdict = accepted_verdict(question, answer) if self_check else answer
+            return Repair(question.include, verdict, asked.explained(question, on_progress, self_check))
         search = searcher(question, budget, on_progress)
         verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
         verdict = public(question, sparser(question, verdict))
+        verdict = accepted_verdict(question, verdict) if self_check else verdict
         explanation = finished(question, search.run(), started, self_check)
     return Repair(question.include, verdict, explanation)
