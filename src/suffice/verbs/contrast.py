@@ -226,7 +226,7 @@ def contrast_of(question: Question, flip: CheapestFlip, seconds: float, towards:
             **{name: flip.stats[name] for name in ("computed", "not_computed") if name in flip.stats},
             **({"proved": checked.kind} if checked is not None else {}),
             **rejected,
-            **scarce(question, stays=flip.status == "none"),
+            **scarce(question, stays=flip.status == "none", tied=witness is not None and not witness.positions),
         },
         proved=() if checked is None else checked.proved,
     )
