@@ -76,6 +76,17 @@ def test_an_impossible_wish_shows_its_witness(classifier):
     assert "Witness: negative when" in shown
 
 
+def test_a_text_of_unknown_words_is_a_tie_and_not_a_label_that_stays():
+    sentiment = sf.load("sentiment")
+    result = sf.explain(sentiment, "zxqv blorp")
+    assert (result.status, result.tied) == ("infeasible", "positive")
+    shown = " ".join(printed(sentiment, result).split())
+    assert "No set is enough: proved impossible. “negative” is a tie with “positive” as the text stands" in shown
+    assert "stays" not in shown
+    assert "is a tie with 'positive' as the text stands" in str(result)
+    assert "stays" not in str(sf.contrast(sentiment, "zxqv blorp"))
+
+
 STRANGE = {
     "wide": "這部電影 非常 好看 film " * 12,
     "right to left": "הסרט הזה נהדר film " * 12,

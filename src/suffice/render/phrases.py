@@ -145,6 +145,8 @@ def meaning(result: Explanation) -> str:
         reason = visible(result.meta["nothing"])
         return f"{capital(reason)}, so the label stays {label} without any proof."
     match result.status:
+        case "infeasible" if result.tied is not None:
+            return f"{label} is a tie with {quoted(result.tied)} as the text stands, so that no set makes it sure."
         case "infeasible":
             flipped = quoted(result.witness.label) if result.witness is not None else "another label"
             return f"Changing only the excluded words already turns {label} into {flipped}."

@@ -45,7 +45,7 @@ def _explanation(
     meta = (
         question.meta()
         | ({"reason": outcome.reason} if outcome.reason else {})
-        | scarce(question, _held_nothing(outcome))
+        | scarce(question, _held_nothing(outcome), tied=_tied(outcome))
     )
     positions = () if outcome.witness is not None else tuple(writing.positions(shown))
     price = question.costs.price
@@ -164,6 +164,10 @@ def public(question: Question, answer: Verdict) -> Verdict:
 
 def summary(certificate: Certificate | None) -> dict[str, Any] | None:
     return None if certificate is None else certificate.summary()
+
+
+def _tied(outcome: Outcome) -> bool:
+    return outcome.witness is not None and not outcome.witness.positions
 
 
 def _held_nothing(outcome: Outcome) -> bool:

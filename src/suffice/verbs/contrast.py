@@ -265,7 +265,7 @@ def contrast_of(
             **{name: flip.stats[name] for name in TOLD if flip.stats.get(name)},
             **({"proved": checked.kind} if checked is not None else {}),
             **rejected,
-            **scarce(question, stays=flip.status == "none"),
+            **scarce(question, stays=flip.status == "none", tied=witness is not None and not witness.positions),
         },
         proved=() if checked is None else checked.proved,
     )

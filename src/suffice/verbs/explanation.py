@@ -221,6 +221,12 @@ class Explanation:
         return None if self.ahead is None else self.ahead()
 
     @property
+    def tied(self) -> str | None:
+        """The label that does as well as this one while nothing changes, so that no set is enough; None without one."""
+        found = self.witness
+        return found.label if found is not None and not found.positions else None
+
+    @property
     def question(self) -> dict[str, Any]:
         """What was asked, as `Question.to_dict` writes it: `suffice explain --question FILE` asks it again."""
         text = self.meta.get("words", self.text.source)
@@ -342,6 +348,8 @@ def sentence(result: Explanation) -> str:
             return f"{suffice} ({enough}; {gap}): {placed(result.text, result.words)}."
         case "tested":
             return f"{ladder(result)} The words: {placed(result.text, result.words) or 'none'}."
+        case "infeasible" if result.tied is not None:
+            return f"No set suffices: {kept} is a tie with {_flipped(result)} as the text stands."
         case "infeasible":
             flip = f"changing only them gives {_flipped(result)} instead of {result.label!r}"
             return f"No set{fitting(result.text, meta)} suffices: {flip}."

@@ -12,13 +12,13 @@ from suffice.sets.regions import Choice
 from suffice.verbs.question import Question
 
 
-def scarce(question: Question, stays: bool) -> dict[str, Any]:
+def scarce(question: Question, stays: bool, tied: bool = False) -> dict[str, Any]:
     """What makes an answer say less than it seems: nothing may change, or substitutes that the classifier ignores.
 
-    `stays` says that the answer is that the label stays, whatever is changed.
+    `stays` says that the answer is that the label stays, whatever is changed; `tied`, that it is a tie as it stands.
     """
     strange = unknown_substitutes(question)
-    reason = nothing(question) or (only_unknown(question, strange) if stays else "")
+    reason = "" if tied else nothing(question) or (only_unknown(question, strange) if stays else "")
     return ({"nothing": reason} if reason else {}) | ({"unknown_substitutes": strange} if strange else {})
 
 
