@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.proof.certificate import Certificate
 from suffice.prove.asked import Asked, Meter, OutOfBudget
 from suffice.prove.verdict import Budget
 from suffice.search.covers import cheapest_cover, covers_of, price
@@ -73,9 +74,43 @@ def test_the_cheapest_explanation_is_that_of_full_enumeration(part):
 def test_every_cheapest_explanation_is_listed_once():
     for number in range(250):
         clf, text, settings, truth = case(number)
-        found = [mask(one.positions) for one in sf.explain_all(clf, text, **settings) if one.status == "optimal"]
+        every = sf.explain_all(clf, text, **settings)
+        found = [mask(one.positions) for one in every if one.status == "optimal"]
         assert len(found) == len(set(found))
         assert set(found) == truth.cheapest, number
+        assert every.complete
+        assert (every.certificate is not None) == bool(found)
+        if found:
+            assert sf.check(every.certificate, clf).kind == "all"
+            assert any("no other set" in fact for fact in every.proved)
+
+
+def test_a_list_of_the_cheapest_sets_that_is_not_whole_or_not_true_is_rejected():
+    """A set left out, a set put in, another cost, no flips: each is refused."""
+    rejected = 0
+    for number in range(120):
+        clf, text, settings, truth = case(number)
+        every = sf.explain_all(clf, text, **settings)
+        if not list(every) or every.certificate is None:
+            continue
+        head, *lines = every.certificate.lines
+        sets, count = head["claim"]["sets"], len(head["claim"]["sets"])
+        proofs, flips = lines[:count], lines[count:]
+        extra = [i for i in range(len(truth.question.text)) if i not in sets[0] and i not in settings["exclude"]]
+        forged = [
+            (sets[1:], [*proofs[1:], *flips]),  # one is missing
+            (sets, [*proofs[1:], *flips]),
+            ([*sets, sets[0]], [*proofs, proofs[0], *flips]),
+            *([(sets, proofs)] if flips else []),
+            *(([sorted([*sets[0], i]), *sets[1:]], [*proofs, *flips]) for i in extra),
+            ([sets[0][1:], *sets[1:]], [*proofs, *flips]) if sets[0] else ([], flips),
+        ]
+        for claimed, evidence in forged:
+            claim = {**head["claim"], "sets": claimed}
+            with pytest.raises(sf.Rejected):
+                sf.check(Certificate(({**head, "claim": claim}, *evidence)), clf)
+            rejected += 1
+    assert rejected > 400
 
 
 def test_the_cheapest_flip_is_that_of_full_enumeration():

@@ -40,6 +40,7 @@ MAX_LINE = 2**20
 MOST = 10**9  # texts that are run again at the most
 COMPARED = 12  # changed texts on which a bag of words is compared with the program
 PART = 512  # texts written at a time
+SHOWN = 8  # sets named in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +149,9 @@ class _Replay:
             case "cheapest":
                 self._fields("positions costs unit include exclude cost lower")
                 self._cheapest(self._exhausted)
+            case "all":
+                self._fields("sets costs unit include exclude cost")
+                self._all_cheapest()
             case "tested":
                 self._fields("positions costs unit include exclude cost lower count confidence share look")
                 self._cheapest(self._drawn)
@@ -175,6 +179,33 @@ class _Replay:
         open_sets = [flip for flip in flips if not flip & include]
         left = claim["lower"] - _price(include, costs)
         _need(not _hittable(open_sets, costs, exclude, left), "a cheaper set hits all the flips that are given")
+
+    def _all_cheapest(self) -> None:
+        """Each set is enough and costs as much, and every other set that costs no more misses a flip."""
+        costs, everything = self.claim["costs"], (1 << len(self.options)) - 1
+        self._sound(costs)
+        include, exclude = (_mask(self._places(name)) for name in ("include", "exclude"))
+        sets = self._sets(include, exclude)
+        flips = [flip for flip in self._flips() if not flip & include]
+        for place, held in enumerate(sets):
+            self._exhausted([i for i in self._movable(range(len(costs))) if not held >> i & 1], place)
+        self.number = 1
+        left = self.claim["cost"] - _price(include, costs)
+        _need(not _hittable(flips, costs, exclude, left), "a cheaper set hits all the flips that are given")
+        others = [everything & ~held for held in sets]  # a set that is not listed and no cheaper holds one of these
+        found = _hittable([*flips, *others], costs, exclude, left + 1)
+        _need(not found, "a set that is not listed hits all the flips that are given")
+
+    def _sets(self, include: int, exclude: int) -> list[int]:
+        """The sets that are listed, each of the cost that is claimed."""
+        claim, costs = self.claim, self.claim["costs"]
+        _need(type(claim["sets"]) is list and claim["sets"], "there must be a list of sets")
+        sets = [_mask(_sorted(one, len(costs), "a set")) for one in claim["sets"]]
+        _need(len(set(sets)) == len(sets), "a set is listed twice")
+        for held in sets:
+            _need(include & ~held == 0 and not held & exclude, "the words must hold those included and none excluded")
+            _need(type(claim["cost"]) is int and claim["cost"] == _price(held, costs), "the cost is another one")
+        return sets
 
     def _cheapest_flip(self) -> None:
         """The change that is given flips the label, and every change that costs less than `lower` keeps it."""
@@ -270,18 +301,18 @@ class _Replay:
     def _lines_with(self, name: str) -> list[tuple[int, Any]]:
         return [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
 
-    def _computed(self, free: Sequence[int], limit: int | None) -> None:
+    def _computed(self, free: Sequence[int], limit: int | None, place: int | None = None) -> None:
         """The worst case of the free words, so many at once, by bounds."""
         _need(self.opened.bag.bounded, "only tables are accepted of this model")
-        line = self._only("computed")
+        line = self._said("computed", place)
         _need(line.keys() == {"free", "at_most", "proofs"}, "what was computed has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
         _need(line["at_most"] == limit, "another number of words could change")
         self.opened.enough(free, line["proofs"], list(self.blackbox.labels), limit, self.rival)
 
-    def _tables(self, free: Sequence[int]) -> None:
+    def _tables(self, free: Sequence[int], place: int | None) -> None:
         """All texts of the free words, by tables."""
-        line = self._only("tables")
+        line = self._said("tables", place)
         _need(line.keys() == {"free", "at_most", "proofs"}, "a line of tables has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
@@ -289,15 +320,15 @@ class _Replay:
         check = TableCheck(bag, lambda changes: self._margins([rewritten(self.text, change) for change in changes]))
         check.enough(free, line["proofs"], list(self.blackbox.labels))
 
-    def _exhausted(self, free: Sequence[int]) -> None:
-        """Every allowed text that changes only free words keeps the label."""
+    def _exhausted(self, free: Sequence[int], place: int | None = None) -> None:
+        """Every allowed text that changes only free words keeps the label; `place` is that of one of several sets."""
         if self._lines_with("computed"):
-            self._computed(free, self.head["perturbation"].get("at_most"))
+            self._computed(free, self.head["perturbation"].get("at_most"), place)
             return
         if self._lines_with("tables"):
-            self._tables(free)
+            self._tables(free, place)
             return
-        line = self._only("asked")
+        line = self._said("asked", place)
         _need(line.keys() == {"free", "at_most", "texts", "margin"}, "what was asked has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
@@ -384,10 +415,14 @@ class _Replay:
         return [i for i in places if self.options[i]]
 
     def _only(self, name: str) -> Any:
-        found = self._lines_with(name)
-        _need(len(found) == 1, f"there must be one line that says what was {name}")
-        self.number = found[0][0]
-        return found[0][1]
+        return self._said(name, None)
+
+    def _said(self, name: str, place: int | None) -> Any:
+        """The one line of this name, or that of one of the sets of the claim."""
+        found, count = self._lines_with(name), 1 if place is None else len(self.claim["sets"])
+        _need(len(found) == count, f"there must be {count} lines that say what was {name}")
+        self.number, line = found[place or 0]
+        return line
 
     def _checked(self) -> Checked:
         claim = self.claim
@@ -396,7 +431,7 @@ class _Replay:
         optimal = kind == "cheapest" and claim["cost"] == claim["lower"] and not self.sampled
         bounds = (claim.get("cost"), claim.get("lower"))
         proved = (f"the text has the label {self.head['label']!r}", *self._facts())
-        places = tuple(claim[name])
+        places = tuple(claim["sets"][0] if kind == "all" else claim[name])
         said, some = self._sentence(proved), bool(self.sampled)
         return Checked(kind, self.head["label"], places, *bounds, optimal, said, proved, some)
 
@@ -422,6 +457,8 @@ class _Replay:
                 )
             case "flip":
                 return self._flip_facts()
+            case "all":
+                return self._all_facts()
             case "tested":
                 held = f"with {self._words('positions')} kept, none of {claim['count']} texts drawn flips the label"
                 return (f"{held} (tested, no proof)", *self._none_below())
@@ -438,21 +475,29 @@ class _Replay:
         lifts = f"lifts {'another label' if claim['towards'] is None else repr(claim['towards'])} to {label}"
         if claim["lower"] is None:
             return (f"no allowed change of any words{self._at_once} {lifts}",)
-        none = f"no change that costs less than {self._least_price} {lifts}{self._at_once}"
+        none = f"no change that costs less than {self._paid('lower')} {lifts}{self._at_once}"
         return (none,) if claim["cost"] is None else (f"changing {self._words('positions')} {lifts}", none)
 
+    def _all_facts(self) -> tuple[str, ...]:
+        sets = self.claim["sets"]
+        listed = "; ".join(self._named(one) for one in sets[:SHOWN])
+        listed += f" and {len(sets) - SHOWN} more" if len(sets) > SHOWN else ""
+        which = "this set" if len(sets) == 1 else f"each of these {len(sets)} sets"
+        each = f"{which} of words suffices{self._at_once} and costs {self._paid('cost')}: {listed}"
+        return each, f"no other set{self._fitting} that costs as much or less suffices"
+
     def _none_below(self) -> tuple[str, ...]:
-        claim = self.claim
-        limits = "".join(
-            f" that {verb} {self._words(name)}"
-            for verb, name in (("holds", "include"), ("avoids", "exclude"))
-            if claim[name]
-        )
-        return (f"no set{limits} that costs less than {self._least_price} suffices",) if claim["lower"] else ()
+        least = self._paid("lower")
+        return (f"no set{self._fitting} that costs less than {least} suffices",) if self.claim["lower"] else ()
 
     @property
-    def _least_price(self) -> str:
-        return price(Fraction(self.claim["lower"]) * Fraction(self.claim["unit"]))
+    def _fitting(self) -> str:
+        """What was asked of a set."""
+        parts = (("holds", "include"), ("avoids", "exclude"))
+        return "".join(f" that {verb} {self._words(name)}" for verb, name in parts if self.claim[name])
+
+    def _paid(self, name: str) -> str:
+        return price(Fraction(self.claim[name]) * Fraction(self.claim["unit"]))
 
     def _sentence(self, proved: Sequence[str]) -> str:
         head = self.head
@@ -472,11 +517,12 @@ class _Replay:
         return f"{self._words('positions')} {does}: {stays} the other words become{self._at_once}"
 
     def _words(self, name: str) -> str:
+        return self._named(self.claim[name])
+
+    def _named(self, places: Sequence[int]) -> str:
         """Words in quotes; where one comes twice in the text, with its position."""
         tokens = list(self.text.tokens)
-        named = [
-            repr(tokens[i]) + (f" (position {i})" if tokens.count(tokens[i]) > 1 else "") for i in self.claim[name]
-        ]
+        named = [repr(tokens[i]) + (f" (position {i})" if tokens.count(tokens[i]) > 1 else "") for i in places]
         return ", ".join(named) or "no words"
 
 

@@ -90,7 +90,7 @@ def show_attribution(console: Console, result: Attribution) -> None:
             )
     if table.row_count:
         layout.show_table(console, table)
-    sure = result.complete and "nothing" not in result.meta
+    sure = bool(result.proved) and "nothing" not in result.meta
     layout.show_verdict(console, *_signed("good" if sure else "warn"), str(result))
     _show_foot(console, result)
 

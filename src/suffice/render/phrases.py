@@ -473,6 +473,8 @@ def evidence(result: Explanation) -> str:
         return "The independent checker accepted the certificate when the answer was made; it is kept elsewhere."
     if result.certificate is None and result.status == "unknown":
         return "There is no certificate, because nothing is claimed."
+    if result.certificate is None and result.tied is not None:
+        return "There is no certificate: the text as it stands, run again, shows it."
     if result.certificate is None:
         return "There is no certificate for this answer: it rests on the word of the solver or method that was chosen."
     only = result.status == "optimal" and result.meta.get("checked") and least_by(result) != "proved"

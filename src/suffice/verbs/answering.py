@@ -118,7 +118,11 @@ def every_set(question: Question, found: Sequence[tuple[Bools, Proved]], root: N
         return Every()
     claim = writing.all_claim([held for held, _ in found], question.costs, question.included, question.excluded)
     lines = writing.all_sets(question.classifier.labels, question.problem, found, root)
-    certificate = writing.assemble(question.header(claim), lines)
+    return every_of(question, writing.assemble(question.header(claim), lines), self_check)
+
+
+def every_of(question: Question, certificate: Certificate, self_check: bool) -> Every:
+    """The certificate and what the checker says of it, if it is asked."""
     if not self_check:
         return Every(certificate)
     try:

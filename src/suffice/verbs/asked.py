@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any
@@ -219,8 +219,9 @@ def explained(question: Question, on_progress: OnProgress | None, self_check: bo
 
 def every(
     question: Question, on_progress: OnProgress | None, self_check: bool, minimal: bool = False
-) -> Iterator[Explanation | str]:
-    """Every cheapest (or minimal) explanation; at the end the reason why there may be more, if there is one.
+) -> Iterator[Explanation | Certificate | str]:
+    """Every cheapest (or minimal) explanation, then the certificate that there are no other cheapest ones, or the
+    reason why there may be more.
 
     Where there is none, the one answer that says why not.
     """
@@ -231,15 +232,20 @@ def every(
     if reason or search.best is None:
         yield first
         return
+    found: dict[int, Line] = {}
     try:
         for held in search.all_minimal() if minimal else search.all_cheapest():
             search.best = held
             unproved = "that nothing is cheaper is not claimed" if price(held, search.costs) > search.lower else ""
+            found[held] = asked_line(search, held)
             yield explanation(question, search, unproved, started, self_check)
     except OutOfBudget as spent:
         yield str(spent)
     except KeyboardInterrupt:
         yield "interrupted"
+    else:
+        if not minimal:
+            yield _all_certificate(question, search, found)
 
 
 # --- the other verbs ---
@@ -418,18 +424,14 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     claim = {
         "kind": "tested" if status == "tested" else "cheapest",
         "positions": bits(held),
-        "costs": list(search.costs),
-        "unit": str(question.costs.unit),
-        "include": bits(search.include),
-        "exclude": bits(search.exclude),
+        **_priced(question, search),
         "cost": price(held, search.costs),
         "lower": min(search.lower, price(held, search.costs)),
     }
     if isinstance(search, Opened):
         lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.needed)]
         return Certificate((header(question, claim), asked_line(search, held), *lines))
-    needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
-    found = [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
+    found = _needed(question, search)
     if status != "tested":
         return Certificate((header(question, claim), asked_line(search, held), *found))
     assert search.drawn is not None
@@ -437,6 +439,32 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     seed = drawn.pop("seed")
     line = {"drawn": {"free": search.free(held), "count": drawn["count"], "seed": seed}}
     return Certificate((header(question, claim | drawn), line, *found))
+
+
+def _all_certificate(question: Question, search: Asking, found: Mapping[int, Line]) -> Certificate:
+    """What was exhausted of each set, and the flips that every other set of that cost misses."""
+    claim = {
+        "kind": "all",
+        "sets": [bits(held) for held in found],
+        **_priced(question, search),
+        "cost": price(next(iter(found)), search.costs),
+    }
+    return Certificate((header(question, claim), *found.values(), *_needed(question, search)))
+
+
+def _needed(question: Question, search: Asking) -> list[Line]:
+    """The flips that no word asked for stands against, but none that changes more than another."""
+    needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
+    return [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
+
+
+def _priced(question: Question, search: Asking) -> Line:
+    return {
+        "costs": list(search.costs),
+        "unit": str(question.costs.unit),
+        "include": bits(search.include),
+        "exclude": bits(search.exclude),
+    }
 
 
 def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int]:

@@ -101,7 +101,8 @@ class Profile:
         return self.explanations[0].label
 
     def __str__(self) -> str:
-        return f"{self._start()} {self._end()}"
+        last = self.explanations[-1]
+        return f"{self._start()} {self._end()}" if last.tied is None else str(last)
 
     def _start(self) -> str:
         free, needed = self.free_until, self.needed_from
@@ -384,6 +385,8 @@ def _growth_asked(
 def _grown(
     words: Sequence[Word], sizes: Sequence[float], found: Sequence[Explanation], needed: Mapping[int, float]
 ) -> tuple[Growth, ...]:
+    if found[0].tied is not None:  # there are no explanations that a word could be in
+        needed = {}
     held = list(zip(sizes, found, strict=True))
     steps = {i: tuple(size for size, one in held if i in one.positions) for i in range(len(words))}
     return tuple(Growth(word, steps[word.position], needed.get(word.position)) for word in words)

@@ -101,6 +101,8 @@ class Repair:
     def __str__(self) -> str:
         if "nothing" in self.meta:
             return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+        if self.explanation.tied is not None:
+            return str(self.explanation)
         if self.sufficed:
             return f"The given words already suffice for the label {self.label!r} ({self._by})."
         return f"{self._doubt()} {self._extension()}"
