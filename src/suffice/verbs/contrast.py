@@ -66,7 +66,7 @@ def contrast(
 
 def contrasted(question: Question, on_progress: OnProgress | None = None) -> Contrast:
     """The answer to a question."""
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started, towards = time.monotonic(), question.more.get("towards")
         if question.blackbox is not None:
             rival = None if towards is None else question.rival(towards)
