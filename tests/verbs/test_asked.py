@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 import suffice as sf
 from suffice.search.covers import bits
@@ -101,3 +104,21 @@ def test_of_equally_cheap_sets_a_black_box_names_the_one_with_content_words() ->
     result = sf.explain(clf, "the soup was lovely", perturbation=sf.Deletion())
     assert [word.text for word in result.words] == ["lovely"]
     assert result.alternatives.count == 2
+
+
+def test_a_black_box_keeps_the_threads_that_its_owner_gave_it() -> None:
+    pools = ThreadpoolController().select(user_api="blas")
+    inner, seen = rugged(3), set()
+
+    def predict(texts: list[str]) -> np.ndarray:
+        seen.update(pool["num_threads"] for pool in pools.info())
+        return inner(texts)
+
+    text, perturbation = " ".join(WORDS[:5]), sf.Deletion(at_most=2)
+    verbs = [sf.explain, sf.contrast, partial(sf.repair, words=[WORDS[0]]), partial(sf.bias, protected=[WORDS[0]])]
+    for threads in (1, 2):
+        seen.clear()
+        with pools.limit(limits=threads):
+            for verb in verbs:
+                verb(sf.from_function(predict, ["no", "yes"]), text, perturbation=perturbation)
+        assert seen == {threads}

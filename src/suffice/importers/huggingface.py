@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.onnx_asked import from_file
+from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.network import Floats
@@ -52,15 +53,14 @@ def predictor(network: Any, splitter: Any, limit: int | None) -> Callable[[list[
     import torch
 
     network.eval()
+    code = Splicer(splitter, limit)
 
     def predict(texts: list[str]) -> Floats:
-        cut = {} if limit is None else {"truncation": True, "max_length": limit}
-        coded = splitter(list(texts), **cut)
-        names = [name for name in coded if name != "overflow_to_sample_mapping"]
+        coded = code(texts)
         rows: list[Floats | None] = [None] * len(texts)
         with torch.inference_mode():
             for places in alike([len(ids) for ids in coded["input_ids"]]):
-                inputs = {name: torch.tensor([coded[name][i] for i in places]) for name in names}
+                inputs = {name: torch.tensor([some[i] for i in places]) for name, some in coded.items()}
                 logits = network(**inputs).logits
                 for place, row in zip(places, logits.double().cpu().numpy(), strict=True):
                     rows[place] = row

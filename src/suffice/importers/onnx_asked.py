@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelError
+from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.network import Floats
@@ -59,9 +60,10 @@ def _session(data: bytes) -> Any:
 
 def _predictor(session: Any, tokenizer: Any, inputs: Sequence[str], limit: int | None) -> Callable[[list[str]], Floats]:
     """Texts to scores; only texts of equally many tokens share a batch."""
+    code = Splicer(tokenizer, limit)
 
     def predict(texts: list[str]) -> Floats:
-        coded = tokenizer(list(texts), **({} if limit is None else {"truncation": True, "max_length": limit}))
+        coded = code(texts)
         rows: list[Floats | None] = [None] * len(texts)
         for places in alike([len(ids) for ids in coded["input_ids"]]):
             fed = {name: np.array([coded[name][i] for i in places], dtype=np.int64) for name in inputs}

@@ -144,7 +144,7 @@ def bias(
 
 def judged(question: Question, self_check: bool = True) -> Bias:
     """The answer to a question whose excluded words are the protected ones."""
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started = time.monotonic()
         if question.blackbox is not None:
             verdict = asked.independence(question)

@@ -72,7 +72,7 @@ def contrasted(question: Question, on_progress: OnProgress | None = None, self_c
     """The answer to a question."""
     if question.include or question.exclude:
         raise InputError("A contrast has no words to include or to exclude: take them out of the question.")
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started, towards = time.monotonic(), question.more.get("towards")
         if question.blackbox is not None:
             rival = None if towards is None else question.rival(towards)

@@ -89,7 +89,7 @@ def explained(
     question: Question, expected: str | None = None, on_progress: OnProgress | None = None, self_check: bool = True
 ) -> Explanation:
     """The answer to a question."""
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started, budget = time.monotonic(), question.budget
         wanted = None if expected is None else question.rival(expected)
         share = 1.0 if wanted is None else 0.75

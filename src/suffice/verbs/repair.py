@@ -185,7 +185,7 @@ def repair(
 
 def repaired(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Repair:
     """The answer to a question whose included words are the given ones."""
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started, budget = time.monotonic(), question.budget
         if question.blackbox is not None:
             answer = asked.sufficiency(question)
