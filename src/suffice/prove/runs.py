@@ -191,7 +191,7 @@ def _many(prices: Floats, budget: float) -> bool:
 def _surely_many(region: Choice, inputs: Free | Freed) -> bool:
     """Whether the free words alone have too many ways: seen at once, before their vectors are taken apart."""
     left = region.differs if inputs.allowed is None else region.differs & inputs.allowed[0]
-    return math.prod(np.maximum(left[inputs.free[0]].sum(1), 1).tolist()) > MOST
+    return bool(math.prod(np.maximum(left[inputs.free[0]].sum(1), 1).tolist()) > MOST)
 
 
 def _restored(inputs: Restored, position: int) -> Undecided:
