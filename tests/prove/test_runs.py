@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,12 +24,13 @@ from suffice.proof.check import check
 from suffice.prove import runs
 from suffice.prove.bounds import Form
 from suffice.prove.branch import sets_of_free
-from suffice.prove.inputs import Freed, Restored
+from suffice.prove.inputs import Free, Freed, Restored
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.runs import few
 from suffice.prove.tree import Pick, Tree
 from suffice.prove.verdict import Budget, Proved
 from suffice.search.writing import tree_lines
+from suffice.sets.regions import Choice
 from suffice.sets.table import from_dict
 
 FINITE = ("word-swap", "deletion")
@@ -84,6 +86,26 @@ def test_all_inputs_are_run_and_no_others(network: str, perturbation: str, many:
             assert different(points) == different(allowed)
             assert leaves(found.tree) == len(margins)
             assert np.allclose(margins, problem.margins(points)[:, 0], atol=max(1e-9, found.error(0)))
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("free", [1, 2, 3])
+def test_inputs_are_run_just_where_they_are_few_enough(
+    free: int, repeated: bool, many: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Choices that are the same count once, and only those that are still allowed."""
+    problem = make_case("linear", "word-swap", 700).problem
+    region, rng = problem.region, np.random.default_rng(free)
+    points = np.concatenate([region.points] * 2, axis=1) if repeated else region.points
+    words = np.arange(len(problem.features)) < free
+    for _ in range(20):
+        allowed = rng.random((1, *points.shape[:2])) < 0.5
+        allowed[..., 0] = True
+        inputs = Free(Choice(region.center, points), words[None], allowed)
+        ways = math.prod(len(different(points[i, allowed[0, i]])) for i in range(free))
+        for most in (ways - 1, ways):
+            monkeypatch.setattr(runs, "MOST", most)
+            assert (few(Form.of(problem), inputs) is not None) == (most >= ways)
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -166,6 +166,8 @@ def _taken_apart(form: Form, inputs: Inputs) -> Runs | None:
                 return None
             words = [_restored(inputs, int(i)) for i in opened]
             return Runs(form, tuple(words), inputs.start[0], budget)
+        case Free() | Freed() if isinstance(inputs.region, Choice) and _surely_many(inputs.region, inputs):
+            return None
         case Free() if isinstance(inputs.region, Choice):
             return _of_choices(form, inputs.region, inputs.free[0], inputs.allowed)
         case Freed() if isinstance(inputs.region, Choice) and _counted(form, inputs):
@@ -184,6 +186,12 @@ def _many(prices: Floats, budget: float) -> bool:
     """Whether there are surely too many ways to pay for some of the words: seen at once, before they are counted."""
     together = int(np.searchsorted(np.cumsum(np.sort(prices)), budget, side="right"))  # that many of the cheapest
     return together > math.log2(MOST) or ((prices == prices[:1]).all() and math.comb(len(prices), together) > MOST)
+
+
+def _surely_many(region: Choice, inputs: Free | Freed) -> bool:
+    """Whether the free words alone have too many ways: seen at once, before their vectors are taken apart."""
+    left = region.differs if inputs.allowed is None else region.differs & inputs.allowed[0]
+    return bool(math.prod(np.maximum(left[inputs.free[0]].sum(1), 1).tolist()) > MOST)
 
 
 def _restored(inputs: Restored, position: int) -> Undecided:

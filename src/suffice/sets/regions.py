@@ -142,6 +142,15 @@ class Hull(Corners):
 class Choice(Corners):
     """Exactly one of the finitely many points at each position; `names` are their words."""
 
+    @cached_property
+    def differs(self) -> Bools:
+        """Which points (length, m) are none of those before them at their position."""
+        found = np.zeros(self.points.shape[:2], dtype=bool)
+        for row, points in zip(found, self.points, strict=True):
+            keys = [point.tobytes() for point in points]
+            row[[keys.index(key) for key in set(keys)]] = True
+        return found
+
     def contains(self, points: Floats) -> Bools:
         return self._is_corner(points)
 
