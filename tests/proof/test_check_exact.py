@@ -360,7 +360,7 @@ def test_copied_out_it_accepts_rejects_refuses_and_says_what_it_does_not_check(a
     assert alone("none.cert", "model").returncode == 2
     assert alone("good.cert", "nowhere").returncode == 2
     smooth("tanh", 0).save(tmp_path / "smooth")
-    (tmp_path / "asked.cert").write_bytes(written.pack([{"certificate": "asked 1"}]))
+    (tmp_path / "asked.cert").write_bytes(written.pack([{"certificate": "asked 2"}]))
     asked = alone("asked.cert", "model")
     assert (asked.returncode, "not checked by this one" in asked.stdout) == (3, True)
     curved = alone("good.cert", "smooth")

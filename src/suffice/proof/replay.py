@@ -34,9 +34,10 @@ from suffice.proof.check.said import price
 from suffice.proof.draws import draw_seed, draws
 from suffice.proof.tables import TableCheck
 
-KIND = "asked 1"  # what the first line of a certificate about a black box says
+KIND = "asked 2"  # what the first line of a certificate about a black box says
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
-MAX_LINE = 2**20
+MAX_LINE, MAX_LINES = 2**20, 2**26  # bytes of a line, and of all of them: they are held together
+ENOUGH = ("asked", "computed", "tables")  # lines that say that words are enough
 MOST = 10**9  # texts that are run again at the most
 COMPARED = 12  # changed texts on which a bag of words is compared with the program
 PART = 512  # texts written at a time
@@ -73,7 +74,7 @@ def replay(certificate: Any, blackbox: BlackBox, wanted: Wanted | None = None) -
         raise
     except Rejected as error:
         raise type(error)(error.line or replayer.number, error.reason) from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         reason = f"malformed ({type(error).__name__}: {str(error)[:200]})"
@@ -81,9 +82,12 @@ def replay(certificate: Any, blackbox: BlackBox, wanted: Wanted | None = None) -
 
 
 def _lines(certificate: Any) -> list[Any]:
-    found = certificate.lines if hasattr(certificate, "lines") else read(_source(certificate), MAX_LINE)
+    found = certificate.lines if hasattr(certificate, "lines") else read(_source(certificate), MAX_LINE, MAX_LINES)
     lines = list(found)
-    if not lines or not isinstance(lines[0], Mapping) or lines[0].get("certificate") != KIND:
+    kind = lines[0].get("certificate") if lines and isinstance(lines[0], Mapping) else None
+    if isinstance(kind, str) and kind.startswith("asked") and kind != KIND:
+        raise NotACertificate(f"This certificate has the format {kind[:20]!r}; {KIND!r} is read here: make it again.")
+    if kind != KIND:
         raise NotACertificate("This is not a certificate about a black box: check it with the classifier it is about.")
     return lines
 
@@ -131,29 +135,30 @@ class _Replay:
         claim = self.claim
         match claim["kind"]:
             case "sufficient":
-                self._fields("positions")
+                self._fields("positions", *ENOUGH)
                 self._exhausted(self._free(self._places("positions")))
             case "independent":
-                self._fields("of")
+                self._fields("of", *ENOUGH)
                 self._exhausted(self._movable(self._places("of")))
             case "refuted" | "infeasible" as kind:
                 name = "positions" if kind == "refuted" else "exclude"
-                self._fields(name)
+                self._fields(name, "flip")
                 places = self._places(name)
                 (flip,) = self._flips()
                 inside = not flip & _mask(places) if kind == "refuted" else flip & ~_mask(places) == 0
                 _need(inside, "the change is one of words that it may not touch")
             case "flip":
-                self._fields("positions costs unit towards cost lower")
+                self._fields("positions costs unit towards cost lower", "flip", "computed")
                 self._cheapest_flip()
             case "cheapest":
-                self._fields("positions costs unit include exclude cost lower")
+                self._fields("positions costs unit include exclude cost lower", "flip", "rule", *ENOUGH)
                 self._cheapest(self._exhausted)
             case "all":
-                self._fields("sets costs unit include exclude cost")
+                self._fields("sets costs unit include exclude cost", "flip", *ENOUGH)
                 self._all_cheapest()
             case "tested":
-                self._fields("positions costs unit include exclude cost lower count confidence share look")
+                more = "count confidence share look"
+                self._fields(f"positions costs unit include exclude cost lower {more}", "flip", "rule", "drawn")
                 self._cheapest(self._drawn)
             case _:
                 raise Rejected(0, f"there is no claim {str(claim['kind'])[:40]!r}")
@@ -168,8 +173,8 @@ class _Replay:
         costs = claim["costs"]
         self._sound(costs)
         _need(include & ~held == 0 and not held & exclude, "the words must hold those included and none excluded")
-        _need(type(claim["lower"]) is int and claim["cost"] == _price(held, costs), "the cost is another one")
-        _need(claim["lower"] <= claim["cost"], "the lower bound is above the cost")
+        _need(_whole(claim["cost"]) == _price(held, costs), "the cost is another one")
+        _need(_whole(claim["lower"]) <= claim["cost"], "the lower bound is above the cost")
         flips = self._flips()
         enough(self._free(self._places("positions")))
         self.number = 1
@@ -178,7 +183,8 @@ class _Replay:
             return
         open_sets = [flip for flip in flips if not flip & include]
         left = claim["lower"] - _price(include, costs)
-        _need(not _hittable(open_sets, costs, exclude, left), "a cheaper set hits all the flips that are given")
+        hits = _hittable(open_sets, costs, exclude, left, self._look)
+        _need(not hits, "a cheaper set hits all the flips that are given")
 
     def _all_cheapest(self) -> None:
         """Each set is enough and costs as much, and every other set that costs no more misses a flip."""
@@ -191,10 +197,11 @@ class _Replay:
             self._exhausted([i for i in self._movable(range(len(costs))) if not held >> i & 1], place)
         self.number = 1
         left = self.claim["cost"] - _price(include, costs)
-        _need(not _hittable(flips, costs, exclude, left), "a cheaper set hits all the flips that are given")
+        cheaper = _hittable(flips, costs, exclude, left, self._look)
+        _need(not cheaper, "a cheaper set hits all the flips that are given")
         others = [everything & ~held for held in sets]  # a set that is not listed and no cheaper holds one of these
-        found = _hittable([*flips, *others], costs, exclude, left + 1)
-        _need(not found, "a set that is not listed hits all the flips that are given")
+        other = _hittable([*flips, *others], costs, exclude, left + 1, self._look)
+        _need(not other, "a set that is not listed hits all the flips that are given")
 
     def _sets(self, include: int, exclude: int) -> list[int]:
         """The sets that are listed, each of the cost that is claimed."""
@@ -215,13 +222,13 @@ class _Replay:
         _need(towards is None or towards in self.blackbox.labels, "the label to turn to is none of the model's")
         _need(towards != self.head["label"], "the text has the label to turn to already")
         self.rival = None if towards is None else list(self.blackbox.labels).index(towards)
-        _need(lower is None or type(lower) is int, "the lower bound must be a whole number")
+        _need(lower is None or _whole(lower) >= 0, "the lower bound must be a whole number")
         flips = self._flips()
         if claim["cost"] is None:
             _need(not flips and claim["positions"] == [], "there is a flip that the claim does not name")
         else:
             _need(len(flips) == 1 and flips[0] == _mask(self._places("positions")), "the flip is another one")
-            _need(claim["cost"] == _price(flips[0], costs), "the cost is another one")
+            _need(_whole(claim["cost"]) == _price(flips[0], costs), "the cost is another one")
             _need(lower is not None and lower <= claim["cost"], "the lower bound is above the cost")
         self.number = 1
         below = sum(costs) + 1 if lower is None else lower
@@ -234,7 +241,7 @@ class _Replay:
     def _few_keep(self, free: Sequence[int], costs: Sequence[int], lower: int | None) -> None:
         """No change of so many words flips the label, and all words cost the same: so none below `lower` does."""
         limit = self._only("computed")["at_most"]
-        _need(type(limit) is int and limit >= 0, "at_most must be a whole number")
+        _need(_whole(limit) >= 0, "at_most must be a whole number")
         _need(len(set(costs)) == 1, "what is said of a number of changes says nothing where costs differ")
         enough = self.limit if lower is None else min(self.limit, (lower - 1) // costs[0])
         _need(limit >= enough, f"changes of more than {limit} words may be cheaper")
@@ -251,26 +258,37 @@ class _Replay:
     def _flips(self) -> list[int]:
         """Every flip that is given, run again."""
         found, texts = [], []
-        for number, line in enumerate(self.lines[1:], start=2):
+        for number, flip in self._lines_with("flip"):
             self.number = number
-            if "flip" not in line:
-                continue
-            flip = line["flip"]
-            _need(flip.keys() == {"changed", "words", "text", "label", "margin"}, "a flip has other fields")
+            _need(flip.keys() == {"changed", "words", "text", "label"}, "a flip has other fields")
             changed = _sorted(flip["changed"], len(self.options), "what is changed")
             _need(len(changed) <= self.limit, "it changes more words at once than may change")
             new = dict(zip(changed, flip["words"], strict=True))
             _need(all(word in self.options[i] for i, word in new.items()), "a word becomes what it may not become")
             text = rewritten(self.text, new)
             _need(text == flip["text"], "the text is not what the change makes of the original")
-            _need(flip["label"] in self.blackbox.labels, "the flip's label is none of the model's")
+            _need(flip["label"] in self._others, "the flip's label is none of the model's others")
             found.append(_mask(changed))
             texts.append(text)
-        margins, numbers = self._margins(texts), [n for n, line in enumerate(self.lines, 1) if "flip" in line]
-        for number, margin in zip(numbers, margins, strict=True):
+        rows = self._rows(texts)
+        for (number, flip), text, margin in zip(
+            self._lines_with("flip"), texts, self._judged(texts, rows), strict=True
+        ):
             self.number = number
             _need(margin <= 0, "run again, the text keeps the label or is too close to call")
+            self._named(flip["label"], rows[text])
         return found
+
+    def _named(self, label: str, row: Floats) -> None:
+        """The label that a flip names is the one that wins when the text is run again, as far as that can be told."""
+        scores = dict(zip(self.blackbox.labels, row.tolist(), strict=True))
+        best = max(self._others, key=lambda name: scores[name])
+        ahead = scores[label] >= scores[best] - self.blackbox.answers.tolerance
+        _need(ahead, f"run again, the text has the label {best!r}, not {label!r}")
+
+    @property
+    def _others(self) -> list[str]:
+        return [name for name in self.blackbox.labels if name != self.head["label"]]
 
     def _ruled(self, flips: Sequence[int], costs: Sequence[int], include: int, exclude: int) -> None:
         """No set of a lower cost than `lower` hits all flips and keeps all rules."""
@@ -329,7 +347,7 @@ class _Replay:
             self._tables(free, place)
             return
         line = self._said("asked", place)
-        _need(line.keys() == {"free", "at_most", "texts", "margin"}, "what was asked has other fields")
+        _need(line.keys() == {"free", "at_most", "texts"}, "what was asked has other fields")
         _need(line["free"] == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
         count = _count(self.options, free, self.limit)
@@ -357,13 +375,16 @@ class _Replay:
 
     def _all_keep(self, changes: Iterator[dict[int, str]]) -> None:
         while part := [rewritten(self.text, change) for change in islice(changes, PART)]:
-            if time.monotonic() - self.started > self.wanted.seconds:
-                raise NotChecked(0, f"{self.ran} texts were run again, then time was up")
+            self._look()
             margins = self._margins(part)
             bad = ~(margins > 0)
             if bad.any():
                 text = part[int(bad.argmax())]
                 raise Rejected(0, f"run again, this text does not clearly keep the label: {text[:100]!r}")
+
+    def _look(self) -> None:
+        if time.monotonic() - self.started > self.wanted.seconds:
+            raise NotChecked(0, f"{self.ran} texts were run again, then time was up")
 
     # --- running ---
 
@@ -372,10 +393,12 @@ class _Replay:
 
     def _margins(self, texts: Sequence[str]) -> Floats:
         """Margins of texts as they are run now; NaN where they are too close to call."""
+        return self._judged(texts, self._rows(texts))
+
+    def _judged(self, texts: Sequence[str], rows: Mapping[str, Floats]) -> Floats:
         if not texts:
             return np.zeros(0)
         answers = self.blackbox.answers
-        rows = self._rows(list(dict.fromkeys(texts)))
         margins = dict(zip(rows, self._leads(np.array(list(rows.values()))).tolist(), strict=True))
         tolerance = answers.tolerance
         for text, margin in margins.items():
@@ -384,11 +407,14 @@ class _Replay:
                 margins[text] = alone if abs(alone) > tolerance else math.nan
         return np.array([margins[text] for text in texts])
 
-    def _rows(self, texts: list[str]) -> dict[str, Floats]:
-        answers = self.blackbox.answers
+    def _rows(self, given: Sequence[str]) -> dict[str, Floats]:
+        """The scores of each text, run now; the first are run once more, to see how far numbers move."""
+        answers, texts = self.blackbox.answers, list(dict.fromkeys(given))
         self.ran += len(texts)
         if not self.wanted.anew or answers.moves is None:
-            return dict(zip(texts, answers.scores(texts), strict=True))
+            known = dict(zip(texts, answers.scores(texts), strict=True))
+            if not self.wanted.anew:
+                return known
         found: dict[str, Floats] = {}
         for part in batches(texts):
             found.update(zip(part, answers.ask(part), strict=True))
@@ -401,9 +427,14 @@ class _Replay:
 
     # --- reading ---
 
-    def _fields(self, names: str) -> None:
+    def _fields(self, names: str, *kinds: str) -> None:
+        """The claim has these fields, and every other line is of one of these kinds."""
         wanted = {"kind", *names.split()}
         _need(self.claim.keys() == wanted, f"the claim must have exactly these: {', '.join(sorted(wanted))}")
+        for number, line in enumerate(self.lines[1:], start=2):
+            right = isinstance(line, Mapping) and len(line) == 1 and line.keys() <= set(kinds)
+            if not right:
+                raise Rejected(number, f"a line here is one of {', '.join(kinds)}")
 
     def _places(self, name: str) -> list[int]:
         return _sorted(self.claim[name], len(self.text.words), name)
@@ -433,7 +464,8 @@ class _Replay:
         proved = (f"the text has the label {self.head['label']!r}", *self._facts())
         places = tuple(claim["sets"][0] if kind == "all" else claim[name])
         said, some = self._sentence(proved), bool(self.sampled)
-        return Checked(kind, self.head["label"], places, *bounds, optimal, said, proved, some)
+        unit = Fraction(claim["unit"]) if "unit" in claim else None
+        return Checked(kind, self.head["label"], places, *bounds, optimal, said, proved, some, unit)
 
     def _facts(self) -> tuple[str, ...]:
         """What is proved beyond the label, one short sentence each."""
@@ -475,8 +507,11 @@ class _Replay:
         lifts = f"lifts {'another label' if claim['towards'] is None else repr(claim['towards'])} to {label}"
         if claim["lower"] is None:
             return (f"no allowed change of any words{self._at_once} {lifts}",)
-        none = f"no change that costs less than {self._paid('lower')} {lifts}{self._at_once}"
-        return (none,) if claim["cost"] is None else (f"changing {self._words('positions')} {lifts}", none)
+        least = self._paid("lower")
+        none = (f"no change that costs less than {least} {lifts}{self._at_once}",) if claim["lower"] else ()
+        if claim["cost"] is None:
+            return none
+        return (f"an allowed change of {self._words('positions')} {lifts}; that costs {self._paid('cost')}", *none)
 
     def _all_facts(self) -> tuple[str, ...]:
         sets = self.claim["sets"]
@@ -584,13 +619,18 @@ def _options(data: Any, tokens: Sequence[str], mask: str) -> list[tuple[str, ...
             wanted, found = {"token"}, [(data["token"] or mask,)] * len(tokens)
         case "word-swap" | "removal-or-swap" as kind:
             gone = ("",) if kind == "removal-or-swap" else ()
-            wanted, found = {"swaps"}, [(*gone, *data["swaps"].get(token, ())) for token in tokens]
+            wanted, found = {"swaps"}, [(*gone, *_listed(data["swaps"].get(token, []))) for token in tokens]
         case _:
             raise Rejected(0, "the set is none of words")
     _need(fields == wanted, "the set has other fields")
     _need(all(type(word) is str for words in found for word in words), "substitutes must be words")
     pairs = zip(tokens, found, strict=True)
     return [tuple(dict.fromkeys(word for word in words if word != token)) for token, words in pairs]
+
+
+def _listed(words: Any) -> list[Any]:
+    _need(type(words) is list, "substitutes must be listed")
+    return list(words)
 
 
 def _changes(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> Iterator[dict[int, str]]:
@@ -624,8 +664,11 @@ def _count(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) ->
     return sum(ways[: limit + 1])
 
 
-def _hittable(sets: Sequence[int], costs: Sequence[int], out: int, left: int) -> bool:
-    """Whether words that cost less than `left` in all, none of them in `out`, hit all sets."""
+def _hittable(
+    sets: Sequence[int], costs: Sequence[int], out: int, left: int, look: Callable[[], None] = lambda: None
+) -> bool:
+    """Whether words that cost less than `left` in all, none of them in `out`, hit all sets; `look` may stop it."""
+    look()
     if left <= 0:
         return False
     if not sets:
@@ -634,7 +677,7 @@ def _hittable(sets: Sequence[int], costs: Sequence[int], out: int, left: int) ->
     if _apart(sets, costs, out) >= left:
         return False
     for word in [i for i in range(len(costs)) if (first & ~out) >> i & 1]:
-        if _hittable([one for one in sets if not one >> word & 1], costs, out, left - costs[word]):
+        if _hittable([one for one in sets if not one >> word & 1], costs, out, left - costs[word], look):
             return True
         out |= 1 << word
     return False
@@ -649,6 +692,11 @@ def _apart(sets: Sequence[int], costs: Sequence[int], out: int) -> int:
             total += min((cost for i, cost in enumerate(costs) if inside >> i & 1), default=10**18)
             seen |= inside
     return total
+
+
+def _whole(value: Any) -> int:
+    _need(type(value) is int and value >= 0, "costs and bounds are whole numbers")
+    return int(value)
 
 
 def _price(mask: int, costs: Sequence[int]) -> int:

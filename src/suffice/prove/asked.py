@@ -90,7 +90,6 @@ class Asked:
     at_most: int | None
     meter: Meter = field(default_factory=lambda: Meter(Budget()))
     open: set[str] = field(default_factory=set)  # texts that are too close to call
-    tightest: float = np.inf  # the smallest margin of a text that kept the label
 
     @cached_property
     def label(self) -> int:

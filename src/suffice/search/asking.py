@@ -198,8 +198,6 @@ class Asking:
             size = min(2 * size, MOST)
             margins = self.asked.margins(part)
             self._doubt(part, margins)
-            kept = margins[margins > 0]
-            self.asked.tightest = min(self.asked.tightest, float(kept.min()) if len(kept) else math.inf)
             flips = np.flatnonzero(margins <= 0).tolist()
             if flips:
                 return self.shrink(part[min(flips, key=lambda i: (len(part[i]), margins[i]))])

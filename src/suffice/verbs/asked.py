@@ -404,7 +404,7 @@ def header(question: Question, claim: Line) -> Line:
 def flip_line(question: Question, flip: Flip) -> Line:
     seen = question.asked.witness(flip)
     changed, words = list(seen.positions), list(seen.words)
-    return {"flip": {"changed": changed, "words": words, "text": seen.text, "label": seen.label, "margin": seen.margin}}
+    return {"flip": {"changed": changed, "words": words, "text": seen.text, "label": seen.label}}
 
 
 def asked_line(search: Asking, held: int) -> Line:
@@ -413,8 +413,7 @@ def asked_line(search: Asking, held: int) -> Line:
     if isinstance(search, Grown):
         return grown.written(search, held)
     free, asked = search.free(held), search.asked
-    margin = asked.tightest if math.isfinite(asked.tightest) else None
-    return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free), "margin": margin}}
+    return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free)}}
 
 
 def _certificate(question: Question, search: Asking, status: Status, held: int) -> Certificate | None:

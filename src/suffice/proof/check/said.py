@@ -104,7 +104,7 @@ def _flip(header: Header, claim: Flip) -> tuple[str, ...]:
     if claim.positions is None or claim.cost is None:
         return none
     paid = price(claim.costs.price(claim.cost))
-    return (f"changing {_words(header, claim.positions)} {lifts}; that costs {paid}", *none)
+    return (f"an allowed change of {_words(header, claim.positions)} {lifts}; that costs {paid}", *none)
 
 
 def _may_change(header: Header, sets: Sets, classifier: Classifier) -> str:
