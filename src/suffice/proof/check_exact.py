@@ -584,11 +584,24 @@ def between(rows: Sequence[Row], shares: Vector) -> Row:
     return found
 
 
-class Leaf:
-    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole region."""
+class Chosen(NamedTuple):
+    """What a leaf chooses: slopes below, what is taken off factors of units, shares of lines above."""
 
-    def __init__(self, model: Model, reach: Mapping[int, Span], inputs: Inputs, signs: Signs) -> None:
-        self.model, self.reach, self.inputs, self.signs = model, reach, inputs, signs
+    alpha: Vector | None
+    push: Row
+    shares: Mapping[int, Vector]
+
+
+class Leaf:
+    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole region.
+
+    `stated` are bounds that were proved on the way here.
+    """
+
+    def __init__(
+        self, model: Model, reach: Mapping[int, Span], inputs: Inputs, signs: Signs, stated: Mapping[int, Span]
+    ) -> None:
+        self.model, self.reach, self.inputs, self.signs, self.stated = model, reach, inputs, signs, stated
         self.spans: dict[int, Span] = {}
         self.lines: dict[int, Line] = {}
         self.push: Row = {}  # what is taken off factors of units
@@ -607,6 +620,8 @@ class Leaf:
             return low, high
         low = max(low, down(self.back(row, bias, start)))
         high = min(high, -down(self.back({j: -factor for j, factor in row.items()}, -bias, start)))
+        least, most = self.stated.get(unit, (low, high))
+        low, high = max(low, least), min(high, most)
         sign = self.signs.get(unit, 0) if unit in self.model.relu else 0
         return max(low, ZERO) if sign > 0 else low, min(high, ZERO) if sign < 0 else high
 
@@ -662,14 +677,14 @@ class Leaf:
         lean = {column: shares[column // size] * weight for column, weight in rows[unit].items()}
         return lean, up(max(-least(lean), bias[unit] - least(minus(lean, rows[unit]))))
 
-    def holds(self, row: Row, total: Fraction, alpha: Vector | None, push: Row, shares: Mapping[int, Vector]) -> bool:
-        """Whether no input is left, or a form over what the last step receives is above zero by what the leaf chose."""
+    def holds(self, row: Row, total: Fraction, start: int, chosen: Chosen) -> bool:
+        """Whether no input is left, or row·h + total is above zero by what the leaf chose, h being as for `back`."""
         if self.empty:
             return True
         for step in self.model.steps[:-1]:
-            self.lines |= self.around(step, alpha)
-        self.push, self.tilted = push, {unit: self.tilt(unit, mine) for unit, mine in shares.items()}
-        return self.back(row, total, self.model.steps[-1].start) > 0
+            self.lines |= self.around(step, chosen.alpha)
+        self.push, self.tilted = chosen.push, {unit: self.tilt(unit, mine) for unit, mine in chosen.shares.items()}
+        return self.back(row, total, start) > 0
 
 
 # --- the evidence ---
@@ -831,29 +846,48 @@ class Check:
 
     def tree(self, rival: int, sign: int, inputs: Inputs) -> None:
         """A proof in preorder that sign·margin is above zero: both sides of a node follow it."""
-        waiting: list[tuple[dict[int, int], Inputs]] = [({}, inputs)]
+        waiting: list[tuple[dict[int, int], Inputs, dict[int, Span]]] = [({}, inputs, {})]
         while waiting:
-            signs, inputs = waiting.pop()
+            signs, inputs, stated = waiting.pop()
             line = self.take()
             if "split" in line:
                 unit = whole(fields(line, "split")[0], 0, self.model.steps[-1].start)
                 alive = may_win(self.model.home.get(unit, []), signs)
                 right = (unit in alive and len(alive) > 1) or (unit in self.model.relu and unit not in signs)
                 need(right, "only an open relu, or one of several units that may win, can be split")
-                waiting += [({**signs, unit: 1}, inputs), ({**signs, unit: -1}, inputs)]
+                waiting += [({**signs, unit: 1}, inputs, stated), ({**signs, unit: -1}, inputs, stated)]
             elif "pick" in line:
                 first, second = inputs.pick(line)
-                waiting += [(signs, second), (signs, first)]
+                waiting += [(signs, second, stated), (signs, first, stated)]
+            elif "bound" in line:
+                waiting.append((signs, inputs, self.bound(line, inputs, signs, stated)))
             else:
-                self.leaf(fields(line, "leaf")[0], rival, sign, inputs, signs)
+                self.leaf(fields(line, "leaf")[0], rival, sign, inputs, signs, stated)
 
-    def leaf(self, data: Any, rival: int, sign: int, inputs: Inputs, signs: Signs) -> None:
-        """The one input that is left has sign·margin above zero, or the bound is, with the numbers given here."""
+    def bound(self, line: Any, inputs: Inputs, signs: Signs, stated: dict[int, Span]) -> dict[int, Span]:
+        """What is stated of units, with a bound of a relu's z that the leaf given here shows."""
+        side = "most" if "most" in line else "least"
+        place, given, data = fields(line, f"bound {side} leaf")
+        unit, value, sign = whole(place, 0, self.model.steps[-1].start), number(given), -1 if side == "most" else 1
+        need(unit in self.model.relu, "only the sum of a relu can be bounded")
+        row = {j: sign * weight for j, weight in self.model.rows[unit].items()}
+        start = next(step.start for step in self.model.steps if unit in step)
+        here = Leaf(self.model, self.reach, inputs, signs, stated)
+        holds = here.holds(row, sign * (self.model.bias[unit] - value), start, self.chosen(data, signs))
+        need(holds, "the bound of this unit does not hold")
+        low, high = stated.get(unit, self.reach[unit])
+        return stated | {unit: (max(low, value), high) if sign > 0 else (low, min(high, value))}
+
+    def chosen(self, data: Any, signs: Signs) -> Chosen:
         alpha, beta, *above = fields(data, "alpha beta above" if "above" in data else "alpha beta")
         slopes = None if alpha is None else self.clipped(alpha, self.model.steps[-1].start)
         given = {unit: number(value, 0) for unit, value in self.units(beta)}
         push = {unit: value * signs.get(unit, 0) for unit, value in given.items() if unit in self.model.relu}
-        shares = self.shares(above[0], signs) if above else {}
+        return Chosen(slopes, push, self.shares(above[0], signs) if above else {})
+
+    def leaf(self, data: Any, rival: int, sign: int, inputs: Inputs, signs: Signs, stated: Mapping[int, Span]) -> None:
+        """The one input that is left has sign·margin above zero, or the bound is, with the numbers given here."""
+        chosen = self.chosen(data, signs)
         single, last = inputs.single(), self.model.steps[-1]
         if single:
             scores = self.model.scores(single)
@@ -862,7 +896,7 @@ class Check:
         mine, other = self.model.rows[last[self.label]], self.model.rows[last[rival]]
         row = {j: sign * (mine.get(j, ZERO) - other.get(j, ZERO)) for j in {*mine, *other}}
         constant = sign * (self.model.bias[last[self.label]] - self.model.bias[last[rival]])
-        holds = Leaf(self.model, self.reach, inputs, signs).holds(row, constant, slopes, push, shares)
+        holds = Leaf(self.model, self.reach, inputs, signs, stated).holds(row, constant, last.start, chosen)
         need(holds, "the bound of this leaf is not above zero")
 
     def shares(self, data: Any, signs: Signs) -> dict[int, Vector]:

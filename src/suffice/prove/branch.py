@@ -28,6 +28,7 @@ from suffice.prove.bounds import (
     Signs,
     chosen_lines,
     hidden,
+    lines_above,
     losses,
     margin_bound,
     margin_rows,
@@ -36,14 +37,16 @@ from suffice.prove.bounds import (
     settled,
     step_bounds,
 )
-from suffice.prove.choices import Sums, narrowed
+from suffice.prove.choices import Sums
+from suffice.prove.choices import narrowed as fewer
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
+from suffice.prove.narrow import Narrow, narrowed, worth_it
 from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
 from suffice.prove.runs import CLOSED, few
-from suffice.prove.tilts import PACE, Tilts, rounded
-from suffice.prove.tree import Above, Leaf, Pick, Split, Tree
+from suffice.prove.tilts import PACE, Tilts
+from suffice.prove.tree import Above, Leaf, Pick, Split, Stated, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
 
@@ -62,6 +65,7 @@ TILTED_STEPS = 12  # of ascent, at least, where they are
 PEAK_STEPS = 100  # of it where lines above maxima begin to be tilted
 SLOW = 0.04  # the pace of their shares after that
 PEAK_ROUNDS, PROMISE = 4, 3.0  # of so many steps, while that many more like the last would do
+ROOT_STEPS = 48  # of ascent at a root whose hidden bounds were narrowed
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -99,6 +103,7 @@ class Subproblem:
     halves: tuple[Subproblem, Subproblem] | None = None
     over: Subproblem | None = None  # what it is half of, where that was split before it was bounded
     above: Above | None = None  # the tilted lines that close it
+    narrow: Narrow | None = None  # what is known of hidden units everywhere below the root
     tree: Tree | None = None  # the proof, where all its inputs were run
     many: bool = False  # inputs, known to be too many for that
     closed: bool = False
@@ -218,6 +223,7 @@ class Branching:
         least, most = STEPS
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
         self.tilts = _tilts(form, sign, inputs) if form.steps else None
+        self.wide = worth_it(form) and len(form.unsettled[0]) > MANY
         shares = 0 if self.tilts is None else 4 * self.tilts.size
         self.room = MEMORY // (56 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
         self.questions = [
@@ -231,6 +237,7 @@ class Branching:
         if not self.form.finite:
             return [Unknown("the network can overflow over this region")] * len(self.questions)
         self._evaluate([root for question in self.questions for root in question.roots])
+        self._narrow()
         while batch := self._hardest():
             self._evaluate([half for part in batch for half in self._split(part, _at_once(len(batch)))])
         return [self._verdict(question) for question in self.questions]
@@ -246,7 +253,7 @@ class Branching:
             return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}{why}")
         if question.stuck:
             return Unknown(self._why_stuck)
-        return Proved(tuple(_tree(root) for root in question.roots))
+        return Proved(tuple(_stated(root) for root in question.roots))
 
     @property
     def _why_stuck(self) -> str:
@@ -310,10 +317,25 @@ class Branching:
 
     def _tilts_now(self, part: Subproblem) -> bool:
         """Lines above relus are tilted once a question has turned out to be hard, those above maxima once they were."""
+        if part.narrow is not None:
+            return True
         if isinstance(self.tilts, Peaks):
             return part.dual is not None and part.dual.share is not None
         many = self.tilts is not None and len(self.tilts.units) > MANY
         return self.questions[part.question].spent >= (min(HARD, SOON) if many else HARD)
+
+    def _narrow(self) -> None:
+        """In a wide network, better bounds of the later steps' units for every root that is open, and another look."""
+        if not self.wide:
+            return
+        for root in [part for question in self.questions for part in question.open]:
+            if not isinstance(root.inputs, Free) or self.budget.spent or root.dual is None:
+                continue
+            self.questions[root.question].open.remove(root)
+            rows = margin_rows(self.form, np.array([root.rival]), self.sign)
+            root.narrow = narrowed(self.form, root.inputs, rows, self.budget)
+            root.steps, root.loss, root.row = (), None, None
+            self._evaluate([root])
 
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""
@@ -333,6 +355,8 @@ class Branching:
     def _work_on(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers, and where these do not do, other lines above maxima."""
         steps = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
+        if parts[0].narrow is not None and parts[0].cut is None and parts[0].dual is not None:
+            steps = ROOT_STEPS if parts[0].dual.share is None else steps
         pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
         found, dual = optimise(self.form, batch, dual, found, steps, self.budget, pace)
         left = np.flatnonzero(found.bound <= 0)
@@ -383,7 +407,8 @@ class Branching:
             mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
             for part, key in zip(parts, keys, strict=True):
                 part.steps = part.steps if len(part.steps) > place else (*part.steps, mine[key])
-        sides = [part.steps[place] for part in parts]
+        units = self.form.slices[place]
+        sides = [p.steps[place] if p.narrow is None else p.narrow.cut(p.steps[place], units) for p in parts]
         return np.concatenate([low for low, _ in sides]), np.concatenate([high for _, high in sides])
 
     def _try(self, parts: list[Subproblem], points: Floats) -> None:
@@ -567,7 +592,7 @@ def _above(form: Form, sign: float, units: Ints) -> Ints:
 def _fewer_units(form: Form, inputs: InputSet) -> Form:
     """The form without the candidates that cannot win while only these words move."""
     moving = form.problem.features if isinstance(inputs, Restored) else np.asarray(inputs.words.any(0))
-    return Form.of(narrowed(form.problem, moving))
+    return Form.of(fewer(form.problem, moving))
 
 
 def _at_once(batch: int) -> int:
@@ -584,8 +609,7 @@ def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks | N
     """Each subproblem's dual from the one it is a part of, or the plain one at a root; shares begin as chords."""
     base = plain(bounds)
     if isinstance(tilts, Tilts):
-        slopes = rounded(bounds.up[:, tilts.units])[..., None]
-        base = replace(base, share=np.repeat(slopes, len(tilts.rows), axis=-1))
+        base = replace(base, share=tilts.chords(bounds.up))
     elif tilts is not None:
         base = replace(base, share=tilts.start(bounds.up[:, tilts.members]))
     for i, part in enumerate(parts):
@@ -599,11 +623,17 @@ def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks | N
 def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | Peaks | None, item: int) -> None:
     """Keep what the proof needs of it, an item of what was bounded together, and nothing else."""
     mine = slice(item, item + 1)
-    part.dual, part.closed, part.above = Dual(dual.alpha[mine].copy(), dual.beta[mine].copy()), True, None
-    if tilts is not None and dual.share is not None and found.tilted is not None:
-        used = np.flatnonzero(found.tilted.over[item])
-        part.above = Above(tilts.per, {int(tilts.units[i]): dual.share[item, i] for i in used})
+    part.dual, part.closed = Dual(dual.alpha[mine].copy(), dual.beta[mine].copy()), True
+    part.above = lines_above(tilts, dual, found, item)
     part.loss, part.row, part.steps, part.halves = None, None, (), None
+
+
+def _stated(root: Subproblem) -> Tree:
+    """The proof of a root, after what it states of hidden units."""
+    tree = _tree(root)
+    for bound in reversed(() if root.narrow is None else root.narrow.proofs):
+        tree = Stated(bound, tree)
+    return tree
 
 
 def _tree(part: Subproblem) -> Tree:
@@ -628,7 +658,7 @@ def _tree(part: Subproblem) -> Tree:
 
 def _half(part: Subproblem) -> Subproblem:
     half = Subproblem(part.question, part.rival, part.inputs, part.signs.copy(), part.bound, part.steps, part.dual)
-    half.many = part.many
+    half.many, half.narrow = part.many, part.narrow
     return half
 
 

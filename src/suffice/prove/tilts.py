@@ -17,7 +17,7 @@ from suffice.model.network import Floats, Ints, Step
 from suffice.prove.inputs import Free, Freed, Restored, falls
 from suffice.sets.regions import Ball, Box, Choice, Region
 
-MOST = 40_000  # shares that a proof chooses for one subproblem
+MOST = 80_000  # shares that a proof chooses for one subproblem
 PACE = 0.2  # of shares, at most, in one step of ascent
 FINE = 256  # shares are whole multiples of this part of one: certificates stay short
 
@@ -67,6 +67,10 @@ class Tilts:
     def size(self) -> int:
         """How many shares there are."""
         return int(self.rows.shape[0] * self.rows.shape[1])
+
+    def chords(self, up: Floats) -> Floats:
+        """The shares (n, m, k) of the chords, whose slopes are among those above all units (n, units)."""
+        return np.repeat(rounded(up[:, self.units])[..., None], len(self.rows), axis=-1)
 
     def at(self, points: Floats) -> Floats:
         """What each part of points (n, length, dimension) adds to each unit: (n, m, k)."""

@@ -1,4 +1,4 @@
-"""The proof tree: leaves that bounds close, splits on the sign of a unit, picks of a word."""
+"""The proof tree: leaves that bounds close, splits on the sign of a unit, picks of a word, bounds of units."""
 
 from __future__ import annotations
 
@@ -50,4 +50,22 @@ class Pick:
     branches: tuple[Tree, Tree]
 
 
-Tree: TypeAlias = Leaf | Split | Pick
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """A unit's pre-activation is at least `value` (sign 1) or at most (-1), by what a leaf chooses."""
+
+    unit: int
+    sign: int
+    value: float
+    leaf: Leaf
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A bound of a unit that is proved here and used everywhere below."""
+
+    bound: Bounded
+    rest: Tree
+
+
+Tree: TypeAlias = Leaf | Split | Pick | Stated
