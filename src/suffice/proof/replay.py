@@ -515,7 +515,7 @@ class _Replay:
 
     def _all_facts(self) -> tuple[str, ...]:
         sets = self.claim["sets"]
-        listed = "; ".join(self._named(one) for one in sets[:SHOWN])
+        listed = "; ".join(self._quoted(one) for one in sets[:SHOWN])
         listed += f" and {len(sets) - SHOWN} more" if len(sets) > SHOWN else ""
         which = "this set" if len(sets) == 1 else f"each of these {len(sets)} sets"
         each = f"{which} of words suffices{self._at_once} and costs {self._paid('cost')}: {listed}"
@@ -552,9 +552,9 @@ class _Replay:
         return f"{self._words('positions')} {does}: {stays} the other words become{self._at_once}"
 
     def _words(self, name: str) -> str:
-        return self._named(self.claim[name])
+        return self._quoted(self.claim[name])
 
-    def _named(self, places: Sequence[int]) -> str:
+    def _quoted(self, places: Sequence[int]) -> str:
         """Words in quotes; where one comes twice in the text, with its position."""
         tokens = list(self.text.tokens)
         named = [repr(tokens[i]) + (f" (position {i})" if tokens.count(tokens[i]) > 1 else "") for i in places]
