@@ -16,6 +16,7 @@ from suffice.model.text import Writer, rewritten, written
 from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
+from suffice.render.phrases import certified
 from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
 
 LABELS = ["no", "yes"]
@@ -507,6 +508,8 @@ def test_answers_speak_the_truth_about_how_they_were_found():
     assert flip.flipped_text == "a film"
     assert flip.flip.text == "a film"
     assert "exact arithmetic" not in result.to_html()
+    none = sf.contrast(good(), "a film", perturbation=sf.Deletion())
+    assert "Certificate: 1 line," in certified(none.certificate, none.meta)
     assert "Padding after the text" not in result.to_html()
 
 
