@@ -13,8 +13,10 @@ import pytest
 import suffice as sf
 from suffice.errors import InputError, ModelError, NotACertificate, Rejected
 from suffice.model.text import Writer, rewritten, written
+from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
+from suffice.render.phrases import certified
 from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
 
 LABELS = ["no", "yes"]
@@ -142,7 +144,7 @@ def test_a_function_may_use_its_array_again():
         (lambda texts: [["a", "b"] for _ in texts], "array of numbers"),
         (lambda texts: np.full((len(texts), 2), 1j), "complex numbers have no order"),
         (Unready, "array of numbers.*detach"),
-        (lambda texts: None, "array of numbers|column for each label"),
+        (lambda texts: None, "gave None"),
         (lambda texts: np.full((len(texts), 2), np.nan), "not a finite number"),
         (lambda texts: [[0.0, np.inf]] * len(texts), "not a finite number"),
         (lambda texts: 1 / 0, "failed on .* ZeroDivisionError"),
@@ -485,6 +487,17 @@ def test_draws_are_uniform_over_the_allowed_changes():
         assert max(abs(count - 12_000 / expected) for count in found.values()) < 5 * np.sqrt(12_000 / expected)
 
 
+def test_every_number_draws_a_change_of_its_own(monkeypatch):
+    options, free = [("",), ("", "x"), (), ("y", "z", "")], [0, 1, 3]
+    for limit, expected in ((1, 7), (2, 18), (3, 24)):
+        numbers = iter(range(expected))
+        monkeypatch.setattr(drawing, "_number", lambda below, rng, numbers=numbers: next(numbers))
+        found = {tuple(change.items()) for change in draws(options, free, limit, expected, 0)}
+        assert len(found) == expected
+        assert max(map(len, found)) == limit
+        assert all(word in options[i] for change in found for i, word in change)
+
+
 # --- people and processes ---
 
 
@@ -495,6 +508,8 @@ def test_answers_speak_the_truth_about_how_they_were_found():
     assert flip.flipped_text == "a film"
     assert flip.flip.text == "a film"
     assert "exact arithmetic" not in result.to_html()
+    none = sf.contrast(good(), "a film", perturbation=sf.Deletion())
+    assert "Certificate: 1 line," in certified(none.certificate, none.meta)
     assert "Padding after the text" not in result.to_html()
 
 

@@ -318,7 +318,7 @@ def export(args: argparse.Namespace) -> int:
     from suffice.proof.export import export
 
     try:
-        done = export(Path(args.certificate), load(args.model), args.vnnlib)
+        done = export(Path(args.certificate), load_any(args.model), args.vnnlib)
     except Rejected as error:
         return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
     say(Console(), str(done))

@@ -27,18 +27,19 @@ def draws(options: Options, free: Sequence[int], limit: int, count: int, seed: i
         last, some = ways[-1], len(options[word])
         ways.append([last[j] + (some * last[j - 1] if j else 0) for j in range(most + 1)])
     for _ in range(count):
-        yield dict(_draw(options, free, ways, most, rng))
+        yield dict(_numbered(options, free, ways, most, _number(ways[-1][most], rng)))
 
 
-def _draw(
-    options: Options, free: Sequence[int], ways: list[list[int]], limit: int, rng: np.random.Generator
+def _numbered(
+    options: Options, free: Sequence[int], ways: list[list[int]], limit: int, number: int
 ) -> Iterator[tuple[int, str]]:
+    """The change of this number: one number for a whole change, as drawing them costs most of the time."""
     for place, word in enumerate(free):
         below = ways[len(free) - place - 1]
-        number = _number(ways[len(free) - place][limit], rng)
         if number >= below[limit]:
-            yield word, options[word][(number - below[limit]) // below[limit - 1]]
+            choice, number = divmod(number - below[limit], below[limit - 1])
             limit -= 1
+            yield word, options[word][choice]
 
 
 def _number(below: int, rng: np.random.Generator) -> int:

@@ -487,7 +487,9 @@ def certified(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
     if certificate is None:
         return "There is no certificate, and nothing is called proved."
     checked = "accepted by the independent checker" if meta.get("checked") else "not checked yet"
-    return f"Certificate: {len(certificate.lines)} lines, {len(certificate.data) / 1000:.1f} KB, {checked}."
+    count = len(certificate.lines)
+    lines = "1 line" if count == 1 else f"{count} lines"
+    return f"Certificate: {lines}, {len(certificate.data) / 1000:.1f} KB, {checked}."
 
 
 def notes(text: Text) -> list[str]:

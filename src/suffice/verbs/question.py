@@ -304,7 +304,8 @@ def _check_asking(perturbation: Any, padding: Any, method: Any, oracle: Any, con
     if perturbation is not None and not isinstance(perturbation, RealWords):
         raise InputError(
             f"A black box has no embedding, so {type(perturbation).__name__}, a set of vectors, cannot be asked of it: "
-            "use a set of real words such as sf.Deletion(), sf.Mask(), sf.WordSwap({...}) or sf.RemoveOrSwap({...})."
+            "use a set of real words: sf.Deletion(), sf.Mask(), sf.WordSwap({...}) or sf.RemoveOrSwap({...}); on the "
+            "command line --deletion, --mask or --swaps."
         )
     if padding != "fixed":
         raise InputError("A black box has no padding: leave `padding` away.")
