@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.errors import InputError, ModelError, NotACertificate, Rejected
+from suffice.errors import InputError, ModelError, NotACertificate, NotChecked, Rejected
 from suffice.model.text import Writer, rewritten, written
 from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
@@ -324,7 +324,7 @@ def spoilt(lines: list[dict]) -> list[tuple[str, list[dict]]]:
             change(copied)
         except (KeyError, IndexError):
             return
-        if copied != lines:
+        if json.dumps(copied) != json.dumps(lines):
             found.append((name, copied))
 
     def flips(copied):
@@ -355,6 +355,17 @@ def spoilt(lines: list[dict]) -> list[tuple[str, list[dict]]]:
     variant("flip words", lambda c: flips(c)[0]["words"].__setitem__(0, "never allowed"))
     variant("flip text", lambda c: flips(c)[0].update(text="another"))
     variant("flip less", lambda c: (flips(c)[0]["changed"].pop(), flips(c)[0]["words"].pop()))
+    variant("flip label", lambda c: flips(c)[0].update(label=lines[0]["label"]))
+    variant("flip margin", lambda c: flips(c)[0].update(margin=-1.0))
+    variant("other line", lambda c: c.append({"note": "all is well"}))
+    variant("two in a line", lambda c: c[1].update(more=1))
+    variant("drawn", lambda c: c.append({"drawn": {}}))
+    variant("name", lambda c: c[0].update(name=7))
+    variant("ends", lambda c: c[0]["words"][0].__setitem__(0, 0.0))
+    if isinstance(lines[0]["claim"].get("cost"), int):
+        variant("cost with a point", lambda c: c[0]["claim"].update(cost=float(c[0]["claim"]["cost"])))
+    variant("true", lambda c: c[0]["claim"]["positions"].__setitem__(0, bool(c[0]["claim"]["positions"][0])))
+    variant("format", lambda c: c[0].update(certificate="asked 1"))
     variant("flip order", lambda c: flips(c)[0]["changed"].append(0))
     if len(lines) > 1:
         variant("no evidence", lambda c: c.__delitem__(slice(1, None)))
@@ -372,6 +383,44 @@ def test_every_certificate_is_accepted_and_every_spoilt_one_rejected(tmp_path):
                 print(name, sf.check(Certificate(tuple(lines)), clf))
             names.add(name)
     assert len(names) >= 20
+
+
+def test_a_flip_has_the_label_that_it_names():
+    """Among several labels a text that flips has one of the others: which, is said of it, and looked at."""
+    clf = box(11, 3)
+    found = sf.contrast(clf, " ".join(WORDS[:6]), perturbation=sf.Deletion())
+    head, line, *rest = json.loads(json.dumps(list(found.certificate.lines)))
+    (other,) = {*clf.labels} - {found.label, line["flip"]["label"]}
+    forged = Certificate((head, {"flip": {**line["flip"], "label": other}}, *rest))
+    with pytest.raises(Rejected, match="has the label"):
+        sf.check(forged, clf)
+
+
+def test_the_sentence_says_what_words_may_become_and_cost():
+    clf, text = box(11, 3), " ".join(WORDS[:4])
+    swaps = sf.RemoveOrSwap({WORDS[0]: ["one", "two"]}, at_most=2)
+    found = sf.explain(clf, text, perturbation=swaps, cost={WORDS[1]: 2.5})
+    said = sf.check(found.certificate, clf).sentence
+    assert f"{WORDS[0]!r} nothing (removed) or 'one' or 'two'" in said
+    assert f"{WORDS[1]!r} 2.5" in said
+
+
+def test_flips_that_are_hard_to_hit_end_with_the_time():
+    """A puzzle in the flips takes the checker no longer than it was given: what is not finished is not accepted."""
+    rng, count = np.random.default_rng(3), 90
+    words = [f"w{i}" for i in range(count)]
+    clf = sf.from_function(lambda texts: [[float(len(t.split()) > count - 3), 0.5] for t in texts], ["y", "n"], "short")
+    honest = sf.is_robust(clf, words, [], perturbation=sf.Deletion(), self_check=False).certificate
+    lines = []
+    for some in {tuple(sorted(rng.choice(count, 3, replace=False).tolist())) for _ in range(260)}:
+        left = " ".join(word for i, word in enumerate(words) if i not in some)
+        lines.append({"flip": {"changed": [*some], "words": [""] * 3, "text": left, "label": "n"}})
+    costs = {"costs": [1] * count, "unit": "1", "include": [], "exclude": [], "cost": count, "lower": 42}
+    claim = {"kind": "cheapest", "positions": [*range(count)], **costs}
+    asked = {"asked": {"free": [], "at_most": None, "texts": 1}}
+    forged = Certificate(({**honest.lines[0], "claim": claim}, *lines, asked))
+    with pytest.raises(NotChecked):
+        sf.check(forged, clf, seconds=0.5)
 
 
 def test_a_model_that_behaves_otherwise_is_found_out():

@@ -32,6 +32,8 @@ CLOSE = 1e-10  # of all that is added up
 SAME = 1e-7  # scores of bag and program may differ by this much
 MOST_NODES = 400  # of the search for a cheaper set
 START = (-1, 0)  # the place before the first word
+LINE = "low high slope toll slopes"
+RULES = ("rival changed words count tree", "rival changed words weights least size lines")
 
 Place = tuple[int, int]  # a word and one of its choices
 
@@ -46,6 +48,22 @@ def _number(value: Any) -> float:
     right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     _need(right, f"{str(value)[:40]!r} is not a finite number")
     return float(value)
+
+
+def _fields(data: Any, *kinds: str) -> None:
+    """An object has exactly the keys of one of the kinds."""
+    right = isinstance(data, Mapping) and any(data.keys() == set(names.split()) for names in kinds)
+    _need(right, f"there must be exactly these: {' or '.join(kinds)}")
+
+
+def _read(lines: Any) -> list[Mapping[str, Any]]:
+    """Lines of a bound, all of finite numbers, whether they are looked at or not."""
+    for line in lines:
+        _fields(line, LINE)
+        numbers = [line["low"], line["high"], line["slope"], *line["slopes"].values()]
+        for number in [*numbers, *([] if line["toll"] is None else [line["toll"]])]:
+            _number(number)
+    return list(lines)
 
 
 @dataclass(frozen=True)
@@ -164,6 +182,7 @@ class BagCheck:
 
     def rule(self, line: Mapping[str, Any], labels: Sequence[str]) -> tuple[Floats, float]:
         """A rule that every explanation keeps: weights of words, and the least that they sum to."""
+        _fields(line, *RULES)
         changed, written = line["changed"], line["words"]
         _need(line["rival"] in labels and labels.index(line["rival"]) != self.label, "the rival is no other label")
         form = self._form(labels.index(line["rival"]), -1.0)
@@ -202,6 +221,7 @@ class BagCheck:
         for node in nodes:
             _need(waiting, "there are more nodes than splits")
             here = waiting.pop()
+            _fields(node, "word keep", "lines")
             if "word" in node:
                 waiting += reversed(self._halves(here, node))
             elif node["lines"]:
@@ -247,7 +267,7 @@ class BagCheck:
 
     def _lines(self, form: _Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
         """The least of the bounds of all lines, which together say something about every text."""
-        walk = _Walk(self, region) if self.ways is None else _Stroll(self, region)
+        walk, lines = _Walk(self, region) if self.ways is None else _Stroll(self, region), _read(lines)
         if self.bag.norm != "l2" or form.bias < 0:
             (line,) = lines
             return walk.bound(form, line, *form.tangent(line["slope"]))
@@ -442,7 +462,7 @@ class _Walk:
             price = min(max(given.get(column, chord), min(steps)), max(steps))
             prices[column] = price
             constant += min(h - price * c for h, c in zip(heights, counts, strict=True))
-        return constant + self._cheapest(prices, line.get("toll"))
+        return constant + self._cheapest(prices, line["toll"])
 
     def _cheapest(self, prices: Mapping[int, float], toll: float | None) -> float:
         words, extra = self.check.words, self.region.extra

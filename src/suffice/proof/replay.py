@@ -41,7 +41,7 @@ ENOUGH = ("asked", "computed", "tables")  # lines that say that words are enough
 MOST = 10**9  # texts that are run again at the most
 COMPARED = 12  # changed texts on which a bag of words is compared with the program
 PART = 512  # texts written at a time
-SHOWN = 8  # sets named in a sentence
+SHOWN = 60  # words, sets, substitutes or costs that a sentence lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +119,7 @@ class _Replay:
         _need(head.keys() == HEADER, f"the header must have exactly these: {', '.join(sorted(HEADER))}")
         _need(head["model"] == self.blackbox.digest, "it is about another model (the digest differs)")
         _need(head["mask"] == self.blackbox.mask, "the model writes a masked word in another way")
+        _need(type(head["name"]) is str, "the name must be a string")
         self.text = _text(head["text"], head["words"])
         self.head, self.claim = head, head["claim"]
         self.options = _options(head["perturbation"], self.text.tokens, self.blackbox.mask)
@@ -211,7 +212,7 @@ class _Replay:
         _need(len(set(sets)) == len(sets), "a set is listed twice")
         for held in sets:
             _need(include & ~held == 0 and not held & exclude, "the words must hold those included and none excluded")
-            _need(type(claim["cost"]) is int and claim["cost"] == _price(held, costs), "the cost is another one")
+            _need(_whole(claim["cost"]) == _price(held, costs), "the cost is another one")
         return sets
 
     def _cheapest_flip(self) -> None:
@@ -324,7 +325,7 @@ class _Replay:
         _need(self.opened.bag.bounded, "only tables are accepted of this model")
         line = self._said("computed", place)
         _need(line.keys() == {"free", "at_most", "proofs"}, "what was computed has other fields")
-        _need(line["free"] == list(free), "the words that were free are others")
+        _need(_sorted(line["free"], len(self.options), "free") == list(free), "the words that were free are others")
         _need(line["at_most"] == limit, "another number of words could change")
         self.opened.enough(free, line["proofs"], list(self.blackbox.labels), limit, self.rival)
 
@@ -332,7 +333,7 @@ class _Replay:
         """All texts of the free words, by tables."""
         line = self._said("tables", place)
         _need(line.keys() == {"free", "at_most", "proofs"}, "a line of tables has other fields")
-        _need(line["free"] == list(free), "the words that were free are others")
+        _need(_sorted(line["free"], len(self.options), "free") == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
         bag = self.opened
         check = TableCheck(bag, lambda changes: self._margins([rewritten(self.text, change) for change in changes]))
@@ -348,10 +349,10 @@ class _Replay:
             return
         line = self._said("asked", place)
         _need(line.keys() == {"free", "at_most", "texts"}, "what was asked has other fields")
-        _need(line["free"] == list(free), "the words that were free are others")
+        _need(_sorted(line["free"], len(self.options), "free") == list(free), "the words that were free are others")
         _need(line["at_most"] == self.head["perturbation"].get("at_most"), "another number of words could change")
         count = _count(self.options, free, self.limit)
-        _need(line["texts"] == count, f"there are {count} allowed texts")
+        _need(_whole(line["texts"]) == count, f"there are {count} allowed texts")
         if self.wanted.sample is not None and self.wanted.sample < count:
             self.sampled = count
             changes: Iterator[dict[int, str]] = draws(self.options, free, self.limit, self.wanted.sample, 0)
@@ -515,8 +516,7 @@ class _Replay:
 
     def _all_facts(self) -> tuple[str, ...]:
         sets = self.claim["sets"]
-        listed = "; ".join(self._quoted(one) for one in sets[:SHOWN])
-        listed += f" and {len(sets) - SHOWN} more" if len(sets) > SHOWN else ""
+        listed = "; ".join(self._quoted(one) for one in sets[:SHOWN]) + _more(len(sets))
         which = "this set" if len(sets) == 1 else f"each of these {len(sets)} sets"
         each = f"{which} of words suffices{self._at_once} and costs {self._paid('cost')}: {listed}"
         return each, f"no other set{self._fitting} that costs as much or less suffices"
@@ -540,9 +540,28 @@ class _Replay:
         about = f"For the program {program} as it was run: {proved[0]}: {head['text']!r}."
         limit = head["perturbation"].get("at_most")
         once = "all at once" if limit is None else f"at most {limit} of them at once"
-        change = f"Words may change as the set {head['perturbation']['kind']!r} says, {once}."
+        change = f"{self._may_become()}, {once}."
         facts = " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in proved[1:])
-        return f"{about} {change} {facts} {self.ran} texts were run again."
+        return " ".join([f"{about} {change} {facts}", *self._costs(), f"{self.ran} texts were run again."])
+
+    def _may_become(self) -> str:
+        """What each word may become, as far as a sentence lists it."""
+        ways: dict[str, None] = {}
+        for token, options in zip(self.text.tokens, self.options, strict=True):
+            become = [repr(word) if word else "nothing (removed)" for word in options[:SHOWN]]
+            if become:
+                ways[f"{token!r} {' or '.join(become)}{_more(len(options))}"] = None
+        return f"Words may become: {'; '.join(list(ways)[:SHOWN])}{_more(len(ways))}" if ways else "No word may change"
+
+    def _costs(self) -> list[str]:
+        """What each word costs, where that is part of the claim."""
+        if "costs" not in self.claim:
+            return []
+        prices = [price(count * Fraction(self.claim["unit"])) for count in self.claim["costs"]]
+        if len(set(prices)) == 1:
+            return [f"Each word costs {prices[0]}."]
+        listed = list(dict.fromkeys(f"{token!r} {cost}" for token, cost in zip(self.text.tokens, prices, strict=True)))
+        return [f"Words cost: {', '.join(listed[:SHOWN])}{_more(len(listed))}."]
 
     def _enough(self) -> str:
         held, stays = self.claim["positions"], f"{self.head['label']!r} stays the label whatever"
@@ -597,7 +616,8 @@ def _price_of(cost: Mapping[str, float] | Callable[[str], float], token: str) ->
 
 def _text(source: Any, words: Any) -> Text:
     """The text with its words, which must be those that are read in it, or a list joined by spaces."""
-    _need(type(source) is str and type(words) is list, "the text must be a string with a list of words")
+    right = type(source) is str and type(words) is list and all(type(end) is int for word in words for end in word)
+    _need(right, "the text must be a string, with the two ends of each word")
     try:
         text = written(source)
         if [[word.start, word.end] for word in text.words] == words:
@@ -697,6 +717,10 @@ def _apart(sets: Sequence[int], costs: Sequence[int], out: int) -> int:
 def _whole(value: Any) -> int:
     _need(type(value) is int and value >= 0, "costs and bounds are whole numbers")
     return int(value)
+
+
+def _more(count: int) -> str:
+    return f" and {count - SHOWN} more" if count > SHOWN else ""
 
 
 def _price(mask: int, costs: Sequence[int]) -> int:
