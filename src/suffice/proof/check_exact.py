@@ -901,9 +901,15 @@ class Check:
 
     def shares(self, data: Any, signs: Signs) -> dict[int, Vector]:
         """Of open relus and maxima of the first step, for each word or for each number of the input."""
-        per, shares = fields(data, "per shares")
-        count = {"word": len(self.own), "number": len(self.own) * len(self.own[0])}[per]
-        found = {unit: self.clipped(given, count) for unit, given in self.units(shares)}
+        per, *words, shares = fields(data, "per words shares" if "words" in data else "per shares")
+        need(per == "number" or (per == "word" and not words), "shares are per word or per number")
+        some = sorted(places(words[0], range(len(self.own)))) if words else range(len(self.own))
+        each = len(self.own[0]) if per == "number" else 1
+        there = [i * each + j for i in some for j in range(each)]
+        found = {}
+        for unit, given in self.units(shares):
+            mine = dict(zip(there, self.clipped(given, len(there)), strict=True))
+            found[unit] = tuple(mine.get(i, ZERO) for i in range(len(self.own) * each))
         able = set(self.model.relu - signs.keys())
         able |= {group[0] for group in self.model.home.values()} if per == "number" else set()
         right = found and found.keys() <= able & {*self.model.steps[0]}

@@ -668,7 +668,11 @@ def lines_above(tilts: Tilts | Peaks | None, dual: Dual, found: Pass, item: int)
     """The tilted lines that an item of a pass took, as a proof writes them."""
     if tilts is None or dual.share is None or found.tilted is None:
         return None
-    return Above(tilts.per, {int(tilts.units[i]): dual.share[item, i] for i in np.flatnonzero(found.tilted.over[item])})
+    used = {int(tilts.units[i]): dual.share[item, i] for i in np.flatnonzero(found.tilted.over[item])}
+    if isinstance(tilts, Peaks):
+        return Above(tilts.per, used)
+    shares = {unit: tilts.written(share) for unit, share in used.items()}
+    return Above(tilts.per, shares, tilts.words if tilts.per == "number" else None)
 
 
 def _tilted(batch: Items, over: Floats, share: Floats) -> Tilted:

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from suffice.model.network import Floats
+from suffice.model.network import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Above:
-    """By unit, the shares of its weights in the row of the line above it: one per "word", or per "number"."""
+    """By unit, the shares of its weights in the row of the line above it: one per "word", or per "number".
+
+    Where `words` are given, they are of these words' numbers, and those of the others are zero.
+    """
 
     per: str
     shares: Mapping[int, Floats]
+    words: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -171,7 +171,8 @@ def _leaf(leaf: Leaf) -> Line:
     line: Line = {"alpha": None if alpha is None else array(alpha, "f4"), "beta": multipliers}
     if above is not None and above.shares:
         shares = {str(u): array(share, "f4") for u, share in above.shares.items()}
-        line["above"] = {"per": above.per, "shares": shares}
+        words = {} if above.words is None else {"words": above.words.tolist()}
+        line["above"] = {"per": above.per, **words, "shares": shares}
     return line
 
 

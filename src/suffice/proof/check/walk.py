@@ -30,7 +30,7 @@ from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Indep
 from suffice.proof.check.inputs import InputSet, Restored, State, Varied
 from suffice.proof.check.network import CHUNK, Leaf, Net, Signs, Stated, Tilts
 from suffice.proof.check.points import Margins, Point, read_point
-from suffice.proof.check.reading import WHOLE, Evidence, fields, need, table, whole
+from suffice.proof.check.reading import WHOLE, Evidence, fields, mask, need, table, whole
 from suffice.proof.check.sets import Sets
 from suffice.proof.check.sums import surely
 
@@ -238,7 +238,8 @@ class Walk:
 
     def tilts(self, data: Any, node: Node) -> Tilts:
         """Shares, by word or by number of the input, for relus of the first step that are not split on, and maxima."""
-        per, shares = fields(data, "per shares", "above")
+        listed = type(data) is dict and "words" in data
+        per, *words, shares = fields(data, "per words shares" if listed else "per shares", "above")
         need(type(shares) is dict and shares and self.net.parts, "above must have shares of units")
         need(per in ("word", "number"), "shares are per word or per number")
         units = np.array(self.named(shares, len(self.net.steps[0].bias)))
@@ -246,8 +247,14 @@ class Walk:
         if per == "number" and self.net.pools[0] is not None:
             able |= np.isin(units, self.net.pools[0].units[:, 0])
         need(able.all(), "only an open relu, or by number the first unit of a maximum, can have a line above")
-        parts = len(self.sets.center) if per == "word" else self.sets.center.size
-        return Tilts(units, np.clip([numbers(share, parts) for share in shares.values()], 0.0, 1.0))
+        length, dimension = self.sets.center.shape
+        every = np.ones(length, dtype=bool)
+        some = mask(words[0], every, "the words of shares") if listed else every
+        need(per == "number" or not listed, "only numbers have shares of some words")
+        some = some if per == "word" else np.repeat(some, dimension)
+        found = np.zeros((len(units), len(some)))
+        found[:, some] = np.clip([numbers(share, int(some.sum())) for share in shares.values()], 0.0, 1.0)
+        return Tilts(units, found)
 
     # --- the word tree ---
 
