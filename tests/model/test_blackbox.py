@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import sqlite3
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
 from suffice.render.phrases import certified
-from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
+from tests.blackboxes import SWAPS, WORDS, Truth, box, is_true, mask
+from tests.forging import forged
 
 LABELS = ["no", "yes"]
 
@@ -383,6 +385,23 @@ def test_every_certificate_is_accepted_and_every_spoilt_one_rejected(tmp_path):
                 print(name, sf.check(Certificate(tuple(lines)), clf))
             names.add(name)
     assert len(names) >= 20
+
+
+def test_nothing_false_is_accepted_of_certificates_changed_anywhere():
+    rng, seen = np.random.default_rng(9), Counter()
+    sources = [(clf, json.loads(json.dumps(list(one.lines)))) for clf, one in certificates()]
+    for number in range(1500):
+        clf, lines = sources[number % len(sources)]
+        what, changed = forged(lines, rng)
+        try:
+            sf.check(Certificate(tuple(changed)), clf)
+        except (Rejected, NotACertificate):
+            seen["rejected"] += 1
+            continue
+        seen["accepted"] += 1
+        assert is_true(clf, changed[0]), what
+    assert seen["rejected"] > 1000
+    assert seen["accepted"] > 30  # or the truth would hardly be asked
 
 
 def test_a_flip_has_the_label_that_it_names():

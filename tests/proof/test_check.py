@@ -39,6 +39,7 @@ from suffice.sets import table
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.verbs.question import Question
+from tests.forging import forged
 
 FOLDER = Path(sys.modules["suffice.proof.check"].__file__).parent
 MUTANTS = 2400  # at least 2,000 per run
@@ -1119,8 +1120,15 @@ MUTATIONS: list[Mutation] = [
     *(other_word, other_budget, moved_point, other_rival, other_evidence, shorter, dearer, other_limits, other_cost),
     *(other_label, other_text, other_features, other_set, other_claim, other_digest, other_number, same),
 ]
+
+
 # for those who can tell what is true of such claims: of all sets, of flips, and with a limit on changes
-MORE_MUTATIONS: list[Mutation] = [*MUTATIONS, other_sets, other_flip, other_limit]
+def anywhere(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    """Something else anywhere."""
+    return forged(lines, rng)[1]
+
+
+MORE_MUTATIONS: list[Mutation] = [*MUTATIONS, other_sets, other_flip, other_limit, *[anywhere] * 4]
 
 
 def other_weight(classifier: Classifier, rng: np.random.Generator) -> Classifier:

@@ -625,7 +625,8 @@ def _text(source: Any, words: Any) -> Text:
         listed = written([source[start:end] for start, end in words])
     except InputError as error:
         raise Rejected(0, f"the text cannot be read: {error}") from None
-    _need(listed.source == source, "the words are not those of the text")
+    same = listed.source == source and [[word.start, word.end] for word in listed.words] == words
+    _need(same, "the words are not those of the text")
     return listed
 
 
@@ -639,17 +640,18 @@ def _options(data: Any, tokens: Sequence[str], mask: str) -> list[tuple[str, ...
             wanted, found = {"token"}, [(data["token"] or mask,)] * len(tokens)
         case "word-swap" | "removal-or-swap" as kind:
             gone = ("",) if kind == "removal-or-swap" else ()
-            wanted, found = {"swaps"}, [(*gone, *_listed(data["swaps"].get(token, []))) for token in tokens]
+            swaps = {word: _listed(others) for word, others in data["swaps"].items()}
+            wanted, found = {"swaps"}, [(*gone, *swaps.get(token, ())) for token in tokens]
         case _:
             raise Rejected(0, "the set is none of words")
     _need(fields == wanted, "the set has other fields")
-    _need(all(type(word) is str for words in found for word in words), "substitutes must be words")
+    _need(all(type(word) is str for words in found for word in words), "a mask must be a word")
     pairs = zip(tokens, found, strict=True)
     return [tuple(dict.fromkeys(word for word in words if word != token)) for token, words in pairs]
 
 
 def _listed(words: Any) -> list[Any]:
-    _need(type(words) is list, "substitutes must be listed")
+    _need(type(words) is list and {*map(type, words)} <= {str}, "substitutes must be listed words")
     return list(words)
 
 
