@@ -23,7 +23,10 @@ def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: s
     """The file as a function from texts to scores, by way of a tokenizer that gives what the inputs are named."""
     if tokenizer is None or labels is None:
         raise ModelError("An ONNX file says neither its tokenizer nor its labels: give both, tokenizer and labels=.")
-    data = file.read_bytes()
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"The file {str(file)!r} cannot be read: {error.strerror}.") from error
     session = _session(data)
     inputs, given = [one.name for one in session.get_inputs()], list(tokenizer(["a text"]))
     missing = [name for name in inputs if name not in given]
