@@ -26,6 +26,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Text, rewritten, written
 from suffice.proof.bag import BagCheck, none_below
+from suffice.proof.ceilings import Sets, none_enough
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.check.header import FRACTION
@@ -152,7 +153,7 @@ class _Replay:
                 self._fields("positions costs unit towards cost lower", "flip", "computed")
                 self._cheapest_flip()
             case "cheapest":
-                self._fields("positions costs unit include exclude cost lower", "flip", "rule", *ENOUGH)
+                self._fields("positions costs unit include exclude cost lower", "flip", "rule", "ceilings", *ENOUGH)
                 self._cheapest(self._exhausted)
             case "all":
                 self._fields("sets costs unit include exclude cost", "flip", *ENOUGH)
@@ -179,6 +180,9 @@ class _Replay:
         flips = self._flips()
         enough(self._free(self._places("positions")))
         self.number = 1
+        if self._lines_with("ceilings"):
+            self._under_ceilings(costs, include, exclude)
+            return
         if self._lines_with("rule") or self._lines_with("computed"):
             self._ruled(flips, costs, include, exclude)
             return
@@ -302,6 +306,15 @@ class _Replay:
         self.number = 1
         lower = self.claim["lower"]
         _need(none_below(rules, costs, include, exclude, lower) >= lower, "a cheaper set may keep all rules")
+
+    def _under_ceilings(self, costs: Sequence[int], include: int, exclude: int) -> None:
+        """No set of a lower cost than `lower` is enough, by ceilings alone."""
+        ((number, line),) = self._lines_with("ceilings")
+        self.number = number
+        _need(self.opened.bag.bounded, "there are no ceilings of this model")
+        inside, outside = (frozenset(i for i in range(len(costs)) if mask >> i & 1) for mask in (include, exclude))
+        none_enough(self.opened, line, list(self.blackbox.labels), Sets(costs, inside, outside, self.claim["lower"]))
+        self.number = 1
 
     @cached_property
     def opened(self) -> BagCheck:

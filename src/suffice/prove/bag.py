@@ -636,35 +636,49 @@ def _groups(layout: Layout) -> tuple[Ints, Ints, Ints, Floats, Ints]:
 
 
 def _pair_ranges(layout: Layout, allowed: Bools, most: Floats, least: Floats) -> None:
-    """A feature made by pairs counts at most once for each word that can end one, and for each that can begin one."""
+    """What pairs add: as many as can stand in one text, each from one word to a later one, none across another."""
     if not layout.pairs:
         return
-    sign = layout.pairs.sign
-    live = allowed[layout.pairs.earlier] & allowed[layout.pairs.later]
+    live = allowed[layout.pairs.earlier] & allowed[layout.pairs.later] & _may_meet(layout, allowed)
     for positive, target in ((True, most), (False, least)):
-        mine = live & ((sign > 0) == positive)
+        mine = live & ((layout.pairs.sign > 0) == positive)
         if mine.any():
-            ends = [_words_of(layout, mine, *ordered) for ordered in _ends(layout)]
-            target += np.minimum(*ends) if positive else -np.minimum(*ends)
+            target += _meetings(layout, mine) if positive else -_meetings(layout, mine)
 
 
-def _words_of(layout: Layout, pairs: Bools, order: Ints, start: Ints, feature: Ints) -> Floats:
-    """By feature, how many words stand at one end of these pairs."""
-    some = np.logical_or.reduceat(pairs[order], start)
-    return np.bincount(feature[some], minlength=len(layout.columns)).astype(np.float64)
+def _may_meet(layout: Layout, allowed: Bools) -> Bools:
+    """The pairs between whose words every word may vanish."""
+    stays = ~np.logical_or.reduceat(allowed & layout.empty, layout.first)
+    passed = np.cumsum(stays)
+    earlier, later = layout.slot[layout.pairs.earlier], layout.slot[layout.pairs.later]
+    return np.asarray(passed[later - 1] == passed[earlier])
 
 
-def _ends(layout: Layout) -> list[tuple[Ints, Ints, Ints]]:
-    """For both ends: the pairs in the order of feature and word, where each of these starts, and its feature."""
-    cached = layout.__dict__.get("_ends")
+def _meetings(layout: Layout, pairs: Bools) -> Floats:
+    """By feature, how many of these pairs can stand in one text: always the one that ends first is taken."""
+    order, start, feature, group = _by_end(layout)
+    live, far = pairs[order], layout.size
+    earlier, later = layout.slot[layout.pairs.earlier[order]], layout.slot[layout.pairs.later[order]]
+    count, end = np.zeros(len(layout.columns)), np.zeros(len(start), dtype=np.int64)
+    while True:
+        following = np.minimum.reduceat(np.where(live & (earlier >= end[group]), later, far), start)
+        found = following < far
+        if not found.any():
+            return count
+        count[feature] += found
+        end = following
+
+
+def _by_end(layout: Layout) -> tuple[Ints, Ints, Ints, Ints]:
+    """The pairs in the order of features, where each feature starts, which it is, and the place of each pair's."""
+    cached = layout.__dict__.get("_by_end")
     if cached is None:
-        cached = []
-        for end in (layout.pairs.earlier, layout.pairs.later):
-            key = layout.pairs.feature * layout.size + layout.slot[end]
-            order = np.argsort(key, kind="stable")
-            start = np.flatnonzero(np.diff(key[order], prepend=-1))
-            cached.append((order, start, key[order][start] // layout.size))
-        layout.__dict__["_ends"] = cached
+        order = np.argsort(layout.pairs.feature, kind="stable")
+        feature = layout.pairs.feature[order]
+        new = np.diff(feature, prepend=-1) != 0
+        start = np.flatnonzero(new)
+        cached = order, start, feature[start], np.cumsum(new) - 1
+        layout.__dict__["_by_end"] = cached
     return cached
 
 

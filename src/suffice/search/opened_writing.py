@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.model.network import Floats
+from suffice.model.network import Floats, Ints
 from suffice.prove.bag import Holds, Stretch
+from suffice.prove.ceiling import Ceiling, Split, Tree
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import Enough
@@ -63,8 +64,7 @@ def _nodes(layout: Layout, tree: Holds, wide: Floats) -> Iterator[Written]:
 
 
 def _line(layout: Layout, line: Stretch, wide: Floats) -> Written:
-    named = np.flatnonzero(wide & np.isfinite(line.slopes))
-    slopes = {str(int(layout.columns[f])): float(line.slopes[f]) for f in named}
+    slopes = _by_column(layout, np.flatnonzero(wide & np.isfinite(line.slopes)), line.slopes)
     return {
         "low": float(line.low),
         "high": float(line.high),
@@ -87,3 +87,28 @@ def rule_line(search: Opened, rule: Rule) -> Written:
         return {"rule": {**line, "count": round(rule.least) - 1, "tree": list(_nodes(layout, rule.proof, wide))}}
     more = {"weights": rule.weights.tolist(), "least": rule.least, "size": rule.size}
     return {"rule": {**line, **more, "lines": [_line(layout, one, wide) for one in rule.lines]}}
+
+
+def ceilings_line(search: Opened, rival: int, tree: Tree) -> Written:
+    """The proof that no cheaper set of words is enough."""
+    nodes = list(_ceilings(search.worst.layout, tree, _wide(search, rival)))
+    return {"ceilings": {"rival": search.asked.blackbox.labels[rival], "tree": nodes}}
+
+
+def _ceilings(layout: Layout, tree: Tree, wide: Floats) -> Iterator[Written]:
+    match tree:
+        case Split(word=word, held=held, out=out):
+            yield {"word": word}
+            yield from _ceilings(layout, held, wide)
+            yield from _ceilings(layout, out, wide)
+        case Ceiling(kept=kept, line=line):
+            yield {
+                "kept": np.flatnonzero(kept).tolist(),
+                "slope": -float(line.slope),
+                "along": _by_column(layout, np.flatnonzero(line.along), line.along),
+                "slopes": _by_column(layout, np.flatnonzero(wide), -line.prices),
+            }
+
+
+def _by_column(layout: Layout, features: Ints, numbers: Floats) -> dict[str, float]:
+    return {str(int(layout.columns[f])): float(numbers[f]) for f in features}

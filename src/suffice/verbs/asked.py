@@ -23,7 +23,7 @@ from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
-from suffice.search.opened_writing import computed_line, proof_line, rule_line
+from suffice.search.opened_writing import ceilings_line, computed_line, proof_line, rule_line
 from suffice.verbs.accepting import accepted
 from suffice.verbs.alone import alone_asked
 from suffice.verbs.alternatives import LIMIT, told
@@ -97,10 +97,13 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
 
 
 def _dropped(search: Asking, line: int) -> bool:
-    """Whether a line that was rejected was a rule, which is left out then."""
+    """Whether a line that was rejected was a rule, or the ceilings, which are left out then."""
     if not isinstance(search, Opened):
         return False
     place = line - 3 - len(search.flips)  # after the header, the proof and the flips; lines count from 1
+    if place == 0 and search.ceiling is not None:
+        search.ceiling = None
+        return True
     if not 0 <= place < len(search.needed):
         return False
     search.rules.remove(search.needed[place])
@@ -151,9 +154,14 @@ def _confirmed(search: Asking, reason: str) -> str:
     if not isinstance(search, Opened) or search.best is None:
         return reason
     lower = min(search.lower, price(search.best, search.costs))
-    search.lower, used = none_below_by(search.sure(), search.costs, search.include, search.exclude, lower)
-    search.needed = [rule for place, rule in enumerate(search.rules, start=len(search.flips)) if place in used]
-    if reason or search.lower == lower:
+    sure, search.needed = 0 if search.ceiling is None else search.ceiling[0], []
+    if sure < lower:
+        search.lower, used = none_below_by(search.sure(), search.costs, search.include, search.exclude, lower)
+        if search.lower > sure:
+            search.ceiling = None
+            search.needed = [rule for place, rule in enumerate(search.rules, start=len(search.flips)) if place in used]
+    search.lower = max(search.lower, sure)
+    if reason or search.lower >= lower:
         return reason
     return "that nothing is cheaper was found, but not confirmed"
 
@@ -429,6 +437,8 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     }
     if isinstance(search, Opened):
         lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.needed)]
+        if search.ceiling is not None:
+            lines.append(ceilings_line(search, *search.ceiling[1:]))
         return Certificate((header(question, claim), asked_line(search, held), *lines))
     found = _needed(question, search)
     if status != "tested":
