@@ -101,3 +101,14 @@ def test_of_equally_cheap_sets_a_black_box_names_the_one_with_content_words() ->
     result = sf.explain(clf, "the soup was lovely", perturbation=sf.Deletion())
     assert [word.text for word in result.words] == ["lovely"]
     assert result.alternatives.count == 2
+
+
+def test_a_question_that_is_asked_again_says_nothing_of_its_answer():
+    """What an answer says of itself is no part of the question: a file that says "proved" would be believed."""
+    judge = sf.from_function(lambda texts: [[float("good" in t), 0.5] for t in texts], ["y", "n"], "good?")
+    found = sf.explain(judge, "a good film", perturbation=sf.Deletion())
+    again = sf.Question.from_dict(found.question, judge)
+    assert again.to_dict() == found.question
+    for name, value in {"proved": "cheapest", "checked": True, "nothing": "all is well", "computed": "so"}.items():
+        with pytest.raises(sf.InputError, match=name):
+            sf.Question.from_dict({**found.question, name: value}, judge)
