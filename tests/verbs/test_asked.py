@@ -122,3 +122,14 @@ def test_a_black_box_keeps_the_threads_that_its_owner_gave_it() -> None:
             for verb in verbs:
                 verb(sf.from_function(predict, ["no", "yes"]), text, perturbation=perturbation)
         assert seen == {threads}
+
+
+def test_a_question_that_is_asked_again_says_nothing_of_its_answer():
+    """What an answer says of itself is no part of the question: a file that says "proved" would be believed."""
+    judge = sf.from_function(lambda texts: [[float("good" in t), 0.5] for t in texts], ["y", "n"], "good?")
+    found = sf.explain(judge, "a good film", perturbation=sf.Deletion())
+    again = sf.Question.from_dict(found.question, judge)
+    assert again.to_dict() == found.question
+    for name, value in {"proved": "cheapest", "checked": True, "nothing": "all is well", "computed": "so"}.items():
+        with pytest.raises(sf.InputError, match=name):
+            sf.Question.from_dict({**found.question, name: value}, judge)

@@ -43,9 +43,9 @@ Span: TypeAlias = tuple[Fraction, Fraction]  # a lower and an upper bound
 Signs: TypeAlias = Mapping[int, int]  # what splits say of units
 
 HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
-LEAN, NEAR = Fraction(1, 2**20), Fraction(1, 2**32)  # shares within which bounds count as equal, or as zero
+LEAN = Fraction(1, 2**20)  # the share within which bounds count as equal
 DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
-MOST = 2**29  # bytes read of an unpacked certificate
+LONGEST, MOST = 2**24, 2**29  # bytes that are unpacked of a line, and of all of them
 CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U64": "Q", "U32": "I"}
 CODES |= {"U16": "H", "U8": "B"}
 KEYS = {"word-swap": "kind swaps", "deletion": "kind", "mask": "kind token", "removal-or-swap": "kind swaps"}
@@ -265,11 +265,12 @@ def pieces(model: Model, source: str) -> list[str] | None:
 
 def read_lines(data: bytes) -> Iterator[Any]:
     try:
-        text = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST + 1)
-        if not 0 < len(text) <= MOST:
-            raise ValueError("it is empty, or longer than what is read here")
-        for line in text.decode().removesuffix("\n").split("\n"):
-            yield json.loads(line, parse_constant=int, object_pairs_hook=each_once)
+        file, left = gzip.GzipFile(fileobj=io.BytesIO(data)), MOST
+        while line := file.readline(LONGEST + 1):  # a little at a time: a small file cannot fill the memory
+            left -= len(line)
+            if len(line) > LONGEST or left < 0:
+                raise ValueError("it is longer than what is read here")
+            yield json.loads(line.decode(), parse_constant=int, object_pairs_hook=each_once)
     except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise Unreadable(f"This is not a certificate: {str(error)[:200]}") from error
 
@@ -532,18 +533,18 @@ class Line(NamedTuple):
 SAME, NOTHING = Line(ONE, ONE, ZERO), Line(ZERO, ZERO, ZERO)
 
 
-def relu_line(span: Span, near: Fraction, sign: int) -> Line:
+def relu_line(span: Span, sign: int) -> Line:
     """Lines around a relu: the one above holds at both ends, and a relu is convex."""
     least, most = span
-    if sign < 0 or (most <= near and not sign):
-        return Line(ZERO, ZERO, max(most, ZERO))
-    if sign > 0 or least >= -near:
-        return Line(ONE, ONE, max(-least, ZERO))
+    if sign < 0 or (most <= 0 and not sign):
+        return NOTHING
+    if sign > 0 or least >= 0:
+        return SAME
     slope = up(most / (most - least))
     return Line(ONE if most > -least * (1 + LEAN) else ZERO, slope, max(-slope * least, most * (1 - slope)))
 
 
-def maximum_lines(spans: Sequence[Span], live: Sequence[bool], near: Fraction, alpha: Vector | None) -> list[Line]:
+def maximum_lines(spans: Sequence[Span], live: Sequence[bool], alpha: Vector | None) -> list[Line]:
     """Of each unit of a maximum its part in the lines around it; the constant above goes with the first.
 
     Below: weights of at least zero that add up to one. Above: a level at or above every lower bound of those that may
@@ -552,7 +553,7 @@ def maximum_lines(spans: Sequence[Span], live: Sequence[bool], near: Fraction, a
     lows, highs = zip(*itertools.compress(spans, live), strict=True)
     floor, top = max(lows), max(highs)
     if alpha is None:
-        level, close = sorted([floor, *highs])[-2], floor - LEAN * max(top - floor, ZERO) - near
+        level, close = sorted([floor, *highs])[-2], floor - LEAN * max(top - floor, ZERO)
         first = next(p for p, (low, _) in enumerate(spans) if live[p] and low >= close)
         weights = [ONE if p == first else ZERO for p in range(len(spans))]
     else:
@@ -561,7 +562,7 @@ def maximum_lines(spans: Sequence[Span], live: Sequence[bool], near: Fraction, a
     slopes, shift = [ZERO] * len(spans), level
     for p, (low, high) in enumerate(spans):
         if live[p] and high > level:
-            slopes[p] = up((high - level) / (high - low)) if high - low > near else ZERO
+            slopes[p] = up((high - level) / (high - low)) if high > low else ZERO
             shift += max(-slopes[p] * low, high - level - slopes[p] * high)
     return [Line(w, s, ZERO if p else shift) for p, (w, s) in enumerate(zip(weights, slopes, strict=True))]
 
@@ -634,15 +635,14 @@ class Leaf:
         """The lines around what a step's units give: those of the format, or those that a leaf chose."""
         found = dict.fromkeys(step, SAME)
         for unit in step:
-            group = self.model.home.get(unit, [unit])
-            near = NEAR * max(self.reach[u][1] - self.reach[u][0] for u in group)
+            group = self.model.home.get(unit, [])
             if unit in self.model.relu:
-                line = relu_line(self.spans[unit], near, self.signs.get(unit, 0))
+                line = relu_line(self.spans[unit], self.signs.get(unit, 0))
                 found[unit] = line if alpha is None else line._replace(below=alpha[unit])
-            elif unit in self.model.home and unit == group[0]:
+            elif unit in group[:1]:
                 spans, live = [self.spans[u] for u in group], self.live(group)
                 shares = None if alpha is None else tuple(alpha[u] for u in group)
-                found |= zip(group, maximum_lines(spans, [u in live for u in group], near, shares), strict=True)
+                found |= zip(group, maximum_lines(spans, [u in live for u in group], shares), strict=True)
         return found
 
     def back(self, row: Row, total: Fraction, start: int) -> Fraction:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -42,6 +43,7 @@ ENOUGH = ("asked", "computed", "tables")  # lines that say that words are enough
 MOST = 10**9  # texts that are run again at the most
 COMPARED = 12  # changed texts on which a bag of words is compared with the program
 PART = 512  # texts written at a time
+WORDS, WAYS = 20_000, 2**22  # words of a text at the most, and words times the number that may change at once
 SHOWN = 60  # words, sets, substitutes or costs that a sentence lists
 
 
@@ -127,6 +129,8 @@ class _Replay:
         limit = head["perturbation"].get("at_most")
         _need(limit is None or (type(limit) is int and limit >= 1), "at_most must be a whole number of at least 1")
         self.limit = len(self.options) if limit is None else limit
+        few = self.limit >= len(self.options) or self.limit * len(self.options) <= WAYS
+        _need(few, "too many words with too large a limit")
         _need(head["label"] in self.blackbox.labels, "the label is none of the model's")
         self.label = list(self.blackbox.labels).index(head["label"])
         _compare(head, self.text, self.wanted, self.blackbox)
@@ -588,8 +592,8 @@ class _Replay:
 
     def _quoted(self, places: Sequence[int]) -> str:
         """Words in quotes; where one comes twice in the text, with its position."""
-        tokens = list(self.text.tokens)
-        named = [repr(tokens[i]) + (f" (position {i})" if tokens.count(tokens[i]) > 1 else "") for i in places]
+        tokens, often = self.text.tokens, Counter(self.text.tokens)
+        named = [repr(tokens[i]) + (f" (position {i})" if often[tokens[i]] > 1 else "") for i in places]
         return ", ".join(named) or "no words"
 
 
@@ -631,6 +635,7 @@ def _text(source: Any, words: Any) -> Text:
     """The text with its words, which must be those that are read in it, or a list joined by spaces."""
     right = type(source) is str and type(words) is list and all(type(end) is int for word in words for end in word)
     _need(right, "the text must be a string, with the two ends of each word")
+    _need(len(words) <= WORDS, f"the text has more than {WORDS} words")
     try:
         text = written(source)
         if [[word.start, word.end] for word in text.words] == words:
@@ -692,11 +697,14 @@ def _cheaper(
 
 
 def _count(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> int:
-    ways = [1]  # by the number of changes
+    """How many texts change no more than so many of the free words."""
+    if limit >= len(free):
+        return math.prod(len(options[word]) + 1 for word in free)
+    ways = [1] + [0] * limit  # by the number of changes
     for word in free:
-        more = [0, *(way * len(options[word]) for way in ways)]
-        ways = [a + b for a, b in zip([*ways, 0], more, strict=True)]
-    return sum(ways[: limit + 1])
+        more = [0, *(way * len(options[word]) for way in ways[:-1])]
+        ways = [a + b for a, b in zip(ways, more, strict=True)]
+    return sum(ways)
 
 
 def _hittable(

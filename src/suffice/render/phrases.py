@@ -430,7 +430,8 @@ def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
     at_once = "" if perturbation.get("at_most") is not None else f" All {which}s may change at once."
     may_change = f"{allowed(perturbation, which)}{at_once}"
     if "asked" in meta:
-        return _scope_of_black_box(meta["asked"], may_change, checked)
+        return _scope_of_black_box(meta, may_change, checked)
+    beaten = _rivals(meta)
     return [
         ("What may change", f"{may_change} {padding}"),
         (
@@ -440,17 +441,23 @@ def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
         ),
         (
             "Tolerance",
-            "None: the label must beat every other class, a tie counts against it, and rounding errors are "
-            "accounted for.",
+            f"None: the label must beat {beaten}, a tie counts against it, and rounding errors are accounted for.",
         ),
         ("What was checked", checked),
     ]
 
 
-def _scope_of_black_box(how: Mapping[str, Any], may_change: str, checked: str) -> list[tuple[str, str]]:
+def _rivals(meta: Mapping[str, Any]) -> str:
+    """Whom the label must beat."""
+    return quoted(meta["towards"]) if "towards" in meta else "every other class"
+
+
+def _scope_of_black_box(meta: Mapping[str, Any], may_change: str, checked: str) -> list[tuple[str, str]]:
     """The same for a classifier that can only be run."""
+    how, computed = meta["asked"], meta.get("computed")
+    way = meta.get("not_computed", "") if computed is None else f"{capital(computed)}."
     moves = f"margins within {how['tolerance']:.2g} were asked again and decide nothing" if how["tolerance"] else "none"
-    notes = " ".join(visible(note) for note in how["notes"])
+    notes = " ".join(visible(note) for note in (*how["notes"], way) if note)
     return [
         ("What may change", may_change),
         (

@@ -312,7 +312,7 @@ def cheapest_flip(
     witness = None if found.flip is None else search.asked.witness(found.flip)
     stats = _stats(search, time.monotonic()) | {"reason": found.reason}
     if not isinstance(search, Opened) or not even:
-        return flips.CheapestFlip(found.status, witness, found.lower, stats)
+        return flips.CheapestFlip(found.status, witness, found.lower, stats | _ran(search))
     lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
     return flips.CheapestFlip(found.status, witness, found.lower, stats | _way(search), lines=lines)
 
@@ -516,6 +516,14 @@ def _way(search: Asking) -> Line:
     return {
         "not_computed": "This text was asked, not computed: the tables of its trees would be larger, or it is short."
     }
+
+
+def _ran(search: Asking) -> Line:
+    """Why the flips of a model that is laid open were looked for by running texts."""
+    if search.asked.blackbox.bag is None:
+        return {}
+    why = "flips are computed of linear models where all words cost the same"
+    return {"not_computed": f"Flips were looked for by running texts: {why}."}
 
 
 def _meta(question: Question, reason: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import only_unknown, unknown_substitutes
-from suffice.verbs.wording import authority, change_of, complaint, named, placed, short
+from suffice.verbs.wording import authority, change_of, complaint, deed_of, named, placed, short
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
@@ -69,7 +69,8 @@ class Bias:
                 if not self.witness.positions:
                     return f"Dependent: {kept} is a tie with {self.witness.label!r} as the text stands."
                 guilty = named(self.text, [i for i in self.witness.positions if i < len(self.text.words)]) or "padding"
-                return f"Dependent: changing only {guilty} turns {self.label!r} into {self.witness.label!r}."
+                deed = deed_of(self.label, self.witness.label, tie=self.witness.margin >= 0)
+                return f"Dependent: changing only {guilty} {deed}."
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
 

@@ -32,7 +32,7 @@ ANSWERED = {
     "nothing",
     "unknown_substitutes",
 }
-ANSWERED |= {"asked", "candidate"}  # of black boxes
+ANSWERED |= {"asked", "candidate", "computed", "not_computed"}  # of black boxes
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ KEYS = ("text", "perturbation", "cost", "include", "exclude", "padding", "method
 FINDING = 0.75  # of the time; what is left of it is for checking the proof that was found
 GRACE = 1.0  # seconds that a check may take in any case
 LIMITS = ("confidence", "max_queries")  # of black boxes; saved only where they are given
+MORE = ("towards", "of", "limit", "size", "prefer")  # what some verbs add
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -251,8 +252,11 @@ class Question:
             raise InputError(f"This is not a saved question of format {FORMAT}: save one with `Question.to_dict()`.")
         if data.get("model") != classifier.digest:
             raise InputError(f"The question was asked of another classifier (digest {str(data.get('model'))[:12]}).")
+        strange = sorted(data.keys() - {*KEYS, *LIMITS, *MORE, "format", "model"})
+        if strange:  # what an answer says of itself is no part of a question
+            raise InputError(f"A saved question has no field {strange[0]!r}: take it out.")
         known = {name: data[name] for name in (*KEYS, *LIMITS) if name in data}
-        more = {name: value for name, value in data.items() if name not in (*KEYS, *LIMITS, "format", "model")}
+        more = {name: data[name] for name in MORE if name in data}
         text = known.pop("text")
         known["perturbation"] = set_from_dict(known.get("perturbation"))
         return Question(classifier, text, **known, more=more)

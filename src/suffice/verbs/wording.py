@@ -110,6 +110,11 @@ def turned_into(own: str, word: str, real: bool) -> str:
     return f"becomes '{word}'" if real else f"moves towards '{word}'"
 
 
+def deed_of(before: str, after: str, tie: bool) -> str:
+    """What a change does to the label; a tie counts against it, but turns it into no other."""
+    return f"lets {after!r} reach {before!r} (a tie)" if tie else f"turns {before!r} into {after!r}"
+
+
 def complaint(error: Exception) -> dict[str, str]:
     """What became of a certificate that was not accepted, for `meta`: rejected, or not checked in time."""
     return {"unchecked" if isinstance(error, NotChecked) else "rejected": str(error)}
