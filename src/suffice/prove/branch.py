@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.attack import margins, slide, slides
 from suffice.prove.bounds import (
     NEAR,
     Dual,
@@ -39,6 +40,7 @@ from suffice.prove.bounds import (
 )
 from suffice.prove.choices import Sums
 from suffice.prove.choices import narrowed as fewer
+from suffice.prove.climb import Climbed, Ground, Pace, climbed
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
 from suffice.prove.narrow import Narrow, narrowed, worth_it
@@ -56,16 +58,18 @@ MEMORY = 10**9  # bytes that the subproblems of a run may take in all
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
+AROUND, AROUND_STEPS = 4, 20  # points that small steps lead away from, and how many
 TRIED = 4  # of inputs that were all run, those that may answer the question
 TOGETHER = 32  # subproblems per round where only words are decided on: more do not fit the cache
 DESCENTS = 6  # rounds of these in which the best point is made better
 HARD = 64  # subproblems of a question after which lines above first relus are tilted too
 MANY, SOON = 64, 4  # of these relus, from which on that is worth while sooner
 TILTED_STEPS = 12  # of ascent, at least, where they are
-PEAK_STEPS = 100  # of it where lines above maxima begin to be tilted
-SLOW = 0.04  # the pace of their shares after that
-PEAK_ROUNDS, PROMISE = 4, 3.0  # of so many steps, while that many more like the last would do
 ROOT_STEPS = 48  # of ascent at a root whose hidden bounds were narrowed
+SLOW = 0.04  # the pace of shares of lines above maxima
+CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they begin, and what each candidate has then
+CLIMB_ON, LITTLE = Pace(20, (0.004, 0.0009), (0.03, 0.0035)), 1e-5  # and after that
+CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -224,6 +228,7 @@ class Branching:
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
         self.tilts = _tilts(form, sign, inputs) if form.steps else None
         self.wide = worth_it(form) and len(form.unsettled[0]) > MANY
+        self.grounds: dict[bytes, Ground] = {}  # by the words that are free
         shares = 0 if self.tilts is None else 4 * self.tilts.size
         self.room = MEMORY // (56 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
         self.questions = [
@@ -239,7 +244,8 @@ class Branching:
         self._evaluate([root for question in self.questions for root in question.roots])
         self._narrow()
         while batch := self._hardest():
-            self._evaluate([half for part in batch for half in self._split(part, _at_once(len(batch)))])
+            depth = 1 if isinstance(self.tilts, Peaks) else _at_once(len(batch))
+            self._evaluate([half for part in batch for half in self._split(part, depth)])
         return [self._verdict(question) for question in self.questions]
 
     def _verdict(self, question: _Question) -> Answer:
@@ -352,39 +358,80 @@ class Branching:
         self._try([part] * len(lowest), runs.points(lowest))
         return question.answer is not None
 
+    def _ascent(self, first: Subproblem, batch: Items) -> int:
+        """How many steps: more with tilted lines, and most at a root whose hidden bounds were narrowed."""
+        fresh = first.dual is not None and first.dual.share is None
+        if first.narrow is not None and first.cut is None and fresh:
+            return ROOT_STEPS
+        steps: int = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
+        return steps
+
     def _work_on(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
-        """Better slopes and multipliers, and where these do not do, other lines above maxima."""
-        steps = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
-        if parts[0].narrow is not None and parts[0].cut is None and parts[0].dual is not None:
-            steps = ROOT_STEPS if parts[0].dual.share is None else steps
-        pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
-        found, dual = optimise(self.form, batch, dual, found, steps, self.budget, pace)
-        left = np.flatnonzero(found.bound <= 0)
-        if isinstance(self.tilts, Peaks) and batch.tilts is None and len(left):
-            self._work_on_peaks([parts[i] for i in left], batch.take(left), dual.take(left), self.tilts)
+        """Better slopes and multipliers, and where these do not do, other lines around maxima."""
+        if not isinstance(batch.tilts, Peaks) or len(self.form.steps) > 1:
+            pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
+            found, dual = optimise(self.form, batch, dual, found, self._ascent(parts[0], batch), self.budget, pace)
+        if isinstance(self.tilts, Peaks):
+            for some in _alike(parts, found.bound <= 0):
+                self._climb([parts[i] for i in some], batch.take(some), dual.take(some), found.take(some), self.tilts)
             done = np.flatnonzero(found.bound > 0)
             parts, batch, dual, found = [parts[i] for i in done], batch.take(done), dual.take(done), found.take(done)
         if parts:
             self._conclude(parts, batch, dual, found)
 
-    def _work_on_peaks(self, parts: list[Subproblem], batch: Items, dual: Dual, peaks: Peaks) -> None:
-        """Lines above maxima are tilted from here on, and those of the parts of these subproblems."""
-        batch = replace(batch, tilts=peaks)
-        slopes = chosen_lines(self.form, batch.bounds, dual)[1]
-        dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
-        found, pace = margin_bound(self.form, batch, dual), PACE
-        for _ in range(PEAK_ROUNDS):
-            before = found.bound
-            found, dual = optimise(self.form, batch, dual, found, PEAK_STEPS, self.budget, pace)
-            if not ((found.bound <= 0) & (found.bound + PROMISE * (found.bound - before) > 0)).any():
-                break
-            pace = SLOW
-        self._conclude(parts, batch, dual, found)
+    def _climb(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass, peaks: Peaks) -> None:
+        """Lines above maxima have rows of their own from here on, and those of the parts of these subproblems."""
+        pace, least = CLIMB_ON, LITTLE
+        if batch.tilts is None:
+            batch = replace(batch, tilts=peaks)
+            slopes = chosen_lines(self.form, batch.bounds, dual)[1]
+            dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
+            found, pace, least = margin_bound(self.form, batch, dual), CLIMB, SOME
+        ground = self._ground(parts[0], batch, peaks)
+        result = climbed(self.form, batch, dual, found, ground, pace, least)
+        if len(low := np.flatnonzero((result.found.bound <= 0) & result.unfinished)):
+            self._climb_again([parts[i] for i in low], batch.take(low), result.take(low), ground)
+            high = np.flatnonzero((result.found.bound > 0) | ~result.unfinished)
+            parts, batch, result = [parts[i] for i in high], batch.take(high), result.take(high)
+        if parts:
+            self._try_around(parts, result.points)
+            self._conclude(parts, batch, result.dual, result.found, result.loss)
 
-    def _conclude(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
-        """Close what is proved; attack the rest, and keep it with what to split it on."""
+    def _climb_again(self, parts: list[Subproblem], batch: Items, result: Climbed, ground: Ground) -> None:
+        """Where no split would do, as lines below maxima are not good enough yet."""
+        result = climbed(self.form, batch, result.dual, result.found, ground, CLIMB_LONG, LITTLE)
+        self._try_around(parts, result.points)
+        self._conclude(parts, batch, result.dual, result.found, result.loss)
+
+    def _try_around(self, parts: list[Subproblem], points: Floats) -> None:
+        """Try these points, and what small steps from the lowest of them lead to."""
+        problem, rivals = self.form.problem, np.array([part.rival for part in parts])
+        self._try(parts, points)
+        if slides(problem) and not self._answered(parts[0]):
+            low = np.argsort(margins(problem, points, rivals), kind="stable")[:AROUND]
+            free = np.concatenate([parts[i].inputs.words for i in low])
+            self._try([parts[i] for i in low], slide(problem, free, points[low], rivals[low], AROUND_STEPS).point)
+
+    def _ground(self, part: Subproblem, batch: Items, peaks: Peaks) -> Ground:
+        """Where subproblems of this set of free words climb."""
+        assert isinstance(part.inputs, Free)
+        key, first = part.inputs.free.tobytes(), self.form.steps[0]
+        if key not in self.grounds:
+            assert first.groups is not None
+            assert batch.bounds.live is not None
+            below = np.isin(first.groups.leaders, _above(self.form, -self.sign, first.groups.leaders))
+            live = np.asarray(batch.bounds.live[:, : len(first.bias)].any(0))
+            self.grounds[key] = Ground.of(first, peaks, np.flatnonzero(below), part.inputs.free[0], live)
+        return self.grounds[key]
+
+    def _conclude(
+        self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass, first: Floats | None = None
+    ) -> None:
+        """Close what is proved; attack the rest, and keep it with what to split it on (`first`: in the first step)."""
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
+        if first is not None:
+            loss[:, self.form.slices[0]] = first
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
         closing = settled(self.form, bounds, dual) if (found.bound > 0).any() else dual
@@ -598,6 +645,16 @@ def _fewer_units(form: Form, inputs: InputSet) -> Form:
 def _at_once(batch: int) -> int:
     """On how many units to split each subproblem of a round: a small batch costs as much as a larger one."""
     return max(1, int(np.log2(FEW / batch)) if batch < FEW else 1)
+
+
+def _alike(parts: list[Subproblem], chosen: Bools) -> list[Ints]:
+    """The places of chosen subproblems, those with the same words free together."""
+    found: dict[bytes, list[int]] = {}
+    for i in np.flatnonzero(chosen):
+        inputs = parts[i].inputs
+        assert isinstance(inputs, Free)
+        found.setdefault(inputs.free.tobytes(), []).append(int(i))
+    return [np.array(places) for places in found.values()]
 
 
 def _joined(parts: list[Subproblem]) -> InputSet:
