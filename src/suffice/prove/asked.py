@@ -205,9 +205,9 @@ class Asked:
     def _pairs(self) -> list[list[tuple[int, str]]]:
         return [[(i, word) for word in words] for i, words in enumerate(self.options)]
 
-    def adding(self, word: int, others: Sequence[int], limit: int) -> Iterator[tuple[int, ...]]:
-        """The sets of words to change that hold `word` and any of the others, the small ones first."""
-        for size in range(min(limit - 1, len(others)) + 1):
+    def adding(self, word: int, others: Sequence[int], limit: int, above: int = 0) -> Iterator[tuple[int, ...]]:
+        """The sets of more than `above` words that hold `word` and any of the others, the small ones first."""
+        for size in range(above, min(limit - 1, len(others)) + 1):
             for some in combinations(others, size):
                 yield tuple(sorted((word, *some)))
 
