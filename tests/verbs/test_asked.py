@@ -133,3 +133,33 @@ def test_a_question_that_is_asked_again_says_nothing_of_its_answer():
     for name, value in {"proved": "cheapest", "checked": True, "nothing": "all is well", "computed": "so"}.items():
         with pytest.raises(sf.InputError, match=name):
             sf.Question.from_dict({**found.question, name: value}, judge)
+
+
+@pytest.mark.parametrize("size", [1.0, 0.05])
+@pytest.mark.parametrize("limit", [1, 7, 15, 40, 100])
+def test_no_verb_asks_more_texts_than_it_may(limit: int, size: float) -> None:
+    count, inner = [0], rugged(3)
+
+    def counted(texts: list[str]) -> np.ndarray:
+        """Numbers that move with the batch, so that close texts are asked once more."""
+        count[0] += len(texts)
+        return np.asarray(inner(texts)) * size + np.array([1e-4 * len(texts), 0.0])
+
+    text, first = " ".join(WORDS[:8]), WORDS[:1]
+    label = sf.from_function(inner, ["no", "yes"]).predict(text).label
+    verbs = {
+        "explain": sf.explain,
+        "why wrong": partial(sf.explain, expected="no" if label == "yes" else "yes"),
+        "contrast": sf.contrast,
+        "bias": partial(sf.bias, protected=first),
+        "repair": partial(sf.repair, words=first),
+        "attribute": sf.attribute,
+        "all": lambda *given, **more: list(sf.explain_all(*given, **more)),
+    }
+    profile = partial(sf.profile, perturbation=lambda r: sf.Deletion(at_most=r), steps=[1, 2, 3])
+    for name, verb in (verbs | {"profile": profile}).items():
+        count[0] = 0
+        more = {} if name == "profile" else {"perturbation": sf.Deletion(at_most=3)}
+        clf = sf.from_function(counted, ["no", "yes"], name)
+        assert str(verb(clf, text, max_queries=limit, **more))
+        assert count[0] <= limit, name

@@ -179,7 +179,9 @@ class Asking:
         return sorted(free, key=lambda i: (not self.exclude >> i & 1, -worst[i], i))
 
     def _grow(self, word: int, others: Sequence[int]) -> Flip | None:
-        sets = self.asked.adding(word, others, self.asked.limit)
+        held, size = self.rung
+        climbed = size if not held & sum(1 << i for i in (word, *others)) else 0
+        sets = self.asked.adding(word, others, self.asked.limit, climbed)
         if any(cube.free >> word & 1 for cube in self.cubes):
             sets = (words for words in sets if not self._asked_before(words))
         return self._ask_all(sets)

@@ -38,11 +38,16 @@ Line = dict[str, Any]
 SHOWN = 8  # options named per word
 
 
-def asking(question: Question, on_progress: OnProgress | None = None, seconds: float | None = None) -> Asking:
-    """A search with a fresh meter; what the black box has said before is known."""
+def asking(
+    question: Question, on_progress: OnProgress | None = None, seconds: float | None = None, spent: int = 0
+) -> Asking:
+    """A search with a fresh meter; what the black box has said before is known.
+
+    Where texts are limited, what this question has asked counts, and `spent` texts of others for the same answer.
+    """
     asked = question.asked
     budget = question.budget if seconds is None else replace(question.budget, seconds=seconds)
-    asked.meter = Meter(budget, question.max_queries)
+    asked.meter = Meter(budget, question.max_queries, asked.meter.total + spent)
     wanted: dict[str, Any] = {
         "costs": [int(unit) for unit in question.costs.units],
         "include": mask_of(question.include),
@@ -217,10 +222,12 @@ def _infeasible(question: Question, search: Asking, started: float) -> Explanati
     )
 
 
-def explained(question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0) -> Explanation:
+def explained(
+    question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0, spent: int = 0
+) -> Explanation:
     """The cheapest explanation."""
     started = time.monotonic()
-    search = asking(question, on_progress, question.seconds * share)
+    search = asking(question, on_progress, question.seconds * share, spent)
     reason = search.cheapest()
     return explanation(question, search, reason, started, self_check)
 
@@ -361,9 +368,11 @@ def progress(question: Question) -> str:
 
 
 def leads(question: Question, positions: Sequence[int], rival: int) -> list[float]:
-    """By how much removing each of the words lowers the label's lead over a rival."""
+    """By how much removing each of the words lowers the label's lead over a rival; nothing where texts are spent."""
     asked = question.asked
     texts = [asked.write(()), *(asked.write(((i, ""),)) for i in positions)]
+    if not asked.meter.allows(asked.blackbox.answers.missing(texts)):
+        return []
     rows = asked.blackbox.scores(texts)
     lead = rows[:, asked.label] - rows[:, rival]
     return [float(lead[0] - one) for one in lead[1:]]

@@ -154,7 +154,7 @@ def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Pus
     """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
     if question.blackbox is not None:
         effects = asked.leads(question, result.positions, expected)
-        return tuple(Push(word, effect) for word, effect in zip(result.words, effects, strict=True))
+        return tuple(Push(word, effect) for word, effect in zip(result.words, effects, strict=False))  # none: spent
     classifier, center = question.classifier, question.problem.center
     points = np.repeat(center[None], len(result.words) + 1, axis=0)
     for row, word in enumerate(result.words):

@@ -51,6 +51,8 @@ class Mistake:
         return f"<Mistake {self.status}: {self.label[:40]!r} for {self.expected[:40]!r}, {len(self.pushes)} words>"
 
     def __str__(self) -> str:
+        if not self.pushes:  # no words, or no texts left to ask about them
+            return self._change()
         towards = quoted(push.word.text for push in self.pushes if push.towards) or "none"
         against = quoted(push.word.text for push in self.pushes if not push.towards)
         rest = f"; {against} not" if against else ""

@@ -363,7 +363,8 @@ def _asked(
     found: list[Explanation] = []
     for step, question in enumerate(questions):
         share = max(budget.left, 1e-3) / (len(questions) - step)
-        found.append(asked.explained(question, on_progress, self_check, share / question.seconds))
+        spent = 0 if step == 0 else questions[step - 1].asked.meter.total
+        found.append(asked.explained(question, on_progress, self_check, share / question.seconds, spent))
     radius = _known_radius(sizes, found, questions[0])
     limits = [question.perturbation.at_most for question in questions]
     growth = _growth_asked(questions, sizes, found)
@@ -377,7 +378,9 @@ def _growth_asked(
 ) -> tuple[Growth, ...]:
     """From which step on each word is in the explanation, and from which on its change alone flips the label."""
     needed: dict[int, float] = {}
+    last = questions[-1].asked.meter
     for question, size in reversed(list(zip(questions, sizes, strict=True))):
+        question.asked.meter = last  # it has counted all texts
         needed |= dict.fromkeys(asked.flippers(question), size)
     return _grown(questions[0].text.words, sizes, found, needed)
 

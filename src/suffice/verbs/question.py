@@ -17,7 +17,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.text import Text
-from suffice.prove.asked import Asked
+from suffice.prove.asked import Asked, Meter
 from suffice.prove.exact import predicted
 from suffice.prove.verdict import Budget, Problem, Witness, winner
 from suffice.search.cost import Cost, Costs, costs
@@ -158,7 +158,7 @@ class Question:
         given = self.perturbation.options(self.text, Marks("", box.mask))
         pairs = zip(self.text.tokens, given, strict=True)
         options = tuple(tuple(dict.fromkeys(new for new in words if new != token)) for token, words in pairs)
-        return Asked(box, self.text, options, self.perturbation.at_most)
+        return Asked(box, self.text, options, self.perturbation.at_most, Meter(Budget(), self.max_queries))
 
     @property
     def movable(self) -> Bools:

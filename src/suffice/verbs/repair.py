@@ -178,9 +178,12 @@ def repair(
         max_queries=max_queries,
         cache=cache,
     )
-    named = words_of(words, question.text, classifier.predict(question.text).label, classifier.labels)
+    named = words_of(words, question.text, question.label, classifier.labels)
     given = question.text.positions(named, int(question.features.sum()))
-    return repaired(replace(question, include=given), on_progress, self_check)
+    wanted = replace(question, include=given)
+    if wanted.blackbox is not None:
+        wanted.asked.meter = question.asked.meter  # the text itself was asked for the label
+    return repaired(wanted, on_progress, self_check)
 
 
 def repaired(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Repair:
