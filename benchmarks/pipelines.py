@@ -167,7 +167,7 @@ def explained(
     print(
         f"  {len(result.text.words)} words, {result.status}, {len(result.positions)}, {gap:g}, {cpu:.2f} s", flush=True
     )
-    return Run(model, change, limit, len(result.text.words), result.status, len(result.positions), gap, cpu)
+    return Run(model, change, limit, len(result.text.words), result.status, size, gap, cpu)
 
 
 def other(model: str, pipeline: Pipeline, box: Any, text: str, explainer: str, means: Any, seconds: float) -> Other:
