@@ -164,9 +164,8 @@ def explained(
     result = sf.explain(box, text, perturbation=made, seconds=seconds)
     cpu = time.process_time() - began
     gap = result.cost - result.lower_bound
-    print(
-        f"  {len(result.text.words)} words, {result.status}, {len(result.positions)}, {gap:g}, {cpu:.2f} s", flush=True
-    )
+    size = len(result.positions)
+    print(f"  {len(result.text.words)} words, {result.status}, {size}, gap {gap:g}, {cpu:.2f} s", flush=True)
     return Run(model, change, limit, len(result.text.words), result.status, size, gap, cpu)
 
 
