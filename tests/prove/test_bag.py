@@ -406,6 +406,44 @@ def test_what_excluded_words_decide_is_infeasible():
     assert sf.check(result.certificate, box).kind == "infeasible"
 
 
+def narrow(rng: np.random.Generator) -> tuple[Pipeline, str, list[int]]:
+    """A text of few words that come often, and held words that are only just enough."""
+    texts, labels = [sentence(rng, 2, 7) for _ in range(25)], rng.integers(0, 2, 25)
+    found = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(C=10)).fit(texts, labels)
+    source, held = " ".join(rng.choice(WORDS[:4], 9)), sorted(int(i) for i in rng.choice(9, 2, replace=False))
+    texts = [text for _, text in every_text(source, [() if i in held else ("",) for i in range(9)], None)]
+    leads = found.decision_function(texts)
+    sign = float(np.sign(leads[0])) or 1.0
+    found[-1].intercept_ -= sign * ((sign * leads).min() - 0.003)
+    return found, source, held
+
+
+def test_splits_by_counts_prove_what_is_only_just_enough_and_their_certificates_hold(monkeypatch):
+    monkeypatch.setattr("suffice.prove.bag.LOSSY", 0.0)
+    rng, splits = np.random.default_rng(77), 0
+    for _ in range(60):
+        pipeline, source, held = narrow(rng)
+        box = sf.from_sklearn(pipeline)
+        verdict = sf.is_robust(box, source, held, perturbation=sf.Deletion())
+        assert isinstance(verdict, sf.Proved), verdict
+        if any("column" in node for line in verdict.certificate.lines for nodes in _proofs(line) for node in nodes):
+            splits += 1
+            with pytest.raises(Rejected):
+                sf.check(mutated(verdict.certificate, _split_elsewhere), box)
+    assert splits > 3
+
+
+def _proofs(line: dict[str, Any]) -> list[Any]:
+    return list(line.get("computed", {}).get("proofs", {}).values())
+
+
+def _split_elsewhere(lines: list[Any]) -> None:
+    """Counts are whole numbers: between two of them there is no split."""
+    for nodes in (some for line in lines for some in _proofs(line)):
+        place = next(i for i, node in enumerate(nodes) if "column" in node)
+        nodes[place] = {**nodes[place], "most": nodes[place]["most"] + 0.5}
+
+
 def mutated(certificate: Certificate, edit: Any) -> Certificate:
     import json
 

@@ -23,6 +23,7 @@ from suffice.prove import ceiling
 from suffice.prove.bag import Case
 from suffice.prove.layout import laid_out
 from suffice.search import opened
+from suffice.search.opened_writing import _parts
 from tests.prove.test_bag import (
     WORDS,
     case_of,
@@ -136,13 +137,14 @@ def test_the_strongest_sets_are_those_of_all_sets(seed):
     rng = np.random.default_rng([3, seed])
     for _, _, _, whole in cases(rng, 12):
         size = whole.layout.size
-        case, wanted = ceiling.fixed(whole, rng.random(size) < 0.2), wanted_of(rng, size)
+        base, wanted = ceiling.fixed(whole, np.zeros(size, dtype=bool)), wanted_of(rng, size)
+        case = ceiling.fixed(base, rng.random(size) < 0.2)  # of these texts, some words standing
         line = ceiling.ceiling(case, case.layout.counts(case.layout.first))
-        several = np.diff(case.layout.ends) > 1
-        several &= np.add.reduceat(case.allowed.astype(int), case.layout.first) > 1
+        several = ceiling.movable(base)
         paid = sum(wanted.costs[i] for i in np.flatnonzero(wanted.include & ~several))
         most = sum(wanted.costs)
-        found = ceiling.strongest(case, line, wanted, most)
+        parts = ceiling.between(case, line.prices, ~several)
+        found = ceiling.strongest(base, parts, line.constant, wanted, most)
         values = np.full(most + 1, -np.inf)
         for held, cost in sets_of(wanted):
             if not (held & ~several & ~wanted.include).any():
@@ -153,6 +155,8 @@ def test_the_strongest_sets_are_those_of_all_sets(seed):
             held = np.isin(np.arange(size), words) | wanted.include
             assert sum(wanted.costs[i] for i in words) == found.first
             assert least_value(case, line, held) == pytest.approx(found.values[found.first])
+            stops = found.stops(found.first, wanted.costs)
+            assert ceiling.Ceiling(held, line, parts).of(stops) == pytest.approx(found.values[found.first])
 
 
 def cheapest_enough(pipeline: Pipeline, source: str, options: Any, label: int, wanted: ceiling.Wanted) -> float:
@@ -165,45 +169,65 @@ def cheapest_enough(pipeline: Pipeline, source: str, options: Any, label: int, w
     return min(hit, default=np.inf)
 
 
-def too_high(rng: np.random.Generator, count: int, tree: bool) -> tuple[int, int]:
-    """How many lower bounds there are, and how many of them are above the truth or rejected by the checker."""
-    made, wrong = 0, 0
+def grown(lift: ceiling.Lift, below: int, splits: int) -> ceiling.Tree | None:
+    """Ceilings for every set that costs less, by splits and mixtures; None where they are not found."""
+    halves = lift.halves() if splits else None
+    if halves is not None:
+        sides = [grown(half, below, splits - 1) for half in halves[1:]]
+        return None if None in sides else ceiling.Split(halves[0], *sides)
+    found = [lift.mixed(below) for _ in range(4)]
+    return next((mixture for mixture, words in found if words is None), None)
+
+
+def too_high(rng: np.random.Generator, count: int) -> tuple[int, int]:
+    """How many lower bounds by splits there are, and how many of all are above the truth; the checker agrees."""
+    split, wrong = 0, 0
     for pipeline, source, options, case in cases(rng, count):
-        model, wanted = case.layout.bag, wanted_of(rng, case.layout.size)
-        label = int(scores(pipeline, [source])[0].argmax())
+        wanted, label = wanted_of(rng, case.layout.size), int(scores(pipeline, [source])[0].argmax())
         lift = ceiling.Lift(case, wanted)
-        found = [lift.above(sum(wanted.costs) + 1) for _ in range(6)]
-        best = max(found, key=lambda one: one.lower)
+        tree: ceiling.Tree = max((lift.above(sum(wanted.costs) + 1)[0] for _ in range(4)), key=lambda one: one.lower)
+        tree = grown(lift, tree.lower + 1, 2) or grown(lift, tree.lower, 2) or tree
+        split += isinstance(tree, ceiling.Split)
         truth = cheapest_enough(pipeline, source, options, label, wanted)
-        made += 1
-        wrong += best.lower > truth
-        rival = (label + 1) % len(model.bias)
-        check = BagCheck(model, written(source), options, None, label)
-        sides = (frozenset(np.flatnonzero(side).tolist()) for side in (wanted.include, wanted.exclude))
-        sets = Sets(wanted.costs, *sides, best.lower)
-        line = written_line(case, rival, best, tree)
-        names = [str(k) for k in range(len(model.bias))]
-        none_enough(check, line, names, sets)
-        if truth < np.inf:
-            with pytest.raises(Rejected):
-                none_enough(check, line, names, replace(sets, below=int(truth) + 1))
-    return made, wrong
+        wrong += tree.lower > truth
+        judged(case, (source, options, label), wanted, tree, truth)
+    return split, wrong
 
 
-def written_line(case: Case, rival: int, found: ceiling.Ceiling, tree: bool) -> dict[str, Any]:
-    from suffice.search.opened_writing import _ceilings
+def judged(case: Case, asked: tuple[str, Any, int], wanted: ceiling.Wanted, tree: ceiling.Tree, truth: float) -> None:
+    """The checker accepts what the ceilings say and nothing above the truth."""
+    source, options, label = asked
+    model = case.layout.bag
+    check = BagCheck(model, written(source), options, None, label)
+    sides = (frozenset(np.flatnonzero(side).tolist()) for side in (wanted.include, wanted.exclude))
+    sets = Sets(wanted.costs, *sides, tree.lower)
+    wide = np.flatnonzero(case.everything.most - case.everything.least > 1)
+    line = {"rival": str((label + 1) % len(model.bias)), "tree": list(_parts(case.layout, tree, wide))}
+    names = [str(k) for k in range(len(model.bias))]
+    none_enough(check, line, names, sets)
+    if truth < np.inf:
+        with pytest.raises(Rejected):
+            none_enough(check, line, names, replace(sets, below=int(truth) + 1))
 
-    wide = np.asarray(case.everything.most - case.everything.least > 1)
-    leaf = next(_ceilings(case.layout, found, wide))
-    return {"rival": str(rival), "tree": [{"word": 0}, leaf, leaf] if tree else [leaf]}
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lower_bounds_are_never_above_the_truth_and_the_checker_says_so_too(seed):
+    assert too_high(np.random.default_rng([4, seed]), 25)[1] == 0
 
 
-@pytest.mark.parametrize("tree", [False, True], ids=["one", "split"])
-@pytest.mark.parametrize("seed", range(4))
-def test_lower_bounds_are_never_above_the_truth_and_the_checker_says_so_too(seed, tree):
-    made, wrong = too_high(np.random.default_rng([4, seed]), 25, tree)
-    assert made == 25
-    assert wrong == 0
+def test_some_lower_bounds_come_from_splits_of_the_sets():
+    assert too_high(np.random.default_rng([4, 0]), 25)[0] > 5
+
+
+def test_a_mixture_is_the_best_of_its_game():
+    """Rows against columns: no weights of rows leave a smaller largest column."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        values = rng.normal(size=(int(rng.integers(1, 5)), int(rng.integers(1, 5))))
+        rows, columns = ceiling._best_mixture(values)
+        assert (rows >= 0).all()
+        assert rows.sum() == pytest.approx(1)
+        assert (rows @ values).max() == pytest.approx((values @ columns).min(), abs=1e-9)
 
 
 def test_a_direction_that_is_too_long_is_found_out(monkeypatch):
@@ -252,13 +276,26 @@ def _higher(lines: list[Any]) -> None:
     other = next(i for i in range(11) if i not in lines[0]["claim"]["positions"])
     claim = lines[0]["claim"]
     claim["positions"] = sorted([*claim["positions"], other])
-    claim["cost"] += 1
-    claim["lower"] = claim["cost"]
+    claim["cost"] = claim["lower"] = claim["cost"] + 1
     next(line["computed"] for line in lines if "computed" in line)["free"].remove(other)
 
 
+def leaf_of(lines: list[Any]) -> Any:
+    return ceilings_of(lines)["tree"][-1]
+
+
 def _all_kept(lines: list[Any]) -> None:
-    ceilings_of(lines)["tree"][0]["kept"] = list(range(11))
+    for line in leaf_of(lines)["lines"]:
+        line["kept"] = list(range(11))
+
+
+def _no_lines(lines: list[Any]) -> None:
+    leaf_of(lines)["lines"] = []
+
+
+def _against_it(lines: list[Any]) -> None:
+    for line in leaf_of(lines)["lines"]:
+        line["weight"] = -1.0
 
 
 def _no_leaf(lines: list[Any]) -> None:
@@ -271,15 +308,18 @@ def _one_half(lines: list[Any]) -> None:
 
 
 def _not_a_number(lines: list[Any]) -> None:
-    leaf = ceilings_of(lines)["tree"][0]
-    leaf["slope"], leaf["along"] = "nan", dict.fromkeys(leaf["along"], "inf")
+    line = leaf_of(lines)["lines"][0]
+    line["slope"], line["along"] = "nan", dict.fromkeys(line["along"], "inf")
 
 
 def _own_label(lines: list[Any]) -> None:
     ceilings_of(lines)["rival"] = lines[0]["label"]
 
 
-@pytest.mark.parametrize("edit", [_higher, _all_kept, _no_leaf, _one_half, _not_a_number, _own_label])
+EDITS = [_higher, _all_kept, _no_lines, _against_it, _no_leaf, _one_half, _not_a_number, _own_label]
+
+
+@pytest.mark.parametrize("edit", EDITS)
 def test_forged_ceilings_are_rejected(edit):
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
     result = sf.explain(box, TWICE, perturbation=sf.Deletion())

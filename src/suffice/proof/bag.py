@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -77,12 +77,16 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The choices of each word that are left, which one is unchanged, how many may change, and what a choice costs."""
+    """The choices of each word that are left, which one is unchanged, how many may change, and what a choice costs.
+
+    `counts` has the least and the most that some features count in the texts that are meant.
+    """
 
     allowed: tuple[tuple[int, ...], ...]
     reference: tuple[int, ...]
     limit: int | None
     extra: Mapping[Place, float] = field(default_factory=dict)
+    counts: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -221,9 +225,11 @@ class BagCheck:
         for node in nodes:
             need(waiting, "there are more nodes than splits")
             here = waiting.pop()
-            fields(node, "word keep", "lines")
+            fields(node, "word keep", "column most", "lines")
             if "word" in node:
                 waiting += reversed(self._halves(here, node))
+            elif "column" in node:
+                waiting += reversed(_counted(here, node))
             elif node["lines"]:
                 bound = self._lines(form, here, node["lines"])
                 need(bound > form.close, f"a bound is {bound:.3g}, not above zero")
@@ -239,9 +245,12 @@ class BagCheck:
             sides[self.words[word][k].written not in keep].append(k)
         need(all(sides), "a split must leave something on both sides")
         before, after = region.allowed[:word], region.allowed[word + 1 :]
-        return [Region((*before, tuple(side), *after), region.reference, region.limit, region.extra) for side in sides]
+        return [replace(region, allowed=(*before, tuple(side), *after)) for side in sides]
 
     def _single(self, form: Form, region: Region) -> None:
+        """A leaf without lines: there is one text, or none that counts so."""
+        if region.counts and self._walk(region).impossible:
+            return
         need(all(len(some) == 1 for some in region.allowed), "a leaf without lines must be one text")
         chosen = [some[0] for some in region.allowed]
         moved = sum(k != r for k, r in zip(chosen, region.reference, strict=True))
@@ -265,9 +274,13 @@ class BagCheck:
             self.forms[rival, sign] = Form(self.bag, sign * weight, sign * shift, self)
         return self.forms[rival, sign]
 
+    def _walk(self, region: Region) -> Walk:
+        return Walk(self, region) if self.ways is None else _Stroll(self, region)
+
     def _lines(self, form: Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
         """The least of the bounds of all lines, which together say something about every text."""
-        walk, lines = Walk(self, region) if self.ways is None else _Stroll(self, region), _read(lines)
+        walk, lines = self._walk(region), _read(lines)
+        need(not walk.impossible, "there are bounds of texts that cannot be")
         if self.bag.norm != "l2" or form.bias < 0:
             (line,) = lines
             return walk.bound(form, line, *form.tangent(line["slope"]))
@@ -280,6 +293,15 @@ class BagCheck:
         tops = map(max, ends, edges[1:])
         ranges = zip(ordered, edges, tops, strict=False)
         return float(np.min([walk.bound(form, line, *form.chord(a, b)) for line, a, b in ranges]))  # NaN stays NaN
+
+
+def _counted(region: Region, node: Mapping[str, Any]) -> list[Region]:
+    """Texts in which a feature counts so much at most, and those in which it counts more: counts are whole numbers."""
+    column, most = node["column"], number(node["most"])
+    need(type(column) is int and most == math.floor(most), "a split must be of a column, at a whole number")
+    low, high = region.counts.get(column, (-math.inf, math.inf))
+    few, many = (low, min(high, most)), (max(low, most + 1.0), high)
+    return [replace(region, counts={**region.counts, column: ends}) for ends in (few, many)]
 
 
 def _value(bag: Bag, column: int, count: float) -> float:
@@ -379,6 +401,7 @@ class Walk:
         self.check, self.region, self.bag = check, region, check.bag
         self.meets = self._meets() if check.paired else {}
         self.least, self.most = self._ranges()
+        self._count()
 
     def _meets(self) -> dict[Place, list[tuple[Place, int, float]]]:
         """For each choice the earlier ones that it may follow with a feature between them."""
@@ -414,6 +437,17 @@ class Walk:
         if self.region.limit is not None:
             self._limited(least, most)
         return least, most
+
+    def _count(self) -> None:
+        """Only texts that count as the region says are meant."""
+        for column, (low, high) in self.region.counts.items():
+            self.least[column] = max(self.least.get(column, 0.0), low)
+            self.most[column] = min(self.most.get(column, 0.0), high)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether some feature would have to count more than it can."""
+        return any(self.least.get(c, 0.0) > self.most.get(c, 0.0) for c in {*self.least, *self.most})
 
     def _meetings(self) -> dict[tuple[int, bool], float]:
         """How often pairs of each feature and sign can stand in one text: from left to right, the first to end."""
@@ -571,6 +605,7 @@ class _Stroll(Walk):
         columns = self.ways.columns
         self.least = dict(zip(columns, least.tolist(), strict=True))
         self.most = dict(zip(columns, most.tolist(), strict=True))
+        self._count()
 
     def _room(self, each: Mapping[int, float]) -> float:
         return self.ways.largest(self.region.allowed, self._by_column(each)) * (1.0 + 1e-12)

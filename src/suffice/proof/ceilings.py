@@ -4,6 +4,7 @@ Written apart from the prover. A rival's lead over the label is at least a const
 the root by a tangent, or |v| >= u v / |u| for any u). For each set of words that costs too little some text that keeps
 them must have a lead above zero. By prices alone the largest lead is a longest path; held words cut it into parts, each
 from one held word to the next, so the set that leaves the least is a path over such parts, and it is found exactly.
+Several bounds are mixed: where their weighted sum is above zero, one of them is, and its text speaks against the set.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def none_enough(check: BagCheck, line: Mapping[str, Any], labels: Sequence[str],
             fields(node, "word")
             waiting += _halves(here, node["word"])
         else:
-            _leaf(check, form, here, node)
+            fields(node, "lines")
+            _leaf(check, form, here, node["lines"])
     need(not waiting, "a part of the sets has no ceiling")
 
 
@@ -56,27 +58,45 @@ def _halves(sets: Sets, word: Any) -> list[Sets]:
     return [replace(sets, exclude=sets.exclude | mark), replace(sets, include=sets.include | mark)]
 
 
-def _leaf(check: BagCheck, form: Form, sets: Sets, leaf: Mapping[str, Any]) -> None:
-    fields(leaf, "kept slope along slopes")
-    kept = leaf["kept"]
-    right = type(kept) is list and all(type(i) is int and 0 <= i < len(check.words) for i in kept)
+def _leaf(check: BagCheck, form: Form, sets: Sets, lines: Sequence[Mapping[str, Any]]) -> None:
+    """The weighted sum of some bounds is above zero for every set."""
+    free = _free(check)
+    constant, close, mixed = 0.0, 0.0, np.zeros((len(free) + 1, len(free) + 1))
+    for line in lines:
+        weight = number(line["weight"])
+        need(0 < weight <= 1, "a weight must be above 0 and at most 1")
+        rest, lost, parts = _bound(check, form, line, free)
+        constant, close, mixed = constant + weight * rest, close + weight * lost, mixed + weight * parts
+    lead = constant + _least(check, mixed, free, sets)
+    need(lead > close, f"a cheaper set may be enough (the bound is {lead:.3g}, not above zero)")
+
+
+def _free(check: BagCheck) -> list[bool]:
+    """The words that may change; one that is empty as it stands is left alone."""
+    return [len(word) > 1 and bool(word[0].tokens) for word in check.words]
+
+
+def _bound(check: BagCheck, form: Form, line: Mapping[str, Any], free: Sequence[bool]) -> tuple[float, float, Floats]:
+    """The lead by one line: a constant, what may be lost in rounding, and the largest sums between held words."""
+    fields(line, "weight kept slope along slopes")
+    kept = line["kept"]
+    right = type(kept) is list and all(type(i) is int and 0 <= i < len(free) for i in kept)
     need(right and kept == sorted(set(kept)), "kept must be a list of positions, sorted, each once")
-    stands = [i in kept or (check.paired and not word[0].tokens) for i, word in enumerate(check.words)]
-    allowed = tuple((0,) if stays else tuple(range(len(word))) for stays, word in zip(stands, check.words, strict=True))
+    moves = [may and i not in set(kept) for i, may in enumerate(free)]
+    allowed = tuple(tuple(range(len(word))) if may else (0,) for may, word in zip(moves, check.words, strict=True))
     walk = Walk(check, Region(allowed, (0,) * len(allowed), None))
-    along = {int(column): number(value) for column, value in leaf["along"].items()}
-    slope, constant = form.tangent(leaf["slope"]) if form.bias < 0 or form.bag.norm != "l2" else (0.0, 0.0)
-    prices, constant = walk.prices(form, leaf["slopes"], slope, constant, form.direction(along))
-    lead = constant + _Parts(walk, prices).least(sets)
+    along = {int(column): number(value) for column, value in line["along"].items()}
+    slope, constant = form.tangent(line["slope"]) if form.bias < 0 or form.bag.norm != "l2" else (0.0, 0.0)
+    prices, constant = walk.prices(form, line["slopes"], slope, constant, form.direction(along))
     close = form.close + CLOSE * abs(form.bias) * walk.largest()
-    need(lead > close, f"a set that is cheaper may be enough (the bound is {lead:.3g}, not above zero)")
+    return constant, close, _Parts(walk, prices, free).parts
 
 
 class _Parts:
     """The largest sums of prices between held words."""
 
-    def __init__(self, walk: Walk, prices: Mapping[int, float]) -> None:
-        self.walk, self.prices, self.words = walk, prices, walk.check.words
+    def __init__(self, walk: Walk, prices: Mapping[int, float], free: Sequence[bool]) -> None:
+        self.walk, self.prices, self.free, self.words = walk, prices, free, walk.check.words
         self.size = len(self.words)
         self.parts = np.full((self.size + 1, self.size + 1), np.inf)  # from the start or a word, to a word or the end
         self._fill()
@@ -95,8 +115,9 @@ class _Parts:
                 if k == 0:
                     self.parts[source : i + 1, i] = sums
                     table[place[i, k], i + 1] = 0.0
+                    source = source if self.free[i] else i + 1
             if len(full) == len(some):
-                low, source = end, i + 1 if len(some) == 1 else source
+                low = end
         self.parts[source:, -1] = table[low : len(place), source:].max(0)
         self.parts[self.parts == -np.inf] = np.inf  # no set has such a part: nothing can be held there
 
@@ -108,23 +129,23 @@ class _Parts:
         own = sum(n * self.prices[c] for c, n in self.words[here[0]][here[1]].counts.items())
         return np.asarray((before + met[:, None]).max(0) + own)
 
-    def least(self, sets: Sets) -> float:
-        """What the sets leave at least: the worst of all costs below the limit."""
-        several = [len(some) > 1 for some in self.walk.region.allowed]
-        paid = sum(sets.costs[i] for i in sets.include if not several[i])
-        if paid >= sets.below or sets.include & sets.exclude:
-            return math.inf  # there is no such set
-        best = np.full((sets.below - paid, self.size + 1), np.inf)
-        best[0, 0], source = 0.0, 0
-        for i in range(self.size):
-            if (several[i] and i in sets.exclude) or not self.words[i][0].tokens:
-                continue
-            value = (best[:, source : i + 1] + self.parts[source : i + 1, i]).min(1)
-            cost = sets.costs[i] if several[i] else 0
-            best[cost:, i + 1] = value[: max(len(value) - cost, 0)]
-            if not several[i] or i in sets.include:
-                source = i + 1
-        return float((best[:, source:] + self.parts[source:, -1]).min())
+
+def _least(check: BagCheck, parts: Floats, free: Sequence[bool], sets: Sets) -> float:
+    """What the sets leave at least: the worst of all costs below the limit."""
+    paid = sum(sets.costs[i] for i in sets.include if not free[i])
+    if paid >= sets.below or sets.include & sets.exclude:
+        return math.inf  # there is no such set
+    best = np.full((sets.below - paid, len(free) + 1), np.inf)
+    best[0, 0], source = 0.0, 0
+    for i, may in enumerate(free):
+        if (may and i in sets.exclude) or not check.words[i][0].tokens:
+            continue
+        value = (best[:, source : i + 1] + parts[source : i + 1, i]).min(1)
+        cost = sets.costs[i] if may else 0
+        best[cost:, i + 1] = value[: max(len(value) - cost, 0)]
+        if not may or i in sets.include:
+            source = i + 1
+    return float((best[:, source:] + parts[source:, -1]).min())
 
 
 __all__ = ["Sets", "none_enough"]

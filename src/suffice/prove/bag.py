@@ -6,7 +6,8 @@ over a range of S where b > 0 (ranges are cut until it is tight), by a tangent t
 a sum of one function h_f(c_f) per feature. A feature that may occur twice or more is bounded by a line too,
 h_f(c) >= s c + min over c of (h_f(c) - s c) for any slope s, and then every choice has a price of its own and the
 cheapest text is found exactly: word by word, or along a shortest path where pairs of neighbours count. Where the bound
-does not decide, one word's choices are split in two.
+does not decide, the texts are split in two: by how often a feature on which its line loses much counts, or by one
+word's choices.
 
 With no norm S plays no part, and with l1 h_f(c) = w v + b |v|. A text without any known feature has the margin b.
 """
@@ -30,6 +31,7 @@ from suffice.prove.verdict import Budget
 
 SLOPES = 4  # times that the slopes of repeated features are mended
 LINES = 10  # lines under the square root that are tried before words are split
+LOSSY = 0.1  # of what a bound lacks: so much lost on one feature and its counts are split
 ROUNDING = 1e-9  # of all that is added up: far more than doubles lose in sums of up to a million terms
 
 
@@ -83,6 +85,9 @@ class Ranges:
     least: Floats
     most: Floats
 
+    def inside(self, other: Ranges) -> Ranges:
+        return Ranges(np.maximum(self.least, other.least), np.minimum(self.most, other.most))
+
 
 # --- verdicts ---
 
@@ -100,10 +105,11 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Holds:
-    """Every allowed text has a margin above zero: a leaf with lines, or a split of one word's choices."""
+    """Every allowed text has a margin above zero: a leaf with lines, or a split of texts."""
 
     lines: tuple[Stretch, ...] = ()
     split: tuple[int, ...] = ()  # choices of one word that the first branch keeps; the second keeps the others
+    counted: tuple[int, float] | None = None  # or a feature, and how often it counts at most in the first branch
     branches: tuple[Holds, ...] = ()
 
 
@@ -135,12 +141,14 @@ class _Node:
     allowed: Bools
     slopes: Floats
     toll: float | None = None
+    within: Ranges | None = None  # counts of the texts that this is about
     split: tuple[int, ...] = ()
+    counted: tuple[int, float] | None = None
     branches: list[_Node] = field(default_factory=list)
     lines: tuple[Stretch, ...] = ()
 
     def proof(self) -> Holds:
-        return Holds(self.lines, self.split, tuple(branch.proof() for branch in self.branches))
+        return Holds(self.lines, self.split, self.counted, tuple(branch.proof() for branch in self.branches))
 
 
 class _Hunt:
@@ -162,13 +170,15 @@ class _Hunt:
             if found is not None:
                 node.lines = found
                 continue
-            word = bound.branch()
+            feature = bound.lossy()
+            word = bound.branch() if feature is None else -1
             if word is None:  # a single text within the rounding of zero
                 return Open("a margin is too close to zero to be decided", bound.chosen, bound.margin)
             nodes -= 1
             if nodes <= 0:
                 return Open("too many words had to be split")
-            for part in self._split(node, word, bound):
+            parts = self._split(node, word, bound) if feature is None else self._counted(node, feature, bound)
+            for part in parts:
                 heapq.heappush(waiting, (bound.value, next(order), part))
         return root.proof()
 
@@ -184,7 +194,19 @@ class _Hunt:
             allowed = node.allowed.copy()
             allowed[start:end] = False
             allowed[kept] = True
-            child = _Node(allowed, bound.slopes, bound.toll)
+            child = _Node(allowed, bound.slopes, bound.toll, node.within)
+            node.branches.append(child)
+            yield child
+
+    def _counted(self, node: _Node, feature: int, bound: _Bound) -> Iterator[_Node]:
+        """Texts in which a feature counts no more than in the cheapest one, and the others."""
+        count, found = float(self.layout.counts(bound.chosen)[feature]), bound.ranges
+        node.counted = feature, count
+        mark = np.arange(len(found.least)) == feature
+        few = Ranges(found.least, np.where(mark, count, found.most))
+        many = Ranges(np.where(mark, count + 1.0, found.least), found.most)
+        for within in (few, many):
+            child = _Node(node.allowed, np.where(mark, np.nan, bound.slopes), bound.toll, within)
             node.branches.append(child)
             yield child
 
@@ -198,6 +220,8 @@ class _Bound:
     def __init__(self, case: Case, node: _Node) -> None:
         self.case, self.node, self.layout = case, node, case.layout
         self.ranges = ranges(case, node.allowed)
+        if node.within is not None:
+            self.ranges = self.ranges.inside(node.within)
         self.slopes = node.slopes
         self.chosen, self.margin, self.value = case.reference, np.inf, -np.inf
         self.other: Ints | None = None  # the text on the other side of a tangent
@@ -249,6 +273,8 @@ class _Bound:
         return total * (1.0 + 1e-12)
 
     def run(self) -> tuple[Stretch, ...] | Fails | None:
+        if (self.ranges.least > self.ranges.most).any():
+            return ()  # there is no such text
         if not self._open().any():
             return self._only()
         nothing = self._nothing()
@@ -403,11 +429,13 @@ class _Bound:
         return best, None
 
     def _start(self, table: Floats) -> Floats:
-        """Slopes from one end to the other, or what the parent had."""
+        """Slopes from one end to the other where no line below is higher in between, else what the parent had."""
         rows, last = np.arange(len(table)), (self.inside.sum(1) - 1)
         chord = (table[rows, last] - table[:, 0]) / np.maximum(last, 1) if len(table) else np.zeros(0)
         given = self.slopes[self.wide]
-        return np.where(np.isnan(given) | (last == 1), chord, given)
+        over = table - table[:, :1] - chord[:, None] * (self.counts - self.counts[:, :1])
+        arched = over.min(1, initial=0.0) >= -1e-12 * self.case.scale
+        return np.where(np.isnan(given) | arched, chord, given)
 
     def _mended(self, table: Floats, slopes: Floats, at: Ints) -> Floats:
         """Slopes that make the counts of the cheapest text cheapest for their feature too, halfway."""
@@ -420,6 +448,16 @@ class _Bound:
         return np.asarray(slopes + 0.6 * (wanted - slopes))
 
     # --- where to split ---
+
+    def lossy(self) -> int | None:
+        """A feature on which its line loses much of what the bound lacks, in the middle of its range."""
+        if not self._open().any():
+            return None
+        counts = self.layout.counts(self.chosen)
+        middle = (counts > self.ranges.least) & (counts < self.ranges.most)
+        lost = np.where(middle, self.gaps, 0.0)
+        feature = int(lost.argmax()) if len(lost) else 0
+        return feature if len(lost) and lost[feature] > LOSSY * max(-self.value, self.case.tolerance) else None
 
     def branch(self) -> int | None:
         """The word whose choices are split; None where only one text is left."""

@@ -7,7 +7,8 @@ What a feature adds is bounded by a line in its count. A floor is a ceiling of t
 With prices alone the worst text that keeps some words is a shortest path, and the words that are held cut it into parts
 that do not depend on each other: from each held word to the next. So a set of words is itself a path, its parts being
 shortest paths, and the set that lifts the worst text most is found exactly for every cost. If not even that one lifts
-it above zero by a ceiling, no set of that cost is enough; if it does by a floor, it is enough.
+it above zero by a ceiling, no set of that cost is enough; if it does by a floor, it is enough. Several ceilings say
+more together: a set that is enough is above zero by each, and so by every mixture of them; parts are mixed like lines.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,8 +26,8 @@ from suffice.prove.layout import Layout
 
 MOST_STEPS = 1_000_000_000  # additions for all parts
 MOST_LAYERS = 1_000  # different costs
-SLOWEST = 0.02  # of the way to the counts of the text that is worst by a line
-FIXED = (0.0, 0.0, 0.0, 1.0, 1.0, 0.6, 0.6, 0.0)  # words stand that are worth so much of the last one held
+LAST = 8  # sets that are looked at for a word to split them by
+FIXED = (1.0, 0.5, 0.0)  # words stand that are worth so much of the last one held
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +112,53 @@ def _envelope(table: Floats, grid: Floats, inside: Bools, counts: Floats) -> Flo
 
 
 @dataclass(frozen=True, eq=False)
+class Ceiling:
+    """A line about all texts that leave the words `kept` as they are, and the parts that it makes (`between`)."""
+
+    kept: Bools
+    line: Line
+    parts: Floats
+
+    def of(self, words: Sequence[int]) -> float:
+        """The worst text that keeps these words (and those that cannot change), by the line."""
+        ends = [0, *(word + 1 for word in words), len(self.parts)]
+        return self.line.constant + float(sum(self.parts[a, b - 1] for a, b in pairwise(ends)))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """No set that costs less than `lower` is enough, by ceilings with these weights."""
+
+    lower: int
+    weights: Floats
+    ceilings: tuple[Ceiling, ...]
+
+    @property
+    def constant(self) -> float:
+        return float(sum(w * one.line.constant for w, one in zip(self.weights, self.ceilings, strict=True)))
+
+    @property
+    def parts(self) -> Floats:
+        return np.asarray(sum(w * one.parts for w, one in zip(self.weights, self.ceilings, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The same for the sets that hold a word, and for those that do not."""
+
+    word: int
+    held: Tree
+    out: Tree
+
+    @property
+    def lower(self) -> int:
+        return min(self.held.lower, self.out.lower)
+
+
+Tree = Mixture | Split
+
+
+@dataclass(frozen=True, eq=False)
 class Strongest:
     """By cost, the most that a set of words lifts the worst text to, and the words."""
 
@@ -124,20 +173,22 @@ class Strongest:
         return int(above[0]) if len(above) else len(self.values)
 
     def words(self, cost: int, costs: Sequence[int]) -> list[int]:
-        found, place = [], self.back.shape[1] - 1
+        return [word for word in self.stops(cost, costs) if self.held[word]]
+
+    def stops(self, cost: int, costs: Sequence[int]) -> list[int]:
+        """The words of the best set of a cost, and those between them that cannot change."""
+        found, place = [], int(self.back[cost, -1])
         while place > 0:
+            found.append(place - 1)
             before = int(self.back[cost, place])
-            if place <= len(self.held) and self.held[place - 1]:
-                found.append(place - 1)
-                cost -= costs[place - 1]
+            cost -= costs[place - 1] if self.held[place - 1] else 0
             place = before
         return found[::-1]
 
 
-def strongest(case: Case, line: Line, wanted: Wanted, most: int) -> Strongest:
-    """For every cost up to `most` the set of words by which the worst text is best, by a line."""
-    layout, parts = case.layout, between(case, line.prices)
-    several = np.add.reduceat(case.allowed.astype(np.int64), layout.first) > 1
+def strongest(case: Case, parts: Floats, constant: float, wanted: Wanted, most: int) -> Strongest:
+    """For every cost up to `most` the set of words by which the worst text is best, by the parts of a line."""
+    layout, several = case.layout, movable(case)
     held = several & ~wanted.exclude
     least = np.full((most + 1, layout.size + 2), -np.inf)
     back = np.zeros((most + 1, layout.size + 2), dtype=np.int64)
@@ -151,25 +202,29 @@ def strongest(case: Case, line: Line, wanted: Wanted, most: int) -> Strongest:
         least[cost:, word + 1], back[cost:, word + 1] = value[: most + 1 - cost], start + before[: most + 1 - cost]
         if word < layout.size and (not several[word] or wanted.include[word]):
             start = word + 1
-    return Strongest(least[:, -1] + line.constant, back, held)
+    return Strongest(least[:, -1] + constant, back, held)
 
 
-def between(case: Case, prices: Floats) -> Floats:
+def movable(case: Case) -> Bools:
+    """The words that may change."""
+    return np.asarray(np.add.reduceat(case.allowed.astype(np.int64), case.layout.first) > 1)
+
+
+def between(case: Case, prices: Floats, stand: Bools) -> Floats:
     """(words + 1, words + 1) From a word that is held to a later one: the least price of all after it up to that one.
 
-    Row 0 is from the start, the last column to the end; -inf is from where no set needs a part to there.
+    Row 0 is from the start, the last column to the end. No part reaches over a word of `stand`; these are -inf.
     """
     layout, allowed = case.layout, case.allowed
     cost = np.asarray(layout.inner @ prices).ravel()
     paid = prices[layout.pairs.feature] * layout.pairs.sign
     value = np.full((layout.size + 1, len(layout.slot) + 1), np.inf)
-    found = np.full((layout.size + 1, layout.size + 1), -np.inf)
+    found = np.full((layout.size + 1, layout.size + 1), np.inf)
     value[0, 0] = 0.0
     source, low = 0, 0  # the first word that a part may begin with, and the first choice that the next may follow
     for word in range(layout.size):
         start, end = int(layout.ends[word]), int(layout.ends[word + 1])
         full = start + np.flatnonzero(allowed[start:end] & ~layout.empty[start:end])
-        some = int(allowed[start:end].sum())
         if len(full):
             meet = _meeting(layout, paid, low, start, end)[:, full - start]
             ways = value[source : word + 1, low : start + 1, None] + meet
@@ -177,11 +232,11 @@ def between(case: Case, prices: Floats) -> Floats:
         if not layout.empty[start]:
             found[source : word + 1, word] = value[source : word + 1, start + 1]
             value[word + 1, start + 1] = 0.0
-        if len(full) == some:
+            source = word + 1 if stand[word] else source
+        if len(full) == int(allowed[start:end].sum()):
             low = start + 1
-            source = word + 1 if some == 1 else source
     found[source:, -1] = value[source:, low:].min(1)
-    return np.where(found == np.inf, -np.inf, found)
+    return np.where(np.isinf(found), -np.inf, found)
 
 
 def _meeting(layout: Layout, paid: Floats, low: int, start: int, end: int) -> Floats:
@@ -197,96 +252,129 @@ def _meeting(layout: Layout, paid: Floats, low: int, start: int, end: int) -> Fl
 # --- one case ---
 
 
-@dataclass(frozen=True, eq=False)
-class Ceiling:
-    """No set that costs less than `lower` is enough: the worst text that leaves `kept` as they are fails."""
-
-    lower: int
-    kept: Bools
-    line: Line
-    words: list[int] | None  # of the best set of that cost; None where none below the limit seems to be enough
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """The same for sets with a word, and for those without it."""
-
-    word: int
-    held: Tree
-    out: Tree
-
-
-Tree = Ceiling | Split
-
-
 class Lift:
-    """Ceilings and floors of one case, each closer to the texts that were worst by those before."""
+    """Ceilings and floors of one case, each close to texts that were worst by those before."""
 
-    def __init__(self, case: Case, wanted: Wanted, counts: Floats | None = None) -> None:
-        self.case, self.wanted, self.layout = case, wanted, case.layout
-        self.counts = self.layout.counts(self.layout.first) if counts is None else counts
+    def __init__(self, case: Case, wanted: Wanted) -> None:
+        self.layout, self.wanted = case.layout, wanted
+        self.case = fixed(case, np.zeros(self.layout.size, dtype=bool))
+        self.stand = ~movable(self.case)
+        self.paid = sum(wanted.costs[i] for i in np.flatnonzero(self.stand & wanted.include).tolist())
+        self.counts = self.layout.counts(self.layout.first)
         self.turn, self.step, self.lower = 0, 0.0, 0
-        self.chosen, self.held = self.layout.first, np.zeros(self.layout.size, dtype=bool)
-        self.seen = np.zeros(self.layout.size)  # how often each word was in the best set
+        self.ceilings: list[Ceiling] = []
+        self.held, self.chosen = np.zeros(self.layout.size, dtype=bool), self.layout.first
         self.gaps = np.zeros(len(self.counts))  # what the last line lost on each feature
+        self.seen: list[list[int]] = []  # the stops of sets that seemed to be enough
+        self.worst: list[Floats] = []  # what the worst text of each of these counts
+
+    def above(self, below: int) -> tuple[Mixture, list[int] | None]:
+        """What sets that cost less than `below` cost at least, by one more ceiling; the one that seems to be enough."""
+        one = self._ceiling(np.zeros(self.layout.size, dtype=bool), self.counts)
+        return self._judged(Mixture(0, np.ones(1), (one,)), below, cheapest=True)
+
+    def mixed(self, below: int) -> tuple[Mixture, list[int] | None]:
+        """The same, by the mixture of all ceilings that is best against the sets that were seen, and the best set."""
+        self._sharpen()
+        weights, _ = self._game()
+        used = np.flatnonzero(weights > 0)
+        chosen = tuple(self.ceilings[k] for k in used)
+        return self._judged(Mixture(0, weights[used], chosen), below, cheapest=False)
 
     def halves(self) -> tuple[int, Lift, Lift] | None:
-        """Sets with one word, and those without it: a word that best sets differ in, or whose count costs most."""
-        free = (self.seen > 0) & ~self.wanted.include
+        """Sets with a word and sets without it: one that about half of the last sets hold, or on which a line loses."""
+        sets = [np.isin(np.arange(self.layout.size), stops) for stops in self.seen[-LAST:]]
+        often = np.mean(sets, axis=0) if sets else np.zeros(self.layout.size)
+        free = ~self.stand & ~self.wanted.include & ~self.wanted.exclude & (often > 0)
         if not free.any():
             return None
-        apart = np.minimum(self.seen, self.turn - self.seen)
         lost = np.asarray(abs(self.layout.inner[self.layout.first]) @ self.gaps).ravel()
-        word = int(np.where(free, apart + lost / (1.0 + lost.max()), -1.0).argmax())
+        score = 0.5 - np.abs(often - 0.5) + 0.1 * lost / (lost.max() + 1e-30)
+        word = int(np.where(free, score, -1.0).argmax())
         mark = np.arange(self.layout.size) == word
         held = replace(self.wanted, include=self.wanted.include | mark)
         out = replace(self.wanted, exclude=self.wanted.exclude | mark)
-        return word, Lift(self.case, held, self.counts), Lift(self.case, out, self.counts)
+        return word, self._among(held), self._among(out)
 
-    def above(self, below: int) -> Ceiling:
-        """What sets that cost less than `below` cost at least, and the one that seems to be enough."""
-        kept = self._kept()
+    def _among(self, wanted: Wanted) -> Lift:
+        """The same ceilings for fewer sets."""
+        found = Lift(self.case, wanted)
+        found.ceilings, found.counts, found.turn = list(self.ceilings), self.counts, self.turn
+        found.held, found.chosen, found.step, found.gaps = self.held, self.chosen, self.step, self.gaps
+        for stops, counts in zip(self.seen, self.worst, strict=True):
+            if set(np.flatnonzero(wanted.include)) <= {*stops} and not wanted.exclude[stops].any():
+                found.seen.append(stops)
+                found.worst.append(counts)
+        return found
+
+    def _game(self) -> tuple[Floats, Floats]:
+        """Weights of ceilings against the sets that were seen, and weights of these sets against the ceilings."""
+        values = np.array([[one.of(stops) for stops in self.seen] for one in self.ceilings])
+        return _best_mixture(values.reshape(len(self.ceilings), len(self.seen)))
+
+    def _judged(self, mixture: Mixture, below: int, cheapest: bool) -> tuple[Mixture, list[int] | None]:
+        most, costs = max(below - 1 - self.paid, 0), self.wanted.costs
+        found = strongest(self.case, mixture.parts, mixture.constant, self.wanted, most)
+        mixture = replace(mixture, lower=self.paid + found.first)
+        self.lower = max(self.lower, mixture.lower)
+        if found.first > most:
+            return mixture, None
+        cost = found.first if cheapest else int(found.values.argmax())
+        self.seen.append(found.stops(cost, costs))
+        words = found.words(cost, costs)
+        self._look(mixture.ceilings[int(mixture.weights.argmax())], found, words)
+        return mixture, words
+
+    def _ceiling(self, kept: Bools, counts: Floats) -> Ceiling:
+        kept = kept | self.wanted.include
         case = fixed(self.case, kept)
-        line = ceiling(case, self.counts)
+        line = ceiling(case, counts)
         line = replace(line, constant=line.constant + case.tolerance)
-        paid, most = self._paid(case, below)
-        found = strongest(case, line, self.wanted, most)
-        words = found.words(found.first, self.wanted.costs) if found.first <= most else None
-        if words is not None:
-            self._look(case, line, found, words)
-        self.lower = max(self.lower, paid + found.first)
-        return Ceiling(paid + found.first, kept, line, words)
+        self.ceilings.append(Ceiling(kept, line, between(case, line.prices, self.stand)))
+        return self.ceilings[-1]
+
+    def _look(self, last: Ceiling, found: Strongest, words: list[int]) -> None:
+        """The worst text for the best set: the next ceilings are to be close to it."""
+        self.turn += 1
+        self.held = np.isin(np.arange(self.layout.size), words)
+        self.chosen = worst_text(fixed(self.case, last.kept), last.line, self.held)
+        self.step = float(found.values[found.first] - found.values[: found.first].max(initial=-np.inf))
+        self.worst.append(self.layout.counts(self.chosen))
+        line = last.line
+        self.gaps = line.rest + line.prices * self.worst[-1] - _added(self.case, line.slope, line.along, self.worst[-1])
+        self.counts = self.counts + (self.worst[-1] - self.counts) / self.turn
+
+    def _sharpen(self) -> None:
+        """Ceilings close to the worst texts: of all texts, and of those that leave what the last would lose by."""
+        counts = np.asarray(self._game()[1] @ np.array(self.worst)) if self.seen else self.counts
+        self._ceiling(np.zeros(self.layout.size, dtype=bool), counts)
+        for share in FIXED:
+            self._ceiling(settled(self.case, self.chosen, self.held, share * self.step), counts)
 
     def below(self, below: int) -> list[int] | None:
         """The cheapest set that is enough by a floor and costs less than `below`; None where there is none."""
-        case = fixed(self.case, np.zeros(self.layout.size, dtype=bool))
-        line = floor(case, self.layout.counts(self.chosen))
-        line = replace(line, constant=line.constant - case.tolerance)
-        found = strongest(case, line, self.wanted, self._paid(case, below)[1])
+        line = floor(self.case, self.layout.counts(self.chosen))
+        parts, constant = between(self.case, line.prices, self.stand), line.constant - self.case.tolerance
+        found = strongest(self.case, parts, constant, self.wanted, max(below - 1 - self.paid, 0))
         return found.words(found.first, self.wanted.costs) if found.first < len(found.values) else None
 
-    def _paid(self, case: Case, below: int) -> tuple[int, int]:
-        """What included words cost that stand anyway, and the most that the others may cost."""
-        stand = np.add.reduceat(case.allowed.astype(np.int64), self.layout.first) == 1
-        paid = sum(self.wanted.costs[i] for i in np.flatnonzero(stand & self.wanted.include).tolist())
-        return paid, max(below - 1 - paid, 0)
 
-    def _kept(self) -> Bools:
-        """Words that the next texts leave as they are: the bounds lose less where less may move."""
-        share, self.turn = FIXED[self.turn % len(FIXED)], self.turn + 1
-        if not share:
-            return np.zeros(self.layout.size, dtype=bool)
-        return settled(self.case, self.chosen, self.held, share * self.step)
+def _best_mixture(values: Floats) -> tuple[Floats, Floats]:
+    """Weights of rows by which the largest of the columns is least, and weights of columns that hold it there."""
+    from scipy.optimize import linprog
 
-    def _look(self, case: Case, line: Line, found: Strongest, words: list[int]) -> None:
-        """The worst text for the best set: the next lines are to be close to it."""
-        self.held = np.isin(np.arange(self.layout.size), words)
-        self.seen += self.held
-        self.chosen = worst_text(case, line, self.held)
-        counts = self.layout.counts(self.chosen)
-        self.gaps = line.rest + line.prices * counts - _added(case, line.slope, line.along, counts)
-        self.step = float(found.values[found.first] - found.values[: found.first].max(initial=-np.inf))
-        self.counts = self.counts + max(1.0 / self.turn, SLOWEST) * (counts - self.counts)
+    rows, columns = values.shape
+    found = linprog(
+        np.append(np.zeros(rows), 1.0),
+        A_ub=np.hstack([values.T, -np.ones((columns, 1))]),
+        b_ub=np.zeros(columns),
+        A_eq=np.append(np.ones(rows), 0.0)[None],
+        b_eq=np.ones(1),
+        bounds=[(0.0, None)] * rows + [(None, None)],
+    )
+    if found.status != 0:  # no set was seen yet
+        return np.eye(rows)[-1], np.full(columns, 1.0 / max(columns, 1))
+    return np.asarray(found.x[:-1]), np.asarray(-found.ineqlin.marginals)
 
 
 def fits(case: Case, costs: Sequence[int]) -> bool:

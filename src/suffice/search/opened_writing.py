@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.model.network import Floats, Ints
 from suffice.prove.bag import Holds, Stretch
-from suffice.prove.ceiling import Ceiling, Split, Tree
+from suffice.prove.ceiling import Ceiling, Mixture, Split, Tree
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import Enough
@@ -54,7 +54,11 @@ def _nodes(layout: Layout, tree: Holds, wide: Floats) -> Iterator[Written]:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if node.branches:
+        if node.counted is not None:
+            feature, most = node.counted
+            yield {"column": int(layout.columns[feature]), "most": most}
+            waiting += reversed(node.branches)
+        elif node.branches:
             word = int(layout.slot[node.split[0]])
             keep = [layout.words[word][choice - int(layout.first[word])] for choice in node.split]
             yield {"word": word, "keep": keep}
@@ -91,23 +95,29 @@ def rule_line(search: Opened, rule: Rule) -> Written:
 
 def ceilings_line(search: Opened, rival: int, tree: Tree) -> Written:
     """The proof that no cheaper set of words is enough."""
-    nodes = list(_ceilings(search.worst.layout, tree, _wide(search, rival)))
+    nodes = list(_parts(search.worst.layout, tree, np.flatnonzero(_wide(search, rival))))
     return {"ceilings": {"rival": search.asked.blackbox.labels[rival], "tree": nodes}}
 
 
-def _ceilings(layout: Layout, tree: Tree, wide: Floats) -> Iterator[Written]:
+def _parts(layout: Layout, tree: Tree, wide: Ints) -> Iterator[Written]:
     match tree:
         case Split(word=word, held=held, out=out):
             yield {"word": word}
-            yield from _ceilings(layout, held, wide)
-            yield from _ceilings(layout, out, wide)
-        case Ceiling(kept=kept, line=line):
-            yield {
-                "kept": np.flatnonzero(kept).tolist(),
-                "slope": -float(line.slope),
-                "along": _by_column(layout, np.flatnonzero(line.along), line.along),
-                "slopes": _by_column(layout, np.flatnonzero(wide), -line.prices),
-            }
+            yield from _parts(layout, held, wide)
+            yield from _parts(layout, out, wide)
+        case Mixture(weights=weights, ceilings=ceilings):
+            mixed = zip(weights.tolist(), ceilings, strict=True)
+            yield {"lines": [_ceiling(layout, weight, one, wide) for weight, one in mixed]}
+
+
+def _ceiling(layout: Layout, weight: float, found: Ceiling, wide: Ints) -> Written:
+    return {
+        "weight": weight,
+        "kept": np.flatnonzero(found.kept).tolist(),
+        "slope": -float(found.line.slope),
+        "along": _by_column(layout, np.flatnonzero(found.line.along), found.line.along),
+        "slopes": _by_column(layout, wide, -found.line.prices),
+    }
 
 
 def _by_column(layout: Layout, features: Ints, numbers: Floats) -> dict[str, float]:

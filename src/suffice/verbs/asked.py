@@ -159,7 +159,7 @@ def _confirmed(search: Asking, reason: str) -> str:
     if not isinstance(search, Opened) or search.best is None:
         return reason
     lower = min(search.lower, price(search.best, search.costs))
-    sure, search.needed = 0 if search.ceiling is None else search.ceiling[0], []
+    sure, search.needed = 0 if search.ceiling is None else search.ceiling[1].lower, []
     if sure < lower:
         search.lower, used = none_below_by(search.sure(), search.costs, search.include, search.exclude, lower)
         if search.lower > sure:
@@ -447,7 +447,7 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     if isinstance(search, Opened):
         lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.needed)]
         if search.ceiling is not None:
-            lines.append(ceilings_line(search, *search.ceiling[1:]))
+            lines.append(ceilings_line(search, *search.ceiling))
         return Certificate((header(question, claim), asked_line(search, held), *lines))
     found = _needed(question, search)
     if status != "tested":
