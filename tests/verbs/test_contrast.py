@@ -148,3 +148,17 @@ def test_an_aim_on_the_command_line_counts_with_a_saved_question(tmp_path, capsy
     command = ["contrast", "--question", str(tmp_path / "question.json"), "--model", "topic", "--towards", aim]
     main([*command, "--json", "--seconds", "5"])
     assert json.loads(capsys.readouterr().out)["meta"]["towards"] == aim
+
+
+def test_a_tie_as_the_text_stands_has_a_certificate():
+    network = sf.Network.dense([(np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]), np.zeros(3))])
+    words = ["<PAD>", "<UNK>", "good", "bad"]
+    even = sf.Classifier(network, np.array([[0.0], [0.0], [1.0], [2.0]]), words, LABELS, 2, "<PAD>", "<UNK>")
+    found = sf.contrast(even, "good bad", perturbation=sf.Deletion())
+    assert str(found) == "The label 'a' is a tie with 'b' as the text stands."
+    assert found.proved == (
+        "the text has the label 'a'",
+        "another label has the score of 'a' as the text stands: a tie",
+    )
+    assert sf.check(found.certificate, even).optimal
+    assert verdicts.flip_badge(found) == ("good", "✓", "proved: nothing cheaper does")

@@ -266,8 +266,8 @@ class _Replay:
 
     def _flips(self) -> list[int]:
         """Every flip that is given, run again."""
-        found, texts = [], []
-        for number, flip in self._lines_with("flip"):
+        given, found, texts = self._lines_with("flip"), [], []
+        for number, flip in given:
             self.number = number
             _need(flip.keys() == {"changed", "words", "text", "label"}, "a flip has other fields")
             changed = _sorted(flip["changed"], len(self.options), "what is changed")
@@ -280,9 +280,7 @@ class _Replay:
             found.append(_mask(changed))
             texts.append(text)
         rows = self._rows(texts)
-        for (number, flip), text, margin in zip(
-            self._lines_with("flip"), texts, self._judged(texts, rows), strict=True
-        ):
+        for (number, flip), text, margin in zip(given, texts, self._judged(texts, rows), strict=True):
             self.number = number
             _need(margin <= 0, "run again, the text keeps the label or is too close to call")
             self._named(flip["label"], rows[text])
@@ -555,9 +553,7 @@ class _Replay:
         head = self.head
         program = f"{self.blackbox.name!r} ({head['model'][:16]})"  # the name in the file is what somebody wrote
         about = f"For the program {program} as it was run: {proved[0]}: {head['text']!r}."
-        limit = head["perturbation"].get("at_most")
-        once = "all at once" if limit is None else f"at most {limit} of them at once"
-        change = f"{self._may_become()}, {once}."
+        change = self._may_become()
         facts = " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in proved[1:])
         return " ".join([f"{about} {change} {facts}", *self._costs(), f"{self.ran} texts were run again."])
 
@@ -568,7 +564,10 @@ class _Replay:
             become = [repr(word) if word else "nothing (removed)" for word in options[:SHOWN]]
             if become:
                 ways[f"{token!r} {' or '.join(become)}{_more(len(options))}"] = None
-        return f"Words may become: {'; '.join(list(ways)[:SHOWN])}{_more(len(ways))}" if ways else "No word may change"
+        limit = self.head["perturbation"].get("at_most")
+        once = "all at once" if limit is None else f"at most {limit} of them at once"
+        listed = f"{'; '.join(list(ways)[:SHOWN])}{_more(len(ways))}"
+        return f"Words may become: {listed}; {once}." if ways else "No word may become anything else."
 
     def _costs(self) -> list[str]:
         """What each word costs, where that is part of the claim."""

@@ -275,7 +275,7 @@ def _certificate(question: Question, flip: CheapestFlip, towards: str | None) ->
     if question.blackbox is not None:
         return asked.flip_certificate(question, flip, towards)
     proof = None if flip.proof is None or flip.proof.evidence is None else flip.proof
-    if proof is None and (flip.witness is None or not flip.witness.positions):
+    if proof is None and flip.witness is None:
         return None
     labels, problem = question.classifier.labels, question.problem
     rivals = problem.rivals if towards is None else (question.rival(towards),)

@@ -103,6 +103,8 @@ def _flip(header: Header, claim: Flip) -> tuple[str, ...]:
     )
     if claim.positions is None or claim.cost is None:
         return none
+    if not claim.positions.any():
+        return (f"{aim} has the score of {header.label!r} as the text stands: a tie",)
     paid = price(claim.costs.price(claim.cost))
     return (f"an allowed change of {_words(header, claim.positions)} {lifts}; that costs {paid}", *none)
 
