@@ -82,7 +82,7 @@ def sides(found, plain):
 
 def narrowing(monkeypatch):
     """Take every network as a wide one."""
-    monkeypatch.setattr(branch, "MANY", 0)
+    monkeypatch.setattr(branch, "WIDE", 0)
 
 
 def stated(certificate):
@@ -181,7 +181,7 @@ def test_a_wide_network_takes_far_fewer_subproblems(monkeypatch):
 
     def counted(self):
         answers = run(self)
-        spent[branch.MANY] = spent.get(branch.MANY, 0) + sum(question.spent for question in self.questions)
+        spent[branch.WIDE] = spent.get(branch.WIDE, 0) + sum(question.spent for question in self.questions)
         return answers
 
     monkeypatch.setattr(branch.Branching, "run", counted)
@@ -189,7 +189,7 @@ def test_a_wide_network_takes_far_fewer_subproblems(monkeypatch):
     region = region_of("box", rng, words=6)
     problem = problem_of(region, 1, (60, 12))
     for many in (0, 10**9):
-        monkeypatch.setattr(branch, "MANY", many)
+        monkeypatch.setattr(branch, "WIDE", many)
         free = np.eye(6, dtype=bool) | (np.arange(6) < 2)
         branch.decide(Form.of(problem), free, Budget(60, 3000))
     assert 2 * spent[0] < spent[10**9]

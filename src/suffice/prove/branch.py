@@ -65,6 +65,8 @@ DESCENTS = 6  # rounds of these in which the best point is made better
 HARD = 64  # subproblems of a question after which lines above first relus are tilted too
 MANY, SOON = 64, 4  # of these relus, from which on that is worth while sooner
 TILTED_STEPS = 12  # of ascent, at least, where they are
+HOPE, MORE = 24, 3.0  # times as many subproblems tell whether there is hope, if each doubling gains that much more
+WIDE = 8_000  # shares of such lines from which on bounds of later steps' units are narrowed too
 ROOT_STEPS = 48  # of ascent at a root whose hidden bounds were narrowed
 SLOW = 0.04  # the pace of shares of lines above maxima
 CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they begin, and what each candidate has then
@@ -124,6 +126,7 @@ class _Question:
     open: list[Subproblem] = field(default_factory=list)
     spent: int = 0
     stuck: int = 0
+    first: tuple[int, float] | None = None  # subproblems and the lowest bound when it was first split
     answer: Answer | None = None
 
 
@@ -227,7 +230,7 @@ class Branching:
         least, most = STEPS
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
         self.tilts = _tilts(form, sign, inputs) if form.steps else None
-        self.wide = worth_it(form) and len(form.unsettled[0]) > MANY
+        self.wide = isinstance(inputs, Free) and worth_it(form) and self.tilts is not None and self.tilts.size > WIDE
         self.grounds: dict[bytes, Ground] = {}  # by the words that are free
         shares = 0 if self.tilts is None else 4 * self.tilts.size
         self.room = MEMORY // (56 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
@@ -269,9 +272,10 @@ class Branching:
 
     def _hardest(self) -> list[Subproblem]:
         """The subproblems to split next: the lowest bounds of every undecided question within its budget."""
-        live = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
         if self.budget.spent or self.room <= 0:
             return []
+        within = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
+        live = [question for question in within if not (self.budget.promising and self._hopeless(question))]
         share = max(1, min(PER_QUESTION, self.batch // max(1, len(live))))
         batch: list[Subproblem] = []
         for question in live[: self.batch]:
@@ -279,6 +283,17 @@ class Branching:
             batch += question.open[:share]
             del question.open[:share]
         return batch
+
+    def _hopeless(self, question: _Question) -> bool:
+        """Whether its bound would stay below zero though every doubling of subproblems did far more than so far."""
+        spent, worst = max(1, question.spent), min(part.bound for part in question.open)
+        if question.first is None:
+            question.first = spent, worst
+        before, lowest = question.first
+        if spent < HOPE * before or not np.isfinite(lowest):
+            return False
+        gain = (worst - lowest) / np.log2(spent / before)
+        return bool(worst + MORE * gain * np.log2(self.budget.subproblems / spent) < 0)
 
     # --- bounding ---
 

@@ -232,11 +232,15 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be spent: seconds from now on, and subproblems per question."""
+    """How much may be spent: seconds from now on, and subproblems per question.
+
+    With `promising`, a question is given up as soon as its bounds do not promise an answer within its subproblems.
+    """
 
     seconds: float = 60.0
     subproblems: int = 200_000
     started: float = field(default_factory=lambda: time.monotonic())  # looked up now: a benchmark has another clock
+    promising: bool = False
 
     @property
     def elapsed(self) -> float:

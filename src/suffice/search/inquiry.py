@@ -54,7 +54,8 @@ class Inquiry:
         if not effort:
             return self.oracle.ask_cheaply(free, budget=self.task.budget)
         self.stats["complete"] += len(held)
-        return self.complete.ask(free, Budget(self.task.budget.left, effort))
+        probing = effort < self.task.budget.subproblems
+        return self.complete.ask(free, Budget(self.task.budget.left, effort, promising=probing))
 
     def ask_optimised(self, held: Bools) -> Sequence[Verdict]:
         """Attacks and bounds with optimised slopes; what they decide is kept."""

@@ -178,7 +178,8 @@ class Walk:
             if "split" in line:
                 return self.split(line, node)
             if "pick" in line:
-                return tuple(replace(node, state=side) for side in inputs.pick(line, node.state))
+                first, second = inputs.pick(line, node.state)
+                return Node(node.signs, first, node.ends), Node(node.signs, second, node.ends)
             if "bound" in line:
                 return (self.stated(line, node, rival),)
             self.wait(self.leaf(fields(line, "leaf", "this line")[0], node, rival))
@@ -198,7 +199,7 @@ class Walk:
             )
         below, above = node.signs.copy(), node.signs.copy()
         below[unit], above[unit] = -1, 1
-        return replace(node, signs=below), replace(node, signs=above)
+        return Node(below, node.state, node.ends), Node(above, node.state, node.ends)
 
     def stated(self, line: Any, node: Node, rival: int) -> Node:
         """A bound of a relu's sum, which waits to be shown like a leaf, and holds wherever this node leads."""
