@@ -174,12 +174,15 @@ class Ground:
         return np.asarray(self.above.groups.group[:, None] * len(self.moving) + self.seen)
 
     @cached_property
-    def sorted_places(self) -> tuple[Ints, Ints, Ints]:
-        """The order of these by place, where each place starts in it, and which it is."""
+    def sources(self) -> tuple[Ints, Ints]:
+        """Places that are seen at all, and where each finds what its candidates see (k, places); the end: nowhere."""
         order = np.argsort(self.places, axis=None, kind="stable")
         place = self.places.ravel()[order]
         starts = np.flatnonzero(np.diff(place, prepend=-1))
-        return order, starts, place[starts]
+        turn = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
+        found = np.full((int(turn.max(initial=0)) + 1, len(starts)), len(order))
+        found[turn, np.searchsorted(place[starts], place)] = order
+        return place[starts], found
 
 
 # --- climbing ---
@@ -298,8 +301,9 @@ class Climb:
         seen = np.clip(view.away / width[ground.above.groups.group][:, None], -1, 1)
         seen -= np.take(found.reshape(count, -1), ground.places, axis=1)
         seen *= wins[..., None]
-        order, starts, places = ground.sorted_places
-        found.reshape(count, -1)[:, places] += np.add.reduceat(seen.reshape(count, -1)[:, order], starts, axis=1)
+        padded = np.concatenate([seen.reshape(count, -1), np.zeros((count, 1), dtype=np.float32)], axis=1)
+        places, sources = ground.sources
+        found.reshape(count, -1)[:, places] += sum(np.take(padded, some, axis=1) for some in sources)
         return found
 
     def _loss(self, view: View, at: Floats) -> Floats:

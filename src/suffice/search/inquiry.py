@@ -93,7 +93,7 @@ class Inquiry:
         problem = self.task.problem
         points = strongest(self.oracle.attacker, free, HARD, self.task.seed, self.task.budget)
         flips: Floats = points[problem.margins(points).min(-1) <= 0]
-        if not len(flips) and slides(problem):
+        if not len(flips) and self.oracle.form.pooled is not None and slides(problem):
             flips = self._slid(free, points)
         return self.known.add_points(flips, np.repeat(free[None], len(flips), axis=0))
 

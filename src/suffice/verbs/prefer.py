@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,7 +12,7 @@ from suffice.errors import InputError
 from suffice.model.network import Bools, Floats
 from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Proved, Unknown
+from suffice.prove.verdict import Budget, OutOfTime, Proved, Unknown
 from suffice.search.words import Outcome
 from suffice.sets.perturbations import RealWords
 from suffice.verbs.question import Question
@@ -126,10 +127,11 @@ class Preference:
     def _walked(self, held: Bools, proof: Proved | None, hopeful: bool) -> tuple[Bools, Proved | None]:
         """The set after every exchange, and its proof; a hopeful walk proves none of them, so that it may have none."""
         waiting, left = sorted(self._mine(held), key=lambda i: -self.rank[i]), self._looks
-        while waiting and left > 0 and not self.budget.spent:
-            pairs = self._pairs(held, waiting)[:left]
-            left -= len(pairs)
-            held, proof, waiting = self._exchanged(held, proof, waiting, pairs, hopeful)
+        with contextlib.suppress(OutOfTime):
+            while waiting and left > 0 and not self.budget.spent:
+                pairs = self._pairs(held, waiting)[:left]
+                left -= len(pairs)
+                held, proof, waiting = self._exchanged(held, proof, waiting, pairs, hopeful)
         return held, proof
 
     @cached_property
