@@ -163,6 +163,7 @@ def fresh_python(block: str, scope: dict[str, object]) -> str:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("KERAS_BACKEND", "torch")  # as tests/conftest.py does
     for path in [page for page in PAGES if page.stem in sys.argv[1:]] or PAGES:
         with tempfile.TemporaryDirectory() as folder, workplace(folder):
             path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")
