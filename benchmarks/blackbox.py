@@ -20,7 +20,7 @@ import json
 import statistics
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,10 +46,13 @@ class Run:
     words: int
     status: str
     size: int
-    gap: float
+    lower: float
+    upper: float
     cpu: float
     texts: int
     proof: int
+    up_to: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def main() -> None:
         for change in args.changes:
             for limit in args.limits:
                 for text in texts:
-                    runs.append(asked(name, predict, text, change, limit, swaps, args.seconds))
+                    runs.append(asked(name, predict, text, change, limit, swaps, args))
                     log(args.log, runs[-1])
         for explainer in args.explainers:
             for text in texts[: args.others]:
@@ -98,11 +101,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", default="../shared/data", help="folder with sst2 and synonyms")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--changes", nargs="+", default=["removal", "swaps"], choices=["removal", "swaps"])
-    parser.add_argument("--limits", nargs="+", default=["1", "2", "3", "all"], help="at_most; all: any number")
+    parser.add_argument("--limits", nargs="*", default=["1", "2", "3", "all"], help="at_most; all: any number")
     parser.add_argument("--texts", type=int, default=30)
     parser.add_argument("--others", type=int, default=10, help="texts for the other explainers")
     parser.add_argument("--explainers", nargs="*", default=["lime", "shap", "anchors"])
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--confidence", type=float, help="of tests of what cannot be exhausted; none without it")
     parser.add_argument("--head", type=int, default=2000, help="sentences that MiniLM's head is trained on")
     parser.add_argument("--epochs", type=int, default=4, help="of the two-layer transformer")
     parser.add_argument("--log", help="a line of JSON for every answer")
@@ -258,14 +262,22 @@ def asked(
     change: str,
     limit: str,
     swaps: dict[str, list[str]],
-    seconds: float,
+    args: argparse.Namespace,
 ) -> Run:
     """One explanation by a fresh black box: nothing is known from other questions."""
     at_most = None if limit == "all" else int(limit)
     chosen = sf.Deletion(at_most=at_most) if change == "removal" else sf.WordSwap(swaps, at_most=at_most)
     clf = sf.from_function(predict, LABELS, name)
+    bounds: list[tuple[float, float]] = []
     began = time.process_time()
-    result = sf.explain(clf, text, perturbation=chosen, seconds=seconds)
+    result = sf.explain(
+        clf,
+        text,
+        perturbation=chosen,
+        seconds=args.seconds,
+        confidence=args.confidence,
+        on_progress=lambda lower, upper, *_: bounds.append((lower, upper)),
+    )
     cpu = time.process_time() - began
     return Run(
         model=name,
@@ -274,11 +286,21 @@ def asked(
         words=len(result.text.words),
         status=result.status,
         size=len(result.positions),
-        gap=result.cost - result.lower_bound,
+        lower=result.lower_bound,
+        upper=result.cost if result.tested is None else bounds[-1][1],
         cpu=cpu,
         texts=result.stats["queries"],
         proof=proof_texts(result),
+        up_to=up_to(result),
+        share=0.0 if result.tested is None else result.tested.share,
     )
+
+
+def up_to(result: Any) -> int:
+    """Against how many changes at once the cheapest candidate is proved, where it is not proved against all."""
+    if result.tested is not None:
+        return int(result.tested.up_to)
+    return int(result.meta.get("candidate", {}).get("up_to", 0))
 
 
 def proof_texts(result: Any) -> int:
@@ -342,34 +364,67 @@ EXPLAINERS: dict[str, Callable[[Callable[[Any], Any], sf.Text, str], tuple[int, 
 
 
 def report(runs: list[Run], others: list[Other]) -> str:
-    lines = [
-        "| model | change | at most | proved optimal | CPU s, median / max | texts asked, median / max "
-        "| of these the proof, median | words, mean | largest gap |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    keys = dict.fromkeys((run.model, run.change, run.limit) for run in runs)
-    for model, change, limit in keys:
-        part = [run for run in runs if (run.model, run.change, run.limit) == (model, change, limit)]
+    parts = [answers_table(runs), open_table([run for run in runs if run.status != "optimal"]), others_table(others)]
+    return "\n".join(part for part in parts if part)
+
+
+def answers_table(runs: list[Run]) -> str:
+    rows = []
+    for (model, change, limit), part in by(runs, "model", "change", "limit"):
         solved = sum(run.status == "optimal" for run in part)
         cpu, texts = [run.cpu for run in part], [run.texts for run in part]
-        lines.append(
+        rows.append(
             f"| {model} | {change} | {limit} | {solved} of {len(part)} | {statistics.median(cpu):.2f} / {max(cpu):.1f} "
             f"| {statistics.median(texts):.0f} / {max(texts)} | {statistics.median(run.proof for run in part):.0f} "
-            f"| {statistics.mean(run.size for run in part):.1f} "
-            f"| {max(run.gap for run in part):g} |"
+            f"| {statistics.mean(run.size for run in part):.1f} |"
         )
-    if others:
-        lines += ["", "| model | explainer | CPU s, median | texts asked, median | words, mean | refuted | open |"]
-        lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
-    for model, explainer in dict.fromkeys((one.model, one.explainer) for one in others):
-        some = [one for one in others if (one.model, one.explainer) == (model, explainer)]
-        refuted, unknown = (sum(one.verdict == kind for one in some) for kind in ("refuted", "unknown"))
-        lines.append(
-            f"| {model} | {explainer} | {statistics.median(one.cpu for one in some):.1f} "
-            f"| {statistics.median(one.texts for one in some):.0f} | {statistics.mean(one.words for one in some):.1f} "
-            f"| {refuted} of {len(some)} | {unknown} |"
+    heads = "model | change | at most | proved optimal | CPU s, median / max | texts asked, median / max"
+    return table(f"{heads} | of these the proof, median | words, mean", rows)
+
+
+def open_table(runs: list[Run]) -> str:
+    """What is known of the answers that were not finished: bounds, and how far the cheapest candidate is proved."""
+    rows = []
+    for (model, change, limit), part in by(runs, "model", "change", "limit"):
+        shares = [f"{run.share:.4f}" for run in part if run.share]
+        rows.append(
+            f"| {model} | {change} | {limit} | {len(part)} | {middle(run.lower for run in part)} "
+            f"| {middle(run.upper for run in part)} | {middle(run.upper - run.lower for run in part)} "
+            f"| {middle(run.up_to for run in part)} | {min(shares, default='')} |"
         )
-    return "\n".join(lines) + "\n"
+    heads = "model | change | at most | open | lower bound, min / median / max | upper bound | gap"
+    return table(f"{heads} | candidate proved up to so many changes | tested: share at least", rows)
+
+
+def others_table(others: list[Other]) -> str:
+    rows = []
+    for (model, explainer), part in by(others, "model", "explainer"):
+        refuted, unknown = (sum(one.verdict == kind for one in part) for kind in ("refuted", "unknown"))
+        rows.append(
+            f"| {model} | {explainer} | {statistics.median(one.cpu for one in part):.1f} "
+            f"| {statistics.median(one.texts for one in part):.0f} | {statistics.mean(one.words for one in part):.1f} "
+            f"| {refuted} of {len(part)} | {unknown} |"
+        )
+    return table("model | explainer | CPU s, median | texts asked, median | words, mean | refuted | open", rows)
+
+
+def by(found: Sequence[Any], *names: str) -> list[tuple[tuple[str, ...], list[Any]]]:
+    """What was found, grouped by some of its fields."""
+    groups: dict[tuple[str, ...], list[Any]] = {}
+    for one in found:
+        groups.setdefault(tuple(getattr(one, name) for name in names), []).append(one)
+    return list(groups.items())
+
+
+def middle(values: Iterable[float]) -> str:
+    kept = sorted(values)
+    return f"{kept[0]:g} / {statistics.median(kept):g} / {kept[-1]:g}"
+
+
+def table(heads: str, rows: list[str]) -> str:
+    """A table of Markdown; nothing where there are no rows."""
+    rule = " | ".join("---" for _ in heads.split(" | "))
+    return "\n".join([f"| {heads} |", f"| {rule} |", *rows, ""]) if rows else ""
 
 
 if __name__ == "__main__":

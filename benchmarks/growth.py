@@ -4,10 +4,11 @@
 
 The data folder has sst2/ and imdb/ with train.csv.gz and test.csv.gz (`text,label`). Each row trains one small network
 with a fixed seed (a minute or less), explains test texts of at least half its length, and checks every certificate.
-Times are processor seconds of `sf.explain` with its certificate, without the check, and so is the limit, a quarter of
-which is kept for the check. `--rows` chooses families; without it all of them are measured, which takes a quarter of an
-hour with the default texts and seconds. Widths: "n and 16" is what trained networks of the bundled kind look like
-with a wider first layer; "2 layers of n" is far harder.
+Every answer is told on the standard error as it comes (cost / lower bound). Times are processor seconds of `sf.explain`
+with its certificate, without the check, and so is the limit, a quarter of which is kept for the check. `--rows` chooses
+families; without it all of them are measured, which takes a quarter of an hour with the default texts and seconds.
+Widths: "n and 16" is what trained networks of the bundled kind look like with a wider first layer; "2 layers of n" is
+far harder.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import itertools
 import re
 import resource
 import statistics
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -49,6 +51,7 @@ class Row:
     name: str
     shape: Shape
     perturbation: Any = None  # the nearest three words
+    model: str | None = None  # a bundled one of this shape, instead of one that is trained here
 
 
 FAMILIES: dict[str, list[Row]] = {
@@ -62,6 +65,10 @@ FAMILIES: dict[str, list[Row]] = {
     "kim": [
         Row("3 × 100 filters, 56 words, removed", Shape(length=56, dimension=100, filters=100), sf.Deletion()),
         Row("3 × 100 filters, 56 words, k = 3", Shape(length=56, dimension=100, filters=100)),
+    ],
+    "balls": [
+        Row(f"imdb-fc100, ε = {size:g}", Shape("imdb", 100, hidden=(16, 8)), sf.EpsilonBall(size), "imdb-fc100")
+        for size in (0.05, 0.1)
     ],
     "long": [Row("200 words × 50, 1M weights", Shape("imdb", 200, 50, (100, 20)))],
 }
@@ -84,7 +91,7 @@ def main() -> None:
 
 
 def measured(row: Row, args: argparse.Namespace) -> str:
-    classifier = trained(row.shape, Path(args.data))
+    classifier = trained(row.shape, Path(args.data)) if row.model is None else sf.load(row.model)
     times, checks, gaps, costs = [], [], [], []
     for text in texts(Path(args.data), row.shape, args.texts):
         started = time.process_time()
@@ -92,6 +99,7 @@ def measured(row: Row, args: argparse.Namespace) -> str:
             classifier, text, perturbation=row.perturbation or sf.KNNBox(3), seconds=args.seconds, self_check=False
         )
         times.append(time.process_time() - started)
+        print(f"{row.name}: {found.cost:g} / {found.lower_bound:g}, {times[-1]:.2f} s", file=sys.stderr, flush=True)
         gaps.append(found.cost - found.lower_bound)
         costs.append(found.cost)
         started = time.process_time()

@@ -5,9 +5,10 @@
 
 TF-IDF with norm l2 (single words, or words and pairs) and logistic regression, trained here on the first 10,000 texts;
 test texts of 30 to 130 words (AG News, four labels) and 60 to 400 words (IMDB). A forest of 100 trees on SST-2, worked
-out in tables. One core; seconds are of the processor, the limit is of the clock. Beside it LIME, SHAP
-(Partition), Anchors and the plain weights (what SHAP's Linear gives against an empty text): their words, and the share
-that a removal of other words refutes.
+out in tables. One core; seconds and limits are of the processor, so that a busy machine does not cut answers short.
+Beside it LIME, SHAP (Partition, and Linear: weight times what the value is above its mean over 1,000 training texts),
+Anchors and weights as ELI5 shows them (weight times value), ten words of the last two: their words, and the share that
+a removal of other words refutes.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class Other:
 
 def main() -> None:
     args = arguments()
+    time.monotonic = time.process_time  # the limit as well
     swaps = substitutes(args.data)
     runs: list[Run] = []
     others: list[Other] = []
@@ -78,10 +80,11 @@ def main() -> None:
                 for limit in args.limits:
                     runs += [explained(model, box, text, change, limit, swaps, args.seconds) for text in texts]
                     print(row(f"{model}, {change}, {limit}", runs, (model, change, limit)), flush=True)
+            means = mean_values(args.data, name, pipeline)
             for explainer in args.explainers:
-                if not (explainer == "weights" and kind == "forest"):
+                if not (explainer in ("linear shap", "eli5 weights") and kind == "forest"):
                     few = texts[: args.others]
-                    others += [other(model, pipeline, box, text, explainer, args.seconds) for text in few]
+                    others += [other(model, pipeline, box, text, explainer, means, args.seconds) for text in few]
     table = report(runs, others)
     print(table)
     if args.out:
@@ -96,7 +99,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--changes", nargs="+", default=list(CHANGES), choices=list(CHANGES))
     parser.add_argument("--limits", nargs="+", default=["3", "all"], help="at_most; all: any number")
     parser.add_argument("--texts", type=int, default=20)
-    parser.add_argument("--others", type=int, default=5, help="texts for the other explainers")
+    parser.add_argument("--others", type=int, default=10, help="texts for the other explainers")
     parser.add_argument("--explainers", nargs="*", default=list(EXPLAINERS))
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--out", help="the table")
@@ -140,6 +143,12 @@ def accuracy(data: str, name: str, pipeline: Pipeline) -> float:
     return float((pipeline.predict([text for text, _ in test]) == np.array([str(y) for _, y in test])).mean())
 
 
+def mean_values(data: str, name: str, pipeline: Pipeline) -> Any:
+    """What features are on average: the background of SHAP's Linear."""
+    texts = [text for text, _ in rows(data, name, "train")[:1000]]
+    return np.asarray(pipeline[0].transform(texts).mean(axis=0)).ravel()
+
+
 # --- asking ---
 
 
@@ -155,21 +164,23 @@ def explained(
     result = sf.explain(box, text, perturbation=made, seconds=seconds)
     cpu = time.process_time() - began
     gap = result.cost - result.lower_bound
-    return Run(model, change, limit, len(result.text.words), result.status, len(result.positions), gap, cpu)
+    size = len(result.positions)
+    print(f"  {len(result.text.words)} words, {result.status}, {size}, gap {gap:g}, {cpu:.2f} s", flush=True)
+    return Run(model, change, limit, len(result.text.words), result.status, size, gap, cpu)
 
 
-def other(model: str, pipeline: Pipeline, box: Any, text: str, explainer: str, seconds: float) -> Other:
+def other(model: str, pipeline: Pipeline, box: Any, text: str, explainer: str, means: Any, seconds: float) -> Other:
     read, label = box.read(text), box.predict(text).label
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        held = EXPLAINERS[explainer](pipeline, read, label)
+        held = EXPLAINERS[explainer](pipeline, read, label, means)
     cpu = time.process_time() - began
     verdict = sf.is_robust(box, text, held, perturbation=sf.Deletion(), seconds=seconds)
     return Other(model, explainer, len(held), cpu, type(verdict).__name__.lower())
 
 
-def lime(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
+def lime(pipeline: Pipeline, text: sf.Text, label: str, _: Any) -> Sequence[int]:
     from lime.lime_text import LimeTextExplainer
 
     labels = list(pipeline.classes_)
@@ -178,7 +189,7 @@ def lime(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
     return adapters.from_lime(found, text, label, labels)
 
 
-def partition(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
+def partition(pipeline: Pipeline, text: sf.Text, label: str, _: Any) -> Sequence[int]:
     import shap
 
     labels = list(pipeline.classes_)
@@ -187,7 +198,7 @@ def partition(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
     return adapters.from_shap(explainer([text.source])[0], text, label, labels)
 
 
-def anchors(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
+def anchors(pipeline: Pipeline, text: sf.Text, label: str, _: Any) -> Sequence[int]:
     import spacy
     from anchor.anchor_text import AnchorText
 
@@ -198,14 +209,19 @@ def anchors(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
     return adapters.from_anchor(found, text, label, labels)
 
 
-def weights(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
-    """The ten words that add most to the label, each with the pairs it stands in: weight times value."""
+def eli5_weights(pipeline: Pipeline, text: sf.Text, label: str, means: Any) -> Sequence[int]:
+    return linear_shap(pipeline, text, label, 0.0 * means)
+
+
+def linear_shap(pipeline: Pipeline, text: sf.Text, label: str, means: Any) -> Sequence[int]:
+    """The ten words that add most to the label, each with the pairs it stands in: weight times value above `means`."""
     vectorizer, model = pipeline[0], pipeline[-1]
     rows = np.concatenate([-model.coef_, model.coef_]) if len(model.coef_) == 1 else model.coef_
-    added = vectorizer.transform([text.source]).toarray()[0] * rows[list(model.classes_).index(label)]
-    scores = dict.fromkeys(range(len(text.words)), 0.0)
-    for place in np.flatnonzero(added):
-        gram = set(vectorizer.get_feature_names_out()[place].split())
+    values = vectorizer.transform([text.source]).toarray()[0]
+    added = (values - means) * rows[list(model.classes_).index(label)]
+    names, scores = vectorizer.get_feature_names_out(), dict.fromkeys(range(len(text.words)), 0.0)
+    for place in np.flatnonzero(values):
+        gram = set(names[place].split())
         for word in text.words:
             if word.text.lower() in gram:
                 scores[word.position] += float(added[place]) / len(gram)
@@ -213,11 +229,12 @@ def weights(pipeline: Pipeline, text: sf.Text, label: str) -> Sequence[int]:
     return sorted(i for i in best if scores[i] > 0)
 
 
-EXPLAINERS: dict[str, Callable[[Pipeline, sf.Text, str], Sequence[int]]] = {
+EXPLAINERS: dict[str, Callable[[Pipeline, sf.Text, str, Any], Sequence[int]]] = {
     "lime": lime,
     "partition shap": partition,
+    "linear shap": linear_shap,
     "anchors": anchors,
-    "weights": weights,
+    "eli5 weights": eli5_weights,
 }
 
 

@@ -5,23 +5,19 @@ Needs Debian's chromium and the package playwright; the fonts fonts-inter and fo
 
 from __future__ import annotations
 
-import io
-import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import sync_playwright
-from rich.console import Console
 
 import suffice as sf
-from suffice.render import plots, terminal
+from suffice.render import plots
 
 IMAGES = Path(__file__).parent / "images"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -33,6 +29,7 @@ REVIEW = (
     "warm and so honest that I forgave everything. Not a perfect film, but one I will watch again."
 )
 JOKES = "The jokes fall flat, but the cast is wonderful and the songs are great fun."
+BORED = "My daughter loved it, but I was bored to tears."
 ROWS = [
     ("A warm and funny story with wonderful actors.", "positive"),
     ("The plot is dull and the jokes fall flat.", "negative"),
@@ -69,7 +66,7 @@ class Studio:
         page.close()
 
     @contextmanager
-    def asked(self, text: str, size: str, model: str = "sst-fc25", kind: str = "knn-box", **view: Any) -> Iterator[Any]:
+    def asked(self, text: str, size: str, model: str, kind: str, **view: Any) -> Iterator[Any]:
         with self.page(**view) as page:
             page.goto(self.address)
             page.wait_for_selector("html[data-ready]")
@@ -99,9 +96,7 @@ def page_live(studio: Studio, path: Path) -> None:
 
 
 def page_flip(studio: Studio, path: Path) -> None:
-    with studio.asked(
-        "too slow , too long and too little happens , but the music is good", "", kind="deletion"
-    ) as page:
+    with studio.asked(BORED, "", "sentiment", "bundled-substitutes") as page:
         page.wait_for_selector(ANSWERED)
         page.click("#tab-contrast")
         page.wait_for_selector(ANSWERED)
@@ -110,7 +105,7 @@ def page_flip(studio: Studio, path: Path) -> None:
 
 
 def page_growth(studio: Studio, path: Path) -> None:
-    with studio.asked(FILM, "120") as page:
+    with studio.asked(FILM, "0.2", "sentiment", "epsilon-ball") as page:
         page.wait_for_selector(ANSWERED)
         page.click("#tab-profile")
         page.wait_for_selector(".growth-chart")
@@ -166,19 +161,11 @@ def audit_phone(studio: Studio, path: Path) -> None:
 
 
 def report(studio: Studio, path: Path) -> None:
-    _report(studio, path, "light")
-
-
-def report_dark(studio: Studio, path: Path) -> None:
-    _report(studio, path, "dark")
-
-
-def _report(studio: Studio, path: Path, scheme: str) -> None:
     file = studio.folder / "report.html"
-    sf.explain(sf.load("imdb-fc100"), REVIEW, perturbation=sf.KNNBox(15)).save_html(file)
-    with studio.page(width=960, color_scheme=scheme) as page:
+    sf.explain(sf.load("sentiment"), JOKES).save_html(file)
+    with studio.page(width=960) as page:
         page.goto(file.as_uri())
-        page.hover("mark.word >> nth=4")
+        page.hover("mark.word >> nth=0")
         page.screenshot(path=path, clip=bottom(page, "dl.scope"))
 
 
@@ -192,41 +179,8 @@ def bottom(page: Any, last: str) -> dict[str, float]:
     return {"x": 0, "y": 0, "width": size["width"], "height": box["y"] + box["height"] + 24}
 
 
-def terminal_answer(studio: Studio, path: Path) -> None:
-    """The same words and colours as in a terminal, in a frame."""
-    classifier = sf.load("sst-fc25")
-    result = sf.explain(classifier, FILM, perturbation=sf.KNNBox(120))
-    console = Console(record=True, width=84, force_terminal=True, color_system="truecolor", file=io.StringIO())
-    terminal.show_explanation(console, result, classifier.predict(result.text))
-    code = console.export_html(inline_styles=True, code_format="{code}")
-    command = escape(f'$ suffice explain "{FILM}" --knn-box 120')
-    with studio.page(width=1000, height=400) as page:
-        page.set_content(FRAME.format(command=command, code=restyled(code)))
-        page.locator("main").screenshot(path=path, omit_background=True)
-
-
-def restyled(code: str) -> str:
-    """Rich's colours for light paper, on dark glass."""
-    code = re.sub(r"background-color: #000080", "background-color: #2f5bc4", code)
-    return (
-        code.replace("color: #7f7f7f", "color: #9aa4b2")
-        .replace("color: #008000", "color: #7fd3a4")
-        .replace("color: #c0c0c0", "color: #fff")
-    )
-
-
-FRAME = """<style>
-body {{ margin: 0; background: transparent; }}
-main {{ width: 920px; background: #151922; border-radius: 14px; padding: 18px 26px 4px;
-  color: #e6e9ee; font: 14.5px/1.6 "JetBrains Mono", "Noto Sans Mono", monospace; }}
-pre {{ margin: 0; font: inherit; white-space: pre; }}
-i {{ display: inline-block; width: 12px; height: 12px; border-radius: 6px; background: #38404e; margin-right: 7px; }}
-.c {{ color: #9aa4b2; margin: 14px 0 10px; }}
-</style><main><div><i></i><i></i><i></i></div><pre class="c">{command}</pre><pre>{code}</pre></main>"""
-
-
 def plot_profile(studio: Studio, path: Path) -> None:
-    grown = sf.profile(sf.load("sst-fc25"), FILM, sf.KNNBox, [15, 40, 80, 120, 180, 250])
+    grown = sf.profile(sf.load("sentiment"), FILM, sf.EpsilonBall, [0.05, 0.1, 0.15, 0.2, 0.25, 0.3])
     plots.profile(grown).savefig(path, dpi=150)
 
 
@@ -239,7 +193,6 @@ def plot_bounds(studio: Studio, path: Path) -> None:
 
 
 PICTURES: dict[str, Callable[[Studio, Path], None]] = {
-    "terminal": terminal_answer,
     "page": page_answer,
     "page-live": page_live,
     "page-flip": page_flip,
@@ -248,7 +201,6 @@ PICTURES: dict[str, Callable[[Studio, Path], None]] = {
     "page-compare": page_compare,
     "page-corpus": page_corpus,
     "report": report,
-    "report-dark": report_dark,
     "audit-phone": audit_phone,
     "plot-profile": plot_profile,
     "plot-bounds": plot_bounds,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
 import suffice as sf
-from suffice.model.text import rewritten
+from suffice.model.text import rewritten, written
 from suffice.search.covers import bits
+from suffice.sets.table import from_dict
 
 WORDS = ["a", "gripping", "film", "that", "never", "bores", "and", "always", "Surprises", "us"]
 SWAPS = {
@@ -112,3 +114,36 @@ class Truth:
 
 def mask(positions) -> int:
     return sum(1 << int(i) for i in positions)
+
+
+def is_true(classifier: sf.BlackBox, head: dict[str, Any]) -> bool:
+    """Whether the claim of a certificate's header is true, by running every allowed text."""
+    claim = head["claim"]
+    text = head["text"] if _ends(head["text"]) == head["words"] else [head["text"][a:b] for a, b in head["words"]]
+    truth = Truth(sf.Question(classifier, text, perturbation=from_dict(head["perturbation"])))
+    if classifier.labels[truth.label] != head["label"]:
+        return False
+    truth.units = claim.get("costs", truth.units)
+    held, everything = mask(claim.get("positions", ())), (1 << len(truth.units)) - 1
+    match claim["kind"]:
+        case "sufficient" | "refuted":
+            return truth.robust(held) == (claim["kind"] == "sufficient")
+        case "independent" | "infeasible":
+            out = mask(claim.get("of", claim.get("exclude")))
+            return truth.robust(everything & ~out) == (claim["kind"] == "independent")
+        case "cheapest":
+            return _cheapest(truth, claim, held, everything)
+    flips = truth.flips if claim["towards"] is None else truth.flips_to(classifier.labels.index(claim["towards"]))
+    shown = claim["cost"] is None or (held in flips and truth.cost(held) == claim["cost"])
+    return shown and not any(claim["lower"] is None or truth.cost(flip) < claim["lower"] for flip in flips)
+
+
+def _ends(text: str) -> list[list[int]]:
+    return [[word.start, word.end] for word in written(text).words]
+
+
+def _cheapest(truth: Truth, claim: dict[str, Any], held: int, everything: int) -> bool:
+    include, exclude = mask(claim["include"]), mask(claim["exclude"])
+    fitting = [one for one in range(everything + 1) if one & include == include and not one & exclude]
+    cheaper = any(truth.robust(one) for one in fitting if truth.cost(one) < claim["lower"])
+    return held in fitting and truth.robust(held) and truth.cost(held) == claim["cost"] and not cheaper

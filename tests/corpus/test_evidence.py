@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -73,6 +74,11 @@ def test_it_has_dependent_rows_and_independent_ones(folder):
         ("audit.jsonl", {"protected": 7}, "malformed"),
         ("batch.jsonl", {"positions": [0, 1, 2, 3]}, "its row is about the words at [0, 1, 2, 3]"),
         ("batch.jsonl", {"meta": {"perturbation": {"kind": "deletion"}}}, "it is about another perturbation set"),
+        ("batch.jsonl", {"cost": 0.5}, "its row says cost 0.5"),
+        ("batch.jsonl", {"lower_bound": 99.0}, "its row says lower_bound 99.0"),
+        ("batch.jsonl", {"proved": ["all is well"]}, "its row says that other things are proved"),
+        ("batch.jsonl", {"words": []}, "its row names other words"),
+        ("batch.jsonl", {"proved": None}, "its row says that other things are proved"),
         ("batch.jsonl", {"status": "infeasible"}, "its row says 'infeasible', which a certificate of 'cheapest'"),
     ],
 )
@@ -89,6 +95,37 @@ def test_a_dependent_row_that_was_made_independent_is_named(folder, classifier):
     altered(folder / "audit.jsonl", place, status="independent")
     ((_, reason),) = recheck(folder, classifier).failed
     assert reason == "its row says 'independent', which a certificate of 'infeasible' does not prove"
+
+
+def test_a_changed_text_that_was_made_up_is_named(folder, classifier):
+    rows = [json.loads(line) for line in (folder / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
+    place = next(i for i, row in enumerate(rows) if row["status"] == "dependent" and row["witness"]["text"])
+    witness = rows[place]["witness"]
+    for forged, reason in (
+        ({**witness, "text": "word0 word0 word0"}, "is not what the change makes of the text"),
+        ({**witness, "label": rows[place]["label"]}, "has the label"),
+        ({**witness, "changed": []}, "is not what the change makes of the text"),
+    ):
+        altered(folder / "audit.jsonl", place, witness=forged)
+        ((_, said),) = recheck(folder, classifier).failed
+        assert reason in said
+
+
+def test_nothing_outside_of_the_folder_is_read(folder, classifier, tmp_path):
+    """A folder that somebody sends may name, or link to, other files of the machine, or files that never end."""
+    good = (folder / "proofs" / "row-000001.certificate").read_bytes()
+    (tmp_path / "outside.certificate").write_bytes(good)
+    altered(folder / "batch.jsonl", 0, certificate_file="../outside.certificate")
+    altered(folder / "batch.jsonl", 1, certificate_file="/dev/zero")
+    (folder / "proofs" / "linked.certificate").symlink_to(tmp_path / "outside.certificate")
+    os.mkfifo(folder / "proofs" / "endless.certificate")
+    done = recheck(folder, classifier)
+    refused = {reason for _, reason in done.failed}
+    assert refused == {"it is not in this folder, and is not read", "it is no file, and is not read"}
+    assert len(done.failed) == 3  # two names and a link are the same file outside
+    (folder / "more.jsonl").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="not in this folder"):
+        recheck(folder, classifier)
 
 
 def test_a_proof_without_a_certificate_is_named(folder, classifier):

@@ -75,12 +75,14 @@ def exact_model(classifier: sf.Classifier) -> check_exact.Model:
     return check_exact.load(FOLDER.name)
 
 
-def accept(found: sf.Certificate | None, classifier: sf.Classifier | sf.BlackBox) -> None:
-    need(found is not None, "no certificate")
+def accept(found: sf.Certificate | None, classifier: sf.Classifier | sf.BlackBox) -> sf.Certificate:
+    if found is None:
+        raise Wrong("no certificate")
     try:
         sf.check(found, classifier)
     except (Rejected, NotACertificate) as error:
         raise Wrong(f"the checker rejects: {error}") from error
+    return found
 
 
 def both_accept(found: sf.Certificate | None, classifier: sf.Classifier, model: check_exact.Model) -> None:

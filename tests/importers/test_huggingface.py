@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 
 import numpy as np
@@ -143,6 +144,20 @@ def test_explanations_of_a_transformer_are_those_of_full_enumeration(build):
         assert flip.cost == min(map(truth.price, truth.flips), default=np.inf)
 
 
+def test_texts_go_to_the_device_that_the_model_is_on():
+    network, splitter = made(bert)
+
+    class Elsewhere(type(network)):
+        device = torch.device("meta")
+
+        def forward(self, input_ids, **more):
+            assert {input_ids.device.type, *(one.device.type for one in more.values())} == {"meta"}
+            return types.SimpleNamespace(logits=torch.zeros(len(input_ids), len(LABELS)))
+
+    clf = sf.from_huggingface(Elsewhere(network.config), splitter)
+    assert clf.predict(TEXTS[0]).scores == (0.0, 0.0, 0.0)
+
+
 def test_masking_uses_the_tokenizers_own_mask():
     assert sf.from_huggingface(*made(bert)).mask == "[MASK]"
     clf = sf.from_huggingface(*made(roberta))
@@ -184,6 +199,13 @@ def test_what_is_no_classifier_is_refused(tmp_path):
         sf.from_huggingface(network)
     with pytest.raises(ModelError, match="not a int"):
         sf.from_huggingface(5)
+    with pytest.raises(ModelError, match="BertModel does not give a text one score for each label"):
+        sf.from_huggingface(network.bert, splitter)
+    by_token = transformers.BertForTokenClassification(network.config)
+    with pytest.raises(ModelError, match="AutoModelForSequenceClassification"):
+        sf.from_huggingface(by_token, splitter)
+    with pytest.raises(ModelError, match=r"missing\.onnx' cannot be read: No such file"):
+        sf.from_huggingface(tmp_path / "missing.onnx", splitter, labels=LABELS)
     network.config.problem_type = "multi_label_classification"
     with pytest.raises(ModelError, match="one label per text"):
         sf.from_huggingface(network, splitter)

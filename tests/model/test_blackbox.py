@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 import sqlite3
+import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.errors import InputError, ModelError, NotACertificate, Rejected
+from suffice.errors import InputError, ModelError, NotACertificate, NotChecked, Rejected
 from suffice.model.text import Writer, rewritten, written
+from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
-from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
+from suffice.proof.replay import _count
+from suffice.render.phrases import certified
+from tests.blackboxes import SWAPS, WORDS, Truth, box, is_true, mask
+from tests.forging import forged
 
 LABELS = ["no", "yes"]
 
@@ -142,7 +149,7 @@ def test_a_function_may_use_its_array_again():
         (lambda texts: [["a", "b"] for _ in texts], "array of numbers"),
         (lambda texts: np.full((len(texts), 2), 1j), "complex numbers have no order"),
         (Unready, "array of numbers.*detach"),
-        (lambda texts: None, "array of numbers|column for each label"),
+        (lambda texts: None, "gave None"),
         (lambda texts: np.full((len(texts), 2), np.nan), "not a finite number"),
         (lambda texts: [[0.0, np.inf]] * len(texts), "not a finite number"),
         (lambda texts: 1 / 0, "failed on .* ZeroDivisionError"),
@@ -322,7 +329,7 @@ def spoilt(lines: list[dict]) -> list[tuple[str, list[dict]]]:
             change(copied)
         except (KeyError, IndexError):
             return
-        if copied != lines:
+        if json.dumps(copied) != json.dumps(lines):
             found.append((name, copied))
 
     def flips(copied):
@@ -353,6 +360,17 @@ def spoilt(lines: list[dict]) -> list[tuple[str, list[dict]]]:
     variant("flip words", lambda c: flips(c)[0]["words"].__setitem__(0, "never allowed"))
     variant("flip text", lambda c: flips(c)[0].update(text="another"))
     variant("flip less", lambda c: (flips(c)[0]["changed"].pop(), flips(c)[0]["words"].pop()))
+    variant("flip label", lambda c: flips(c)[0].update(label=lines[0]["label"]))
+    variant("flip margin", lambda c: flips(c)[0].update(margin=-1.0))
+    variant("other line", lambda c: c.append({"note": "all is well"}))
+    variant("two in a line", lambda c: c[1].update(more=1))
+    variant("drawn", lambda c: c.append({"drawn": {}}))
+    variant("name", lambda c: c[0].update(name=7))
+    variant("ends", lambda c: c[0]["words"][0].__setitem__(0, 0.0))
+    if isinstance(lines[0]["claim"].get("cost"), int):
+        variant("cost with a point", lambda c: c[0]["claim"].update(cost=float(c[0]["claim"]["cost"])))
+    variant("true", lambda c: c[0]["claim"]["positions"].__setitem__(0, bool(c[0]["claim"]["positions"][0])))
+    variant("format", lambda c: c[0].update(certificate="asked 1"))
     variant("flip order", lambda c: flips(c)[0]["changed"].append(0))
     if len(lines) > 1:
         variant("no evidence", lambda c: c.__delitem__(slice(1, None)))
@@ -370,6 +388,61 @@ def test_every_certificate_is_accepted_and_every_spoilt_one_rejected(tmp_path):
                 print(name, sf.check(Certificate(tuple(lines)), clf))
             names.add(name)
     assert len(names) >= 20
+
+
+def test_nothing_false_is_accepted_of_certificates_changed_anywhere():
+    rng, seen = np.random.default_rng(9), Counter()
+    sources = [(clf, json.loads(json.dumps(list(one.lines)))) for clf, one in certificates()]
+    for number in range(1500):
+        clf, lines = sources[number % len(sources)]
+        what, changed = forged(lines, rng)
+        try:
+            sf.check(Certificate(tuple(changed)), clf)
+        except (Rejected, NotACertificate):
+            seen["rejected"] += 1
+            continue
+        seen["accepted"] += 1
+        assert is_true(clf, changed[0]), what
+    assert seen["rejected"] > 1000
+    assert seen["accepted"] > 30  # or the truth would hardly be asked
+
+
+def test_a_flip_has_the_label_that_it_names():
+    """Among several labels a text that flips has one of the others: which, is said of it, and looked at."""
+    clf = box(11, 3)
+    found = sf.contrast(clf, " ".join(WORDS[:6]), perturbation=sf.Deletion())
+    head, line, *rest = json.loads(json.dumps(list(found.certificate.lines)))
+    (other,) = {*clf.labels} - {found.label, line["flip"]["label"]}
+    forged = Certificate((head, {"flip": {**line["flip"], "label": other}}, *rest))
+    with pytest.raises(Rejected, match="has the label"):
+        sf.check(forged, clf)
+
+
+def test_the_sentence_says_what_words_may_become_and_cost():
+    clf, text = box(11, 3), " ".join(WORDS[:4])
+    swaps = sf.RemoveOrSwap({WORDS[0]: ["one", "two"]}, at_most=2)
+    found = sf.explain(clf, text, perturbation=swaps, cost={WORDS[1]: 2.5})
+    said = sf.check(found.certificate, clf).sentence
+    assert f"{WORDS[0]!r} nothing (removed) or 'one' or 'two'" in said
+    assert f"{WORDS[1]!r} 2.5" in said
+
+
+def test_flips_that_are_hard_to_hit_end_with_the_time():
+    """A puzzle in the flips takes the checker no longer than it was given: what is not finished is not accepted."""
+    rng, count = np.random.default_rng(3), 90
+    words = [f"w{i}" for i in range(count)]
+    clf = sf.from_function(lambda texts: [[float(len(t.split()) > count - 3), 0.5] for t in texts], ["y", "n"], "short")
+    honest = sf.is_robust(clf, words, [], perturbation=sf.Deletion(), self_check=False).certificate
+    lines = []
+    for some in {tuple(sorted(rng.choice(count, 3, replace=False).tolist())) for _ in range(260)}:
+        left = " ".join(word for i, word in enumerate(words) if i not in some)
+        lines.append({"flip": {"changed": [*some], "words": [""] * 3, "text": left, "label": "n"}})
+    costs = {"costs": [1] * count, "unit": "1", "include": [], "exclude": [], "cost": count, "lower": 42}
+    claim = {"kind": "cheapest", "positions": [*range(count)], **costs}
+    asked = {"asked": {"free": [], "at_most": None, "texts": 1}}
+    forged = Certificate(({**honest.lines[0], "claim": claim}, *lines, asked))
+    with pytest.raises(NotChecked):
+        sf.check(forged, clf, seconds=0.5)
 
 
 def test_a_model_that_behaves_otherwise_is_found_out():
@@ -410,9 +483,9 @@ def test_certificates_do_not_cross_between_black_boxes_and_networks():
     network = sf.load("sst-fc25")
     mine = sf.explain(good(), "a good film", perturbation=sf.Deletion()).certificate
     theirs = sf.explain(network, "a good film", perturbation=sf.Deletion()).certificate
-    with pytest.raises((Rejected, NotACertificate)):
+    with pytest.raises(NotACertificate, match="about a black box"):
         sf.check(mine, network)
-    with pytest.raises((Rejected, NotACertificate)):
+    with pytest.raises(NotACertificate, match="not a certificate about a black box"):
         sf.check(theirs, good())
 
 
@@ -485,6 +558,17 @@ def test_draws_are_uniform_over_the_allowed_changes():
         assert max(abs(count - 12_000 / expected) for count in found.values()) < 5 * np.sqrt(12_000 / expected)
 
 
+def test_every_number_draws_a_change_of_its_own(monkeypatch):
+    options, free = [("",), ("", "x"), (), ("y", "z", "")], [0, 1, 3]
+    for limit, expected in ((1, 7), (2, 18)):
+        numbers = iter(range(expected))
+        monkeypatch.setattr(drawing, "_number", lambda below, rng, numbers=numbers: next(numbers))
+        found = {tuple(change.items()) for change in draws(options, free, limit, expected, 0)}
+        assert len(found) == expected
+        assert max(map(len, found)) == limit
+        assert all(word in options[i] for change in found for i, word in change)
+
+
 # --- people and processes ---
 
 
@@ -495,6 +579,8 @@ def test_answers_speak_the_truth_about_how_they_were_found():
     assert flip.flipped_text == "a film"
     assert flip.flip.text == "a film"
     assert "exact arithmetic" not in result.to_html()
+    none = sf.contrast(good(), "a film", perturbation=sf.Deletion())
+    assert "Certificate: 1 line," in certified(none.certificate, none.meta)
     assert "Padding after the text" not in result.to_html()
 
 
@@ -519,3 +605,33 @@ def test_details_show_why_a_word_is_needed():
     (needed,) = [detail for detail in result.details if detail.flip is not None]
     assert needed.position == 1
     assert needed.flip.label == "no"
+
+
+def test_long_texts_are_drawn_from_and_counted_in_little_memory():
+    """With every word free nothing has to be counted: a table of words times changes would fill the memory."""
+    options = [("x",)] * 3000
+    tracemalloc.start()
+    try:
+        found = list(draws(options, range(3000), 3000, 3, 0))
+        assert _count(options, range(3000), 3000) == 2**3000
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+    assert all(1300 < len(change) < 1700 for change in found)
+    for limit in range(5):
+        sizes = sum(math.comb(4, size) * 2**size for size in range(limit + 1))
+        assert _count([("x", "y")] * 4, range(4), limit) == sizes
+
+
+def test_a_text_and_a_limit_that_only_a_puzzle_has_are_refused():
+    clf = good()
+    head = sf.explain(clf, "a good film", perturbation=sf.Deletion()).certificate.lines[0]
+    many = ["so"] * 20_001
+    for words, limit, reason in ((many, None, "more than 20000 words"), (many[:9000], 4500, "too large a limit")):
+        text = " ".join(words)
+        ends = [[3 * i, 3 * i + 2] for i in range(len(words))]
+        chosen = {"kind": "deletion", **({} if limit is None else {"at_most": limit})}
+        claim = {"kind": "sufficient", "positions": []}
+        forged_head = {**head, "text": text, "words": ends, "perturbation": chosen, "claim": claim}
+        with pytest.raises(Rejected, match=reason):
+            sf.check(Certificate((forged_head, {"asked": {"free": [], "at_most": limit, "texts": 1}})), clf)

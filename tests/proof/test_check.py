@@ -39,6 +39,7 @@ from suffice.sets import table
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.verbs.question import Question
+from tests.forging import forged
 
 FOLDER = Path(sys.modules["suffice.proof.check"].__file__).parent
 MUTANTS = 2400  # at least 2,000 per run
@@ -1119,8 +1120,15 @@ MUTATIONS: list[Mutation] = [
     *(other_word, other_budget, moved_point, other_rival, other_evidence, shorter, dearer, other_limits, other_cost),
     *(other_label, other_text, other_features, other_set, other_claim, other_digest, other_number, same),
 ]
+
+
 # for those who can tell what is true of such claims: of all sets, of flips, and with a limit on changes
-MORE_MUTATIONS: list[Mutation] = [*MUTATIONS, other_sets, other_flip, other_limit]
+def anywhere(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
+    """Something else anywhere."""
+    return forged(lines, rng)[1]
+
+
+MORE_MUTATIONS: list[Mutation] = [*MUTATIONS, other_sets, other_flip, other_limit, *[anywhere] * 4]
 
 
 def other_weight(classifier: Classifier, rng: np.random.Generator) -> Classifier:
@@ -1230,8 +1238,13 @@ def nothing_restored(self: Any, rows: Any, states: Any) -> Any:
 
 def one_side_is_enough(self: Any, root: Any, visit: Any) -> None:
     """A walk that enters the first side only."""
-    while (sides := visit(self.evidence.take(), root)) is not None:
+    while sides := visit(self.evidence.take(), root):
         root = sides[0]
+
+
+def any_stated(self: Any, leaf: Any) -> None:
+    if leaf.stated is None:
+        WAIT(self, leaf)
 
 
 def without_last_rival(self: Any, *given: Any) -> None:
@@ -1244,12 +1257,14 @@ def any_positions(values: Any, within: Any, what: str) -> Any:
 
 
 WALK = walk.Walk.__init__
+WAIT = walk.Walk.wait
 BUGS = {
     "every leaf holds": [(network.Net, "holds", any_bound)],
     "free words do not move": [(inputs.Varied, "least", at_the_text_only)],
     "nothing is restored": [(inputs.Restored, "least", nothing_restored)],
     "one side of a node is enough": [(walk.Walk, "walk", one_side_is_enough)],
     "one rival is enough": [(walk.Walk, "__init__", without_last_rival)],
+    "a bound need not be shown": [(walk.Walk, "wait", any_stated)],
     "any vector is in the set": [(sets.Sets, "contains", lambda self, place, vector: True)],
     "any point is a counterexample": [(points.Margins, "sign", lambda self, point, rival: 0)],
     "any position is allowed": [(module, "mask", any_positions) for module in (headers, points)],
@@ -1260,6 +1275,8 @@ def false_by_hand() -> Iterator[tuple[str, Classifier, Lines]]:
     """Certificates of false claims that lack just one thing."""
     half = classifier_of(Network.dense([([[1.0]], [0.0]), ([[-1.0], [0.0]], [0.1, 0.0])]), {"a": 0.0}, 1)
     yield "x > 0 is left out", half, [header(half, ["a"], BALL, SUFFICIENT), against("label1"), {"split": 0}, leaf([0])]
+    bound = {"bound": 0, "most": 0.0, **leaf([0])}
+    yield "a unit is bounded", half, [header(half, ["a"], BALL, SUFFICIENT), against("label1"), bound, leaf([0])]
     rows = [[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]]
     third = classifier_of(Network.dense([(rows, [0.0, -0.5, 0.5])]), {"a": 1.0, "b": 1.0}, 2)
     claim = {"kind": "sufficient", "positions": [1]}
@@ -1371,6 +1388,8 @@ def test_the_checker_sees_every_contradiction_between_splits_that_the_prover_see
         found += len(impossible)
         varied, nothing = inputs.Varied(region), np.zeros(form.units)
         state = varied.begin(problem.features)
-        leaves = [network.Leaf(0, problem.rivals[0], mark, nothing * np.nan, nothing, state) for mark in impossible]
+        ends = np.stack([nothing - np.inf, nothing + np.inf])
+        leaf = network.Leaf(0, problem.rivals[0], marks[0], nothing * np.nan, nothing, state, ends)
+        leaves = [replace(leaf, signs=mark) for mark in impossible]
         assert not leaves or net.holds(varied, 1.0, leaves).all()
     assert found > 100

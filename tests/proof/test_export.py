@@ -543,3 +543,9 @@ def test_the_command_writes_prints_and_exits(tmp_path, capsys):
     assert rows[0] == "onnx/network.onnx,vnnlib/line-000003.vnnlib,60"
     assert main(["export", str(tmp_path / "c.certificate"), "--vnnlib", str(tmp_path / "x")]) == 1
     assert "Rejected: line 1: it is about another classifier" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_black_box_has_nothing_to_export(tmp_path: Path) -> None:
+    box = sf.from_function(lambda texts: np.zeros((len(texts), 2)), ["no", "yes"], "nothing")
+    with pytest.raises(InputError, match="black box has no network"):
+        export(tmp_path / "c.certificate", box, tmp_path / "out")

@@ -213,7 +213,7 @@ def claims() -> Iterator[tuple[str, Classifier, list[Any]]]:
             {"point": attack([0, 1])},
         ],
     )
-    yield "a black box", both(), [{**good[0], "certificate": "asked 1"}, *good[1:]]
+    yield "a black box", both(), [{**good[0], "certificate": "asked 2"}, *good[1:]]
     yield "evidence left over", both(), [*good, leaf()]
 
 

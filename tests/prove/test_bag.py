@@ -406,6 +406,44 @@ def test_what_excluded_words_decide_is_infeasible():
     assert sf.check(result.certificate, box).kind == "infeasible"
 
 
+def narrow(rng: np.random.Generator) -> tuple[Pipeline, str, list[int]]:
+    """A text of few words that come often, and held words that are only just enough."""
+    texts, labels = [sentence(rng, 2, 7) for _ in range(25)], rng.integers(0, 2, 25)
+    found = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(C=10)).fit(texts, labels)
+    source, held = " ".join(rng.choice(WORDS[:4], 9)), sorted(int(i) for i in rng.choice(9, 2, replace=False))
+    texts = [text for _, text in every_text(source, [() if i in held else ("",) for i in range(9)], None)]
+    leads = found.decision_function(texts)
+    sign = float(np.sign(leads[0])) or 1.0
+    found[-1].intercept_ -= sign * ((sign * leads).min() - 0.003)
+    return found, source, held
+
+
+def test_splits_by_counts_prove_what_is_only_just_enough_and_their_certificates_hold(monkeypatch):
+    monkeypatch.setattr("suffice.prove.bag.LOSSY", 0.0)
+    rng, splits = np.random.default_rng(77), 0
+    for _ in range(60):
+        pipeline, source, held = narrow(rng)
+        box = sf.from_sklearn(pipeline)
+        verdict = sf.is_robust(box, source, held, perturbation=sf.Deletion())
+        assert isinstance(verdict, sf.Proved), verdict
+        if any("column" in node for line in verdict.certificate.lines for nodes in _proofs(line) for node in nodes):
+            splits += 1
+            with pytest.raises(Rejected):
+                sf.check(mutated(verdict.certificate, _split_elsewhere), box)
+    assert splits > 3
+
+
+def _proofs(line: dict[str, Any]) -> list[Any]:
+    return list(line.get("computed", {}).get("proofs", {}).values())
+
+
+def _split_elsewhere(lines: list[Any]) -> None:
+    """Counts are whole numbers: between two of them there is no split."""
+    for nodes in (some for line in lines for some in _proofs(line)):
+        place = next(i for i, node in enumerate(nodes) if "column" in node)
+        nodes[place] = {**nodes[place], "most": nodes[place]["most"] + 0.5}
+
+
 def mutated(certificate: Certificate, edit: Any) -> Certificate:
     import json
 
@@ -451,7 +489,8 @@ def _empty_leaf(lines: list[Any]) -> None:
 
 @pytest.mark.parametrize("edit", [_free_more, _raise_lower, _shrink_weights, _drop_a_proof, _empty_leaf])
 @pytest.mark.parametrize("orders", [(1, 1), (1, 2)], ids=["words", "pairs"])
-def test_a_forged_certificate_is_rejected(edit, orders):
+def test_a_forged_certificate_is_rejected(edit, orders, monkeypatch):
+    monkeypatch.setattr("suffice.search.opened.fits", lambda *_: False)  # by rules, not by ceilings
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=orders)))
     result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert sf.check(result.certificate, box).optimal
@@ -549,6 +588,7 @@ def test_rules_that_shares_of_words_break_lead_to_the_same_answers(seed, monkeyp
     from tests import pipelines
 
     monkeypatch.setattr("suffice.search.opened.SHORT", 0)
+    monkeypatch.setattr("suffice.search.opened.fits", lambda *_: False)
     rng, made = np.random.default_rng([5, seed]), pipelines.kinds()
     seen = [pipelines.judged(rng, made[kind](rng), kind == "streams") for kind in ("weights", "streams") * 5]
     assert seen.count("computed") > 3

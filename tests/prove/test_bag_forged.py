@@ -84,7 +84,7 @@ def test_costs_beyond_what_doubles_hold_are_refused():
     cost = 2**53 + 3
     claim = {**COSTS, "positions": [0, 1], "costs": [cost, 1, 1], "cost": cost + 1, "lower": cost + 1}
     computed = {"free": [2], "at_most": None, "proofs": {"no": [{"lines": [line()]}]}}
-    flip = {"changed": [0], "words": [""], "text": "soup here", "label": "no", "margin": 0.0}
+    flip = {"changed": [0], "words": [""], "text": "soup here", "label": "no"}
     forged = Certificate((header(box, TEXT, claim), {"flip": flip}, {"computed": computed}))
     with pytest.raises(Rejected):
         print(sf.check(forged, box).sentence)

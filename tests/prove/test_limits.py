@@ -134,7 +134,7 @@ def test_finding_and_checking_share_the_time(monkeypatch: pytest.MonkeyPatch) ->
         given.append(seconds)
         start(self, seconds, *rest, **more)
 
-    monkeypatch.setattr("suffice.verbs.answering.check", checked)
+    monkeypatch.setattr("suffice.verbs.accepting.check", checked)
     monkeypatch.setattr(Budget, "__init__", noted)
     classifier, text = make_classifier(3, length=5, dimension=2, hidden=(6, 4)), make_text(12, length=5)
     sf.explain(classifier, text, perturbation=sf.KNNBox(4), seconds=8.0)

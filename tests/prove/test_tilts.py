@@ -57,7 +57,7 @@ def test_a_tilted_line_is_above_its_relu_whatever_the_shares(kind, seed):
         points = np.where(sets[sets @ cost <= 2][..., None] > 0, region.center, start)
     found = tilts.Tilts.of(form.steps[0], np.arange(12), inputs, region)
     assert found.per == ("number" if kind in ("box", "cube") else "word")
-    share = tilts.rounded(rng.random((1, 12, len(found.rows))))
+    share = tilts.rounded(rng.random((1, 12, found.size // 12)))
     top, _ = found.range(inputs).top(share)
     added = found.at(points)
     real = np.maximum(form.steps[0].apply(points.reshape(len(points), -1)), 0.0)
@@ -142,6 +142,10 @@ def spoiled(above):
     yield {**above, "per": "letter"}  # per something else
     yield {**above, "shares": {unit: {"f4": share["f4"][:8]}}}  # too few shares
     yield {**above, "shares": {**above["shares"], "999": share}}  # not a relu
+    yield {**above, "words": [0, 0]}  # a word twice
+    yield {**above, "words": [99]}  # no word
+    yield {**above, "words": above["words"][:-1]}  # too many shares
+    yield {**above, "per": "word"}  # of some words
     yield {**above, "shares": {"0" + unit: share}}  # not a plain number
 
 

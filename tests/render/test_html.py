@@ -145,6 +145,28 @@ def test_the_counterexamples_are_true(classifier, answer):
     assert region.names[1][:8] == answer.details[1].options
 
 
+MIXED = (
+    "the plot is thin but the acting is superb",
+    "My daughter loved it, but I was bored to tears.",
+    "Nobody in the cast can act, and yet it is a charming little film.",
+    "The actors do their best, but nothing can save this dull script.",
+)
+
+
+@pytest.mark.parametrize("text", MIXED)
+@pytest.mark.parametrize("change", [sf.Deletion(), None])
+def test_each_word_of_a_set_with_nothing_to_spare_has_a_text_that_shows_why(text, change):
+    """Attacks miss some of them: such a flip exists, since the set without the word is not enough."""
+    result = sf.explain(sf.load("sentiment"), text, perturbation=change)
+    assert result.status == "optimal"
+    assert result.positions
+    for position in result.positions:
+        flip = result.details[position].flip
+        assert flip is not None
+        assert flip.text is not None
+        assert sf.load("sentiment").predict(flip.text).label != result.label
+
+
 def test_counterexamples_come_with_points_that_the_network_confirms(classifier):
     from suffice.verbs.question import Question
 

@@ -87,6 +87,31 @@ def test_a_text_of_unknown_words_is_a_tie_and_not_a_label_that_stays():
     assert "stays" not in str(sf.contrast(sentiment, "zxqv blorp"))
 
 
+def even(texts):
+    """A program that cannot tell: every text is a tie."""
+    return [[0.5, 0.5]] * len(texts)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_every_verb_says_of_a_tie_that_it_is_one(asked):
+    classifier = sf.from_function(even, ["negative", "positive"], "even") if asked else sf.load("sentiment")
+    text, removed = "zxqv blorp", sf.Deletion()
+    results = [
+        sf.explain(classifier, text, perturbation=removed),
+        sf.attribute(classifier, text, perturbation=removed),
+        sf.attribute(classifier, text, perturbation=removed, of="minimal"),
+        sf.repair(classifier, text, ["zxqv"], perturbation=removed),
+        sf.bias(classifier, text, ["zxqv"], perturbation=removed),
+        sf.contrast(classifier, text, perturbation=removed),
+        sf.profile(classifier, text, lambda r: sf.Deletion(at_most=r), [1, 2]),
+    ]
+    for result in results:
+        assert "the label 'negative' is a tie with 'positive' as the text stands" in str(result).replace("The", "the")
+        assert "exclude" not in str(result)
+    assert all(item.needed is None for item in results[-1].growth)
+    assert "the solver or method" not in phrases.evidence(results[0])
+
+
 STRANGE = {
     "wide": "這部電影 非常 好看 film " * 12,
     "right to left": "הסרט הזה נהדר film " * 12,

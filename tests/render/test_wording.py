@@ -20,6 +20,7 @@ from rich.console import Console
 import suffice as sf
 from suffice.model.text import rewritten
 from suffice.render import phrases, terminal, verdicts
+from suffice.verbs import prefer
 from suffice.verbs.explain import explained
 from suffice.verbs.prefer import carries_little
 from suffice.verbs.question import Question
@@ -281,7 +282,7 @@ def test_a_contrast_whose_certificate_is_rejected_is_not_called_proved(sst, monk
     def reject(*given, **more):
         raise sf.Rejected(1, "no")
 
-    monkeypatch.setattr("suffice.verbs.contrast.check", reject)
+    monkeypatch.setattr("suffice.verbs.accepting.check", reject)
     found = sf.contrast(sst, TEXT, perturbation=sf.Deletion())
     assert (found.status, found.certificate, found.lower_bound) == ("found", None, 0)
     assert not re.search(r"\bproved\b", str(found) + found._repr_html_())
@@ -409,6 +410,25 @@ def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_
 def test_words_that_deny_are_not_stop_words():
     assert all(carries_little(word) for word in ("the", "It's", ",", "...", "of"))
     assert not any(carries_little(word) for word in ("not", "never", "no", "n't", "good", "without", "7"))
+
+
+def test_a_walk_looks_at_no_more_exchanges_than_are_worth_it(sst, monkeypatch):
+    """In a long text they would be thousands; here the limit is two, and the answer is as cheap."""
+    looked = []
+    real = prefer.Preference._exchanged
+
+    def counted(self, held, proof, words, pairs, hopeful):
+        looked.append(len(pairs))
+        return real(self, held, proof, words, pairs, hopeful)
+
+    monkeypatch.setattr(prefer.Preference, "_exchanged", counted)
+    whole = sf.explain(sst, TEXTS[2], perturbation=sf.KNNBox(10))
+    assert max(looked) > 2
+    looked.clear()
+    monkeypatch.setattr(prefer.Preference, "_looks", 2)
+    assert sf.explain(sst, TEXTS[2], perturbation=sf.KNNBox(10)).cost == whole.cost
+    assert looked
+    assert max(looked) <= 2
 
 
 def test_an_unknown_preference_is_refused(tiny):

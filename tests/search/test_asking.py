@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import suffice as sf
+from suffice.proof.certificate import Certificate
 from suffice.prove.asked import Asked, Meter, OutOfBudget
 from suffice.prove.verdict import Budget
+from suffice.search import asking
 from suffice.search.covers import cheapest_cover, covers_of, price
 from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
 
@@ -73,9 +75,43 @@ def test_the_cheapest_explanation_is_that_of_full_enumeration(part):
 def test_every_cheapest_explanation_is_listed_once():
     for number in range(250):
         clf, text, settings, truth = case(number)
-        found = [mask(one.positions) for one in sf.explain_all(clf, text, **settings) if one.status == "optimal"]
+        every = sf.explain_all(clf, text, **settings)
+        found = [mask(one.positions) for one in every if one.status == "optimal"]
         assert len(found) == len(set(found))
         assert set(found) == truth.cheapest, number
+        assert every.complete
+        assert (every.certificate is not None) == bool(found)
+        if found:
+            assert sf.check(every.certificate, clf).kind == "all"
+            assert any("no other set" in fact for fact in every.proved)
+
+
+def test_a_list_of_the_cheapest_sets_that_is_not_whole_or_not_true_is_rejected():
+    """A set left out, a set put in, another cost, no flips: each is refused."""
+    rejected = 0
+    for number in range(120):
+        clf, text, settings, truth = case(number)
+        every = sf.explain_all(clf, text, **settings)
+        if not list(every) or every.certificate is None:
+            continue
+        head, *lines = every.certificate.lines
+        sets, count = head["claim"]["sets"], len(head["claim"]["sets"])
+        proofs, flips = lines[:count], lines[count:]
+        extra = [i for i in range(len(truth.question.text)) if i not in sets[0] and i not in settings["exclude"]]
+        forged = [
+            (sets[1:], [*proofs[1:], *flips]),  # one is missing
+            (sets, [*proofs[1:], *flips]),
+            ([*sets, sets[0]], [*proofs, proofs[0], *flips]),
+            *([(sets, proofs)] if flips else []),
+            *(([sorted([*sets[0], i]), *sets[1:]], [*proofs, *flips]) for i in extra),
+            ([sets[0][1:], *sets[1:]], [*proofs, *flips]) if sets[0] else ([], flips),
+        ]
+        for claimed, evidence in forged:
+            claim = {**head["claim"], "sets": claimed}
+            with pytest.raises(sf.Rejected):
+                sf.check(Certificate(({**head, "claim": claim}, *evidence)), clf)
+            rejected += 1
+    assert rejected > 400
 
 
 def test_the_cheapest_flip_is_that_of_full_enumeration():
@@ -282,3 +318,42 @@ def test_a_flip_is_shown_even_where_time_is_up():
     assert asked.witness(flip).text == asked.write(change)
     with pytest.raises(OutOfBudget):
         asked.margins([((2, ""),)])
+
+
+def test_after_a_climb_only_the_larger_changes_are_asked(monkeypatch):
+    """All changes of one word, of two, ... now further and now less far, then the rest: together all changes."""
+    grown, above, adding = [], [], Asked.adding
+
+    def noted(self, word, others, limit, climbed=0):
+        sets = list(adding(self, word, others, limit, climbed))
+        grown.extend(sets)
+        above.append(climbed)
+        assert all(len(one) > climbed for one in sets)
+        return iter(sets)
+
+    monkeypatch.setattr(asking, "SMALL", 0)
+    monkeypatch.setattr(asking.Asking, "_affordable", lambda self, free: False)
+    monkeypatch.setattr(asking.Asking, "attack", lambda self, free, rival=None: None)
+    monkeypatch.setattr(Asked, "adding", noted)
+    for number in range(300):
+        clf, text, settings, truth = case(number)
+        rooms = np.random.default_rng(number)
+        monkeypatch.setattr(Meter, "left", lambda self, rooms=rooms: 80.0 * rooms.integers(0, 3))
+        result = sf.explain(clf, text, **settings)
+        assert result.status == ("optimal" if truth.explanations else "infeasible"), number
+        assert not truth.explanations or mask(result.positions) in truth.cheapest
+    assert sum(climbed > 1 for climbed in above) > 50
+    assert len(grown) > 50
+
+
+def test_a_climb_says_nothing_of_words_that_were_held():
+    def both(texts):
+        """No only where a and b are gone, and nothing else."""
+        return np.array([[0.5, float(text != "c d")] for text in texts])
+
+    question = sf.Question(sf.from_function(both, ["no", "yes"]), "a b c d", perturbation=sf.Deletion())
+    search = asking.Asking(question.asked, [1, 1, 1, 1])
+    assert search.climb(0b0001) is None
+    assert search.rung == (0b0001, 3)
+    assert search.exhaust(0b0001) is None
+    assert search.exhaust(0).mask == 0b0011

@@ -19,7 +19,7 @@ from suffice.prove.bounds import Form
 from suffice.prove.branch import Restorable, decide_restorations
 from suffice.prove.inputs import Restored
 from suffice.prove.tree import Tree
-from suffice.prove.verdict import Budget, Problem, Proved
+from suffice.prove.verdict import Budget, Problem, Proved, Unknown
 from suffice.search.cost import Costs
 from suffice.search.restoration import Prover
 from suffice.verbs.question import Question
@@ -134,3 +134,33 @@ def test_a_hardened_attack_stays_allowed_and_takes_more_to_undo() -> None:
             kept.append(prover.hardest([text], opened).cost if problem.margins(text[None]).min() < 0 else 0.0)
     assert all(a >= b for a, b in zip(after, before, strict=True))
     assert any(a > b for a, b in zip(after, before, strict=True))
+
+
+def test_a_deepened_attack_stays_allowed_and_leaves_the_label_further_behind() -> None:
+    before, after = [], []
+    for seed in range(12):
+        problem, inputs = attacked(seed)
+        prover = Prover(Form.of(problem), Costs(np.ones(WORDS), Fraction(1)), Budget(60))
+        start, level = inputs.start[0], 2
+        found = prover.deepened(start, inputs.open[0], problem.features, level)
+        assert problem.region.contains(found).all()
+        assert (found[~problem.features] == problem.center[~problem.features]).all()
+        for text, kept in ((start, before), (found, after)):
+            sets = replace(inputs, start=text[None], cost=np.ones(WORDS), budget=np.array([float(level)]))
+            kept.append(max(margin(problem, sets, words) for words in affordable(sets)))
+    assert np.mean(after) < np.mean(before) - 0.1
+    assert sum(a < b for a, b in zip(after, before, strict=True)) >= 6
+
+
+def test_what_is_given_up_for_lack_of_promise_would_have_been_undecided() -> None:
+    """The same answers, but that some are given up, sooner than at the limit."""
+    given_up = 0
+    for seed in range(60):
+        problem, _ = attacked(seed)
+        form, free = Form.of(problem), np.ones((1, WORDS), dtype=bool) & problem.features
+        whole, brief = (branch.decide(form, free, Budget(60, 40, promising=say))[0] for say in (False, True))
+        if isinstance(brief, Unknown):
+            given_up += isinstance(whole, Unknown) and whole.reason != brief.reason
+        else:
+            assert type(brief) is type(whole)
+    assert given_up

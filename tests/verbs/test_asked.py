@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 import suffice as sf
 from suffice.search.covers import bits
@@ -101,3 +104,62 @@ def test_of_equally_cheap_sets_a_black_box_names_the_one_with_content_words() ->
     result = sf.explain(clf, "the soup was lovely", perturbation=sf.Deletion())
     assert [word.text for word in result.words] == ["lovely"]
     assert result.alternatives.count == 2
+
+
+def test_a_black_box_keeps_the_threads_that_its_owner_gave_it() -> None:
+    pools = ThreadpoolController().select(user_api="blas")
+    inner, seen = rugged(3), set()
+
+    def predict(texts: list[str]) -> np.ndarray:
+        seen.update(pool["num_threads"] for pool in pools.info())
+        return inner(texts)
+
+    text, perturbation = " ".join(WORDS[:5]), sf.Deletion(at_most=2)
+    verbs = [sf.explain, sf.contrast, partial(sf.repair, words=[WORDS[0]]), partial(sf.bias, protected=[WORDS[0]])]
+    for threads in (1, 2):
+        seen.clear()
+        with pools.limit(limits=threads):
+            for verb in verbs:
+                verb(sf.from_function(predict, ["no", "yes"]), text, perturbation=perturbation)
+        assert seen == {threads}
+
+
+def test_a_question_that_is_asked_again_says_nothing_of_its_answer():
+    """What an answer says of itself is no part of the question: a file that says "proved" would be believed."""
+    judge = sf.from_function(lambda texts: [[float("good" in t), 0.5] for t in texts], ["y", "n"], "good?")
+    found = sf.explain(judge, "a good film", perturbation=sf.Deletion())
+    again = sf.Question.from_dict(found.question, judge)
+    assert again.to_dict() == found.question
+    for name, value in {"proved": "cheapest", "checked": True, "nothing": "all is well", "computed": "so"}.items():
+        with pytest.raises(sf.InputError, match=name):
+            sf.Question.from_dict({**found.question, name: value}, judge)
+
+
+@pytest.mark.parametrize("size", [1.0, 0.05])
+@pytest.mark.parametrize("limit", [1, 7, 15, 40, 100])
+def test_no_verb_asks_more_texts_than_it_may(limit: int, size: float) -> None:
+    count, inner = [0], rugged(3)
+
+    def counted(texts: list[str]) -> np.ndarray:
+        """Numbers that move with the batch, so that close texts are asked once more."""
+        count[0] += len(texts)
+        return np.asarray(inner(texts)) * size + np.array([1e-4 * len(texts), 0.0])
+
+    text, first = " ".join(WORDS[:8]), WORDS[:1]
+    label = sf.from_function(inner, ["no", "yes"]).predict(text).label
+    verbs = {
+        "explain": sf.explain,
+        "why wrong": partial(sf.explain, expected="no" if label == "yes" else "yes"),
+        "contrast": sf.contrast,
+        "bias": partial(sf.bias, protected=first),
+        "repair": partial(sf.repair, words=first),
+        "attribute": sf.attribute,
+        "all": lambda *given, **more: list(sf.explain_all(*given, **more)),
+    }
+    profile = partial(sf.profile, perturbation=lambda r: sf.Deletion(at_most=r), steps=[1, 2, 3])
+    for name, verb in (verbs | {"profile": profile}).items():
+        count[0] = 0
+        more = {} if name == "profile" else {"perturbation": sf.Deletion(at_most=3)}
+        clf = sf.from_function(counted, ["no", "yes"], name)
+        assert str(verb(clf, text, max_queries=limit, **more))
+        assert count[0] <= limit, name

@@ -11,6 +11,7 @@ from judges import Judge
 import suffice as sf
 from suffice.cli import main
 from suffice.prove.verdict import Unknown
+from suffice.verbs import accepting
 from suffice.verbs import bias as biases
 
 SEEDS = range(24)
@@ -130,7 +131,7 @@ def test_a_rejected_certificate_makes_the_answer_unknown(sst, monkeypatch):
     def reject(certificate, classifier, seconds):
         raise sf.Rejected(3, "no")
 
-    monkeypatch.setattr(biases, "check", reject)
+    monkeypatch.setattr(accepting, "check", reject)
     found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.KNNBox(5))
     assert (found.status, found.certificate, found.witness) == ("unknown", None, None)
     assert "did not accept" in found.reason
@@ -199,3 +200,12 @@ def test_another_oracle_gives_the_same_verdict(seed):
 def test_a_proof_in_which_no_unit_can_change_sides_is_accepted(sst):
     found = sf.bias(sst, "she made a brilliant film", ["she"], perturbation=sf.WordSwap({"she": ["he"]}))
     assert (found.status, found.meta["checked"]) == ("independent", True)
+
+
+def test_a_tie_is_called_one():
+    """Equal scores count against the label, but no other label wins."""
+    rows = {"she won": [1.0, 0.0], "he won": [0.5, 0.5], "they won": [0.1, 0.9]}
+    judge = sf.from_function(lambda texts: [rows[text] for text in texts], ["up", "down"], "even")
+    for other, said in (("he", "lets 'down' reach 'up' (a tie)"), ("they", "turns 'up' into 'down'")):
+        found = sf.bias(judge, "she won", ["she"], perturbation=sf.WordSwap({"she": [other]}))
+        assert str(found) == f"Dependent: changing only 'she' {said}."

@@ -245,12 +245,12 @@ def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):
 
 def test_radii_are_called_proved_only_where_the_checker_accepts(large, monkeypatch):
     from suffice.errors import Rejected
-    from suffice.verbs import answering
+    from suffice.verbs import accepting
 
     def reject(*given, **more):
         raise Rejected(1, "no")
 
-    monkeypatch.setattr(answering, "check", reject)
+    monkeypatch.setattr(accepting, "check", reject)
     found = sf.profile(large, TEXT, sf.KNNBox, [1, 2])
     assert found.free_until is None
     assert (found.proved, found.radii) == ((), {})

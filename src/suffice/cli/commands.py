@@ -21,6 +21,7 @@ from suffice.cli import reading
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
+from suffice.model.numbers import exactly
 from suffice.render import terminal
 from suffice.render.layout import say, show_command, show_path, show_verdict
 from suffice.verbs.asked import progress as asking
@@ -150,7 +151,7 @@ def profile(args: argparse.Namespace) -> int:
 def _save_profile(folder: Path, result: sf.Profile) -> None:
     """The certificates of all steps and of both radii, as far as there are any."""
     steps = zip(result.steps, result.explanations, strict=True)
-    found = {f"{result.parameter}-{step:g}": one.certificate for step, one in steps} | dict(result.radii)
+    found = {f"{result.parameter}-{exactly(step)}": one.certificate for step, one in steps} | dict(result.radii)
     folder.mkdir(parents=True, exist_ok=True)
     for name, certificate in found.items():
         if certificate is not None:
@@ -266,7 +267,7 @@ def check(args: argparse.Namespace) -> int:
     except Rejected as error:
         return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
     except NotACertificate as error:
-        raise InputError(f"{args.certificate} is not a certificate: {error}") from error
+        raise InputError(f"{args.certificate} cannot be checked: {error}") from error
     if checked.sampled or checked.kind == "tested":
         return _judged("test", "≈", f"Not a proof. {checked.sentence}", UNDECIDED)
     return _judged("good", "✓", f"Proved. {checked.sentence}", PROVED)
@@ -317,7 +318,7 @@ def export(args: argparse.Namespace) -> int:
     from suffice.proof.export import export
 
     try:
-        done = export(Path(args.certificate), load(args.model), args.vnnlib)
+        done = export(Path(args.certificate), load_any(args.model), args.vnnlib)
     except Rejected as error:
         return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
     say(Console(), str(done))

@@ -68,7 +68,8 @@ def question(args: argparse.Namespace, **more: Any) -> Question:
         return Question(classifier, read_text(args.text), more=more, **settings(args), **_asked(args))
     if args.text is not None:
         raise InputError("Give a text or --question FILE, not both.")
-    return Question.from_dict(read_json(args.question, "question"), classifier)
+    saved = Question.from_dict(read_json(args.question, "question"), classifier)
+    return replace(saved, more={**saved.more, **more})
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.text import Text, rewritten
 from suffice.proof.check import Checked
 from suffice.proof.checking import check
 
@@ -54,8 +55,8 @@ class Line:
 def recheck(folder: str | Path, classifier: Classifier | BlackBox, seconds: float = 60.0) -> Rechecked:
     """Check every certificate below a folder, each for `seconds` at most, and what results (*.jsonl) say of it.
 
-    A row must say what its certificate proves: of this text, this set of changes and these words. A row that says
-    that something is proved and names no certificate, or one that is not there, fails.
+    A row must say what its certificate proves: of this text, this set of changes and these words, at this cost. A row
+    that says that something is proved and names no certificate, or one that is not a file of this folder, fails.
     """
     folder, started = Path(folder), time.monotonic()
     paths = {path.resolve() for path in folder.rglob("*") if path.suffix in ENDINGS}
@@ -65,7 +66,7 @@ def recheck(folder: str | Path, classifier: Classifier | BlackBox, seconds: floa
     if not paths and not rows:
         raise InputError(f"{folder} holds no certificates ({', '.join('*' + end for end in ENDINGS)}).")
     checked = [(path, None) for path in sorted(alone)] + rows
-    reasons = [(path, _reason(path, line, classifier, seconds)) for path, line in checked]
+    reasons = [(path, _elsewhere(path, folder) or _reason(path, line, classifier, seconds)) for path, line in checked]
     bad = {path for path, reason in reasons if reason}
     failed = [(_short(path, folder), reason) for path, reason in reasons if reason]
     failed += [(line.where, reason) for line in lines if (reason := _unproved(line))]
@@ -78,10 +79,19 @@ def _short(path: Path, folder: Path) -> str:
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
+def _elsewhere(path: Path, folder: Path) -> str:
+    """Why a file is not read: what somebody sends may name other files of this machine, or what never ends."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return "it is not in this folder, and is not read"
+    return "" if path.is_file() or not path.exists() else "it is no file, and is not read"
+
+
 def _lines(folder: Path) -> list[Line]:
     """The rows of all results below a folder."""
     found = []
     for path in sorted(folder.rglob("*.jsonl")):
+        if refused := _elsewhere(path, folder):
+            raise InputError(f"{path.relative_to(folder)}: {refused}.")
         for number, text in enumerate(path.read_bytes().splitlines(), 1):
             where = f"{path.relative_to(folder)}, line {number}"
             try:
@@ -107,22 +117,30 @@ def _reason(path: Path, line: Line | None, classifier: Classifier | BlackBox, se
     try:
         if line is None:
             return _proof(check(path, classifier, seconds=seconds))
-        changes = line.row["explanation"]["meta"] if "explanation" in line.row else line.row
-        checked = check(path, classifier, line.row["text"], changes["perturbation"], seconds=seconds)
-        return _proof(checked) or _difference(line.row, checked)
+        checked = check(path, classifier, line.row["text"], seconds=seconds, **_asked(line.row))
+        return _proof(checked) or _difference(line.row, checked, classifier)
     except (Rejected, NotACertificate) as error:
         return str(error)
-    except (InputError, AttributeError, LookupError, TypeError) as error:
+    except (InputError, AttributeError, LookupError, TypeError, ValueError) as error:
         if line is None:
             raise
         return f"{line.where} names it, but is malformed ({type(error).__name__}: {str(error)[:200]})"
+
+
+def _asked(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of its question beside the text."""
+    if "explanation" not in row:
+        return {"perturbation": row["perturbation"]}
+    meta = row["explanation"]["meta"]
+    words = {name: meta.get(name, []) for name in ("include", "exclude")}
+    return {"perturbation": meta["perturbation"], "cost": meta.get("cost") or {}, **words}
 
 
 def _proof(checked: Checked) -> str:
     return "its texts were drawn at random: it is a test and no proof" if checked.kind == "tested" else ""
 
 
-def _difference(row: Mapping[str, Any], checked: Checked) -> str:
+def _difference(row: Mapping[str, Any], checked: Checked, classifier: Classifier | BlackBox) -> str:
     """Where a row says something else than its certificate proves."""
     said = row.get("explanation", row)
     status, label = said["status"], said["label"]
@@ -134,7 +152,35 @@ def _difference(row: Mapping[str, Any], checked: Checked) -> str:
     places = _places(row, checked)
     if places != sorted(checked.positions):
         return f"its row is about the words at {places}, the certificate about those at {sorted(checked.positions)}"
-    return ""
+    text = classifier.read(row["text"])
+    named = row["protected"] if said is row else said["words"]
+    if [asdict(word) for word in text.words if word.position in places] != named and checked.kind != "infeasible":
+        return "its row names other words than those of the text at these positions"
+    return _witnessed(row["witness"], text, label, classifier) if said is row else _told(said, text, checked)
+
+
+def _told(said: Mapping[str, Any], text: Text, checked: Checked) -> str:
+    """Where an explanation says other words or numbers than were proved."""
+    bounds = {"cost": checked.cost, "lower_bound": checked.lower}
+    for name, count in bounds.items():
+        if count is not None and checked.unit is not None and said[name] != float(count * checked.unit):
+            return f"its row says {name} {said[name]!r}, the certificate {float(count * checked.unit)!r}"
+    if said["proved"] not in ([], list(checked.proved)):
+        return "its row says that other things are proved"
+    return "" if said["text"]["source"] == text.source else "its row explains another text"
+
+
+def _witnessed(witness: Mapping[str, Any] | None, text: Text, label: str, classifier: Classifier | BlackBox) -> str:
+    """Where the changed text that a row shows is not what its change makes, or has another label than it says."""
+    if witness is None or witness["text"] is None:
+        return ""
+    new = {move["position"]: move["became"] for move in witness["changed"]}
+    if rewritten(text, new) != witness["text"]:
+        return "the changed text that its row shows is not what the change makes of the text"
+    found = classifier.predict(witness["text"])
+    scores = dict(zip(classifier.labels, found.scores, strict=True))
+    right = scores[witness["label"]] == max(scores.values()) and witness["label"] != label
+    return "" if right else f"the changed text of its row has the label {found.label!r}, not {witness['label']!r}"
 
 
 def _places(row: Mapping[str, Any], checked: Checked) -> list[int]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.onnx_asked import from_file
+from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.network import Floats
@@ -34,8 +35,10 @@ def from_huggingface(
     labels = _labels(network)
     limit = _limit(network, splitter)
     notes = () if limit is None else (f"Texts are cut after {limit} tokens, as the model was made for.",)
+    predict = predictor(network, splitter, limit)
+    _tried(predict, network, labels)
     return BlackBox(
-        function=predictor(network, splitter, limit),
+        function=predict,
         labels=labels,
         name=Path(folder).name if folder else type(network).__name__,
         digest=_digest(network, splitter, labels),
@@ -52,15 +55,15 @@ def predictor(network: Any, splitter: Any, limit: int | None) -> Callable[[list[
     import torch
 
     network.eval()
+    code = Splicer(splitter, limit)
 
     def predict(texts: list[str]) -> Floats:
-        cut = {} if limit is None else {"truncation": True, "max_length": limit}
-        coded = splitter(list(texts), **cut)
-        names = [name for name in coded if name != "overflow_to_sample_mapping"]
+        coded, device = code(texts), getattr(network, "device", None)
         rows: list[Floats | None] = [None] * len(texts)
         with torch.inference_mode():
             for places in alike([len(ids) for ids in coded["input_ids"]]):
-                inputs = {name: torch.tensor([coded[name][i] for i in places]) for name in names}
+                part = {name: [some[i] for i in places] for name, some in coded.items()}
+                inputs = {name: torch.tensor(some, device=device) for name, some in part.items()}
                 logits = network(**inputs).logits
                 for place, row in zip(places, logits.double().cpu().numpy(), strict=True):
                     rows[place] = row
@@ -122,6 +125,19 @@ def _labels(network: Any) -> tuple[str, ...]:
     if count < 2:
         raise ModelError(f"This model has {count} output: it is a regression, not a classification.")
     return tuple(str(config.id2label[i]) for i in range(count))
+
+
+def _tried(predict: Callable[[list[str]], Floats], network: Any, labels: Sequence[str]) -> None:
+    """One text is run, because a model for another task has labels in its config, too."""
+    try:
+        shape = predict(["a text"]).shape
+    except AttributeError:  # no logits
+        shape = ()
+    if shape != (1, len(labels)):
+        raise ModelError(
+            f"{type(network).__name__} does not give a text one score for each label: load it with "
+            "AutoModelForSequenceClassification."
+        )
 
 
 def _limit(network: Any, splitter: Any) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelError
+from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.network import Floats
@@ -22,7 +23,10 @@ def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: s
     """The file as a function from texts to scores, by way of a tokenizer that gives what the inputs are named."""
     if tokenizer is None or labels is None:
         raise ModelError("An ONNX file says neither its tokenizer nor its labels: give both, tokenizer and labels=.")
-    data = file.read_bytes()
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"The file {str(file)!r} cannot be read: {error.strerror}.") from error
     session = _session(data)
     inputs, given = [one.name for one in session.get_inputs()], list(tokenizer(["a text"]))
     missing = [name for name in inputs if name not in given]
@@ -59,9 +63,10 @@ def _session(data: bytes) -> Any:
 
 def _predictor(session: Any, tokenizer: Any, inputs: Sequence[str], limit: int | None) -> Callable[[list[str]], Floats]:
     """Texts to scores; only texts of equally many tokens share a batch."""
+    code = Splicer(tokenizer, limit)
 
     def predict(texts: list[str]) -> Floats:
-        coded = tokenizer(list(texts), **({} if limit is None else {"truncation": True, "max_length": limit}))
+        coded = code(texts)
         rows: list[Floats | None] = [None] * len(texts)
         for places in alike([len(ids) for ids in coded["input_ids"]]):
             fed = {name: np.array([coded[name][i] for i in places], dtype=np.int64) for name in inputs}

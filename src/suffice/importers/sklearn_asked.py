@@ -16,8 +16,8 @@ from suffice.model.blackbox import BlackBox, named_digest
 from suffice.model.network import Floats
 
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
-BOUNDED = "Laid open as a bag of words: the worst case is computed, and every flip was run."
-TABLES = "Laid open as a bag of words: all texts that a short text may become are computed; long texts are asked."
+BOUNDED = "Laid open as a bag of words: the worst case can be computed."
+TABLES = "Laid open as a bag of words: all that a short text may become can be computed; long texts are asked."
 MAKERS = {"sklearn": "scikit-learn", "model2vec": "Model2Vec"}
 WITHOUT = {"model2vec": "Model2Vec averages vectors of sub-words, and divides by the length of the mean"}
 PROBE = ["a text", "another text, of several words"]

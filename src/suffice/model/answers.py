@@ -136,6 +136,8 @@ def batches(texts: Sequence[str]) -> Iterator[list[str]]:
 
 def _checked(given: Any, texts: Sequence[str], labels: Sequence[str]) -> Floats:
     shape = (len(texts), len(labels))
+    if given is None:
+        raise ModelError("predict gave None: it must return an array with a row for each text.")
     try:
         if np.iscomplexobj(given):
             raise TypeError("complex numbers have no order")

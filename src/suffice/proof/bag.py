@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,20 +32,38 @@ CLOSE = 1e-10  # of all that is added up
 SAME = 1e-7  # scores of bag and program may differ by this much
 MOST_NODES = 400  # of the search for a cheaper set
 START = (-1, 0)  # the place before the first word
+LINE = "low high slope toll slopes"
+RULES = ("rival changed words count tree", "rival changed words weights least size lines")
 
 Place = tuple[int, int]  # a word and one of its choices
 
 
-def _need(condition: Any, reason: str) -> None:
+def need(condition: Any, reason: str) -> None:
     if not condition:
         raise Rejected(0, reason)
 
 
-def _number(value: Any) -> float:
+def number(value: Any) -> float:
     """A finite number; a string that spells one is none."""
     right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    _need(right, f"{str(value)[:40]!r} is not a finite number")
+    need(right, f"{str(value)[:40]!r} is not a finite number")
     return float(value)
+
+
+def fields(data: Any, *kinds: str) -> None:
+    """An object has exactly the keys of one of the kinds."""
+    right = isinstance(data, Mapping) and any(data.keys() == set(names.split()) for names in kinds)
+    need(right, f"there must be exactly these: {' or '.join(kinds)}")
+
+
+def _read(lines: Any) -> list[Mapping[str, Any]]:
+    """Lines of a bound, all of finite numbers, whether they are looked at or not."""
+    for line in lines:
+        fields(line, LINE)
+        numbers = [line["low"], line["high"], line["slope"], *line["slopes"].values()]
+        for value in [*numbers, *([] if line["toll"] is None else [line["toll"]])]:
+            number(value)
+    return list(lines)
 
 
 @dataclass(frozen=True)
@@ -59,12 +77,16 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The choices of each word that are left, which one is unchanged, how many may change, and what a choice costs."""
+    """The choices of each word that are left, which one is unchanged, how many may change, and what a choice costs.
+
+    `counts` has the least and the most that some features count in the texts that are meant.
+    """
 
     allowed: tuple[tuple[int, ...], ...]
     reference: tuple[int, ...]
     limit: int | None
     extra: Mapping[Place, float] = field(default_factory=dict)
+    counts: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -87,7 +109,7 @@ class BagCheck:
         pieces = [[choice.written for choice in word] for word in self.words]
         self.ways = Ways(streams, self.text, pieces) if streams else None
         self.paired = self._paired() if self.bag.orders[1] > 1 else {}
-        self.forms: dict[tuple[int, float], _Form] = {}
+        self.forms: dict[tuple[int, float], Form] = {}
 
     # --- reading ---
 
@@ -107,15 +129,15 @@ class BagCheck:
         last = None
         for word, given in zip(self.text.words, self.options, strict=True):
             pieces = [piece for piece in (word.text, *given) if piece]
-            _need(not any("Σ" in piece for piece in pieces), "a capital sigma depends on what stands beside it")
+            need(not any("Σ" in piece for piece in pieces), "a capital sigma depends on what stands beside it")
             for piece in pieces:
                 for char in (piece[0], piece[-1]):
-                    _need(char.isalnum() or char == "_" or ends(char), f"{char!r} may join what stands beside it")
+                    need(char.isalnum() or char == "_" or ends(char), f"{char!r} may join what stands beside it")
             if last is not None:
                 gap = self.text.source[last[1] : word.start]
-                _need(all(map(ends, gap)) and ends(" "), "a space may stand inside a token")
+                need(all(map(ends, gap)) and ends(" "), "a space may stand inside a token")
                 open_edges = any(_letter(p[-1]) for p in last[0]) and any(_letter(p[0]) for p in pieces)
-                _need(gap or not open_edges, "two words may become one token")
+                need(gap or not open_edges, "two words may become one token")
             last = (pieces, word.end)
 
     def _paired(self) -> dict[tuple[str, str], tuple[int, float]]:
@@ -141,7 +163,7 @@ class BagCheck:
                 same = bool(((ours > 0) == (theirs > 0)).all())
             else:
                 same = bool(np.abs(ours - theirs).max() <= SAME * max(1.0, np.abs(theirs).max()) + lost)
-            _need(same, "the bag of words and the program do not agree")
+            need(same, "the bag of words and the program do not agree")
 
     # --- claims ---
 
@@ -155,79 +177,86 @@ class BagCheck:
     ) -> None:
         """Every text that changes only free words, at most so many, keeps the label, against the rival or every one."""
         rivals = [j for j in range(len(labels)) if j != self.label] if rival is None else [rival]
-        _need(set(proofs) == {labels[j] for j in rivals}, "there must be a proof for every other label")
+        need(set(proofs) == {labels[j] for j in rivals}, "there must be a proof for every other label")
         open_words = set(free)
         allowed = tuple(tuple(range(len(w))) if i in open_words else (0,) for i, w in enumerate(self.words))
         region = Region(allowed, (0,) * len(self.words), limit)
         for other in rivals:
-            self._tree(self._form(other, 1.0), region, list(proofs[labels[other]]))
+            self._tree(self.form(other, 1.0), region, list(proofs[labels[other]]))
 
     def rule(self, line: Mapping[str, Any], labels: Sequence[str]) -> tuple[Floats, float]:
         """A rule that every explanation keeps: weights of words, and the least that they sum to."""
+        fields(line, *RULES)
         changed, written = line["changed"], line["words"]
-        _need(line["rival"] in labels and labels.index(line["rival"]) != self.label, "the rival is no other label")
-        form = self._form(labels.index(line["rival"]), -1.0)
+        need(line["rival"] in labels and labels.index(line["rival"]) != self.label, "the rival is no other label")
+        form = self.form(labels.index(line["rival"]), -1.0)
         chosen = self._chosen(dict(zip(changed, written, strict=True)))
         allowed = tuple((0,) if k == 0 else (0, k) for k in chosen)
         if "count" in line:
             back = line["count"]
-            _need(type(back) is int and back >= 1, "so many words that can be put back must be a whole number")
-            _need(self.limit is None or len(changed) - back <= self.limit, "too many words change at once")
+            need(type(back) is int and back >= 1, "so many words that can be put back must be a whole number")
+            need(self.limit is None or len(changed) - back <= self.limit, "too many words change at once")
             self._tree(form, Region(allowed, tuple(chosen), back), list(line["tree"]))
             return np.isin(np.arange(len(chosen)), changed).astype(np.float64), back + 1.0
-        _need(self.limit is None or len(changed) <= self.limit, "too many words change at once")
+        need(self.limit is None or len(changed) <= self.limit, "too many words change at once")
         weights, least, size = line["weights"], line["least"], line["size"]
-        _need(len(weights) == len(chosen) and all(math.isfinite(w) for w in weights), "a weight for each word")
-        _need(0.0 < least <= 1.0 and 0.0 < size < math.inf, "a rule's least must be above 0 and at most 1")
+        need(len(weights) == len(chosen) and all(math.isfinite(w) for w in weights), "a weight for each word")
+        need(0.0 < least <= 1.0 and 0.0 < size < math.inf, "a rule's least must be above 0 and at most 1")
         extra = {(i, 0): size * weights[i] for i, k in enumerate(chosen) if k}
-        _need(all(weights[i] == 0.0 for i, k in enumerate(chosen) if not k), "only changed words have weights")
+        need(all(weights[i] == 0.0 for i, k in enumerate(chosen) if not k), "only changed words have weights")
         region = Region(allowed, tuple(chosen), None, extra)
         bound = self._lines(form, region, line["lines"]) - form.close
-        _need(bound >= size * least, f"the rule does not follow (the bound is {bound:.6g}, not {size * least:.6g})")
+        need(bound >= size * least, f"the rule does not follow (the bound is {bound:.6g}, not {size * least:.6g})")
         return np.array(weights, dtype=np.float64), float(least)
 
     def _chosen(self, new: Mapping[int, str]) -> list[int]:
         found = []
         for i, word in enumerate(self.words):
             places = [k for k, choice in enumerate(word) if choice.written == new.get(i, self.text.words[i].text)]
-            _need(len(places) == 1, "a word becomes what it may not become")
+            need(len(places) == 1, "a word becomes what it may not become")
             found.append(places[0])
-        _need(all(found[i] for i in new), "a word is said to change and does not")
+        need(all(found[i] for i in new), "a word is said to change and does not")
         return found
 
     # --- trees of splits ---
 
-    def _tree(self, form: _Form, region: Region, nodes: list[Any]) -> None:
+    def _tree(self, form: Form, region: Region, nodes: list[Any]) -> None:
         waiting = [region]
         for node in nodes:
-            _need(waiting, "there are more nodes than splits")
+            need(waiting, "there are more nodes than splits")
             here = waiting.pop()
+            fields(node, "word keep", "column most", "lines")
             if "word" in node:
                 waiting += reversed(self._halves(here, node))
+            elif "column" in node:
+                waiting += reversed(_counted(here, node))
             elif node["lines"]:
                 bound = self._lines(form, here, node["lines"])
-                _need(bound > form.close, f"a bound is {bound:.3g}, not above zero")
+                need(bound > form.close, f"a bound is {bound:.3g}, not above zero")
             else:
                 self._single(form, here)
-        _need(not waiting, "a branch has no proof")
+        need(not waiting, "a branch has no proof")
 
     def _halves(self, region: Region, node: Mapping[str, Any]) -> list[Region]:
         word, keep = node["word"], set(node["keep"])
-        _need(type(word) is int and 0 <= word < len(self.words), "a split must be of a word")
+        need(type(word) is int and 0 <= word < len(self.words), "a split must be of a word")
         sides: tuple[list[int], list[int]] = [], []
         for k in region.allowed[word]:
             sides[self.words[word][k].written not in keep].append(k)
-        _need(all(sides), "a split must leave something on both sides")
+        need(all(sides), "a split must leave something on both sides")
         before, after = region.allowed[:word], region.allowed[word + 1 :]
-        return [Region((*before, tuple(side), *after), region.reference, region.limit, region.extra) for side in sides]
+        return [replace(region, allowed=(*before, tuple(side), *after)) for side in sides]
 
-    def _single(self, form: _Form, region: Region) -> None:
-        _need(all(len(some) == 1 for some in region.allowed), "a leaf without lines must be one text")
+    def _single(self, form: Form, region: Region) -> None:
+        """A leaf without lines: there is one text, or none that counts so."""
+        if region.counts and self._walk(region).impossible:
+            return
+        need(all(len(some) == 1 for some in region.allowed), "a leaf without lines must be one text")
         chosen = [some[0] for some in region.allowed]
         moved = sum(k != r for k, r in zip(chosen, region.reference, strict=True))
         if region.limit is None or moved <= region.limit:
             counts = self.bag.features(self._written(chosen))
-            _need(form.exact(counts) > form.close, "the only text left does not keep the label")
+            need(form.exact(counts) > form.close, "the only text left does not keep the label")
 
     def _written(self, chosen: Sequence[int]) -> Sequence[str]:
         """The tokens of a text."""
@@ -238,28 +267,41 @@ class BagCheck:
 
     # --- bounds ---
 
-    def _form(self, rival: int, sign: float) -> _Form:
+    def form(self, rival: int, sign: float) -> Form:
         if (rival, sign) not in self.forms:
             rows, bias = self.bag.rows, self.bag.bias
             weight, shift = rows[self.label] - rows[rival], float(bias[self.label] - bias[rival])
-            self.forms[rival, sign] = _Form(self.bag, sign * weight, sign * shift, self)
+            self.forms[rival, sign] = Form(self.bag, sign * weight, sign * shift, self)
         return self.forms[rival, sign]
 
-    def _lines(self, form: _Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
+    def _walk(self, region: Region) -> Walk:
+        return Walk(self, region) if self.ways is None else _Stroll(self, region)
+
+    def _lines(self, form: Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
         """The least of the bounds of all lines, which together say something about every text."""
-        walk = _Walk(self, region) if self.ways is None else _Stroll(self, region)
+        walk, lines = self._walk(region), _read(lines)
+        need(not walk.impossible, "there are bounds of texts that cannot be")
         if self.bag.norm != "l2" or form.bias < 0:
             (line,) = lines
             return walk.bound(form, line, *form.tangent(line["slope"]))
         low, high = walk.span()
-        ordered = sorted(lines, key=lambda line: _number(line["low"]))
-        starts, ends = ([_number(line[side]) for line in ordered] for side in ("low", "high"))
+        ordered = sorted(lines, key=lambda line: number(line["low"]))
+        starts, ends = ([number(line[side]) for line in ordered] for side in ("low", "high"))
         edges = [min(low, starts[0]), *starts[1:], max(high, ends[-1])]
         covered = all(end >= start for end, start in zip(ends, starts[1:], strict=False))
-        _need(covered and edges == sorted(edges) and edges[0] >= 0, "the ranges leave a gap")
+        need(covered and edges == sorted(edges) and edges[0] >= 0, "the ranges leave a gap")
         tops = map(max, ends, edges[1:])
         ranges = zip(ordered, edges, tops, strict=False)
         return float(np.min([walk.bound(form, line, *form.chord(a, b)) for line, a, b in ranges]))  # NaN stays NaN
+
+
+def _counted(region: Region, node: Mapping[str, Any]) -> list[Region]:
+    """Texts in which a feature counts so much at most, and those in which it counts more: counts are whole numbers."""
+    column, most = node["column"], number(node["most"])
+    need(type(column) is int and most == math.floor(most), "a split must be of a column, at a whole number")
+    low, high = region.counts.get(column, (-math.inf, math.inf))
+    few, many = (low, min(high, most)), (max(low, most + 1.0), high)
+    return [replace(region, counts={**region.counts, column: ends}) for ends in (few, many)]
 
 
 def _value(bag: Bag, column: int, count: float) -> float:
@@ -281,7 +323,7 @@ def _letter(char: str) -> bool:
 
 
 @dataclass(eq=False)
-class _Form:
+class Form:
     """N + b|v| for weights and a bias."""
 
     bag: Bag
@@ -318,9 +360,9 @@ class _Form:
                 size = math.sqrt(sum(value * value for value in values.values()))
         return total + self.bias * size if size else self.bias
 
-    def part(self, column: int, slope: float) -> Callable[[float], float]:
-        """What one feature adds for each count, with a line in the place of the root."""
-        weight = float(self.weight[column])
+    def part(self, column: int, slope: float, turn: float = 0.0) -> Callable[[float], float]:
+        """What one feature adds for each count, with a line or a direction in the place of the root."""
+        weight = float(self.weight[column]) + turn
 
         def added(count: float) -> float:
             value = self.value(column, count)
@@ -332,9 +374,18 @@ class _Form:
         """Slope and constant of a line below b|v|, b < 0; without the norm l2 there is none."""
         if self.bag.norm != "l2":
             return 0.0, self.bias if self.bag.norm is None else 0.0
-        _need(type(slope) is float and slope < 0, "the slope of a tangent must be below zero")
+        need(type(slope) is float and slope < 0, "the slope of a tangent must be below zero")
         at = 0.5 * self.bias / slope
         return slope, 0.5 * self.bias * at
+
+    def direction(self, along: Mapping[int, float]) -> dict[int, float]:
+        """Weights below b|v|, b > 0, as |v| is at least u v / |u|; none without the norm l2, and where b < 0."""
+        top = max(map(abs, along.values()), default=0.0)
+        if self.bag.norm != "l2" or self.bias <= 0 or not top:
+            return {}
+        parts = {column: value / top for column, value in along.items()}  # squares of very small numbers would be lost
+        size = math.sqrt(sum(part * part for part in parts.values()))
+        return {column: self.bias * part / size for column, part in parts.items()}
 
     def chord(self, low: float, high: float) -> tuple[float, float]:
         if high <= 0:
@@ -343,13 +394,14 @@ class _Form:
         return slope, self.bias * math.sqrt(low) - slope * low
 
 
-class _Walk:
+class Walk:
     """A region, ready to be priced: what each feature may count, and the way through the words."""
 
     def __init__(self, check: BagCheck, region: Region) -> None:
         self.check, self.region, self.bag = check, region, check.bag
         self.meets = self._meets() if check.paired else {}
         self.least, self.most = self._ranges()
+        self._count()
 
     def _meets(self) -> dict[Place, list[tuple[Place, int, float]]]:
         """For each choice the earlier ones that it may follow with a feature between them."""
@@ -379,19 +431,34 @@ class _Walk:
                 counts = [words[i][k].counts.get(column, 0.0) for k in some]
                 least[column] = least.get(column, 0.0) + min(counts)
                 most[column] = most.get(column, 0.0) + max(counts)
-        ends: dict[tuple[int, bool], tuple[set[int], set[int]]] = {}
-        for (i, _), before in self.meets.items():
-            for (j, _), column, sign in before:
-                starts, stops = ends.setdefault((column, sign > 0), (set(), set()))
-                starts.add(j)
-                stops.add(i)
-        for (column, positive), (starts, stops) in ends.items():
-            count = float(min(len(starts), len(stops)))
+        for (column, positive), count in self._meetings().items():
             most[column] = most.get(column, 0.0) + (count if positive else 0.0)
             least[column] = least.get(column, 0.0) - (0.0 if positive else count)
         if self.region.limit is not None:
             self._limited(least, most)
         return least, most
+
+    def _count(self) -> None:
+        """Only texts that count as the region says are meant."""
+        for column, (low, high) in self.region.counts.items():
+            self.least[column] = max(self.least.get(column, 0.0), low)
+            self.most[column] = min(self.most.get(column, 0.0), high)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether some feature would have to count more than it can."""
+        return any(self.least.get(c, 0.0) > self.most.get(c, 0.0) for c in {*self.least, *self.most})
+
+    def _meetings(self) -> dict[tuple[int, bool], float]:
+        """How often pairs of each feature and sign can stand in one text: from left to right, the first to end."""
+        count: dict[tuple[int, bool], float] = {}
+        end: dict[tuple[int, bool], int] = {}
+        for (i, _), before in self.meets.items():  # in the order of words
+            for (j, _), column, sign in before:
+                key = column, sign > 0
+                if j >= end.get(key, 0):
+                    count[key], end[key] = count.get(key, 0.0) + 1.0, i
+        return count
 
     def _limited(self, least: dict[int, float], most: dict[int, float]) -> None:
         """One changed word moves a feature by what a choice holds of it, and by two pairs at the most."""
@@ -429,12 +496,24 @@ class _Walk:
             total += max((each[c] for k in some for _, c, _ in self.meets.get((i, k), ())), default=0.0)
         return total * (1.0 + 1e-12)
 
-    def bound(self, form: _Form, line: Mapping[str, Any], slope: float, constant: float) -> float:
+    def bound(self, form: Form, line: Mapping[str, Any], slope: float, constant: float) -> float:
         """The least of the form over the region, from below."""
-        given = {int(column): _number(value) for column, value in line["slopes"].items()}
+        prices, constant = self.prices(form, line["slopes"], slope, constant)
+        return constant + self._cheapest(prices, line["toll"])
+
+    def prices(
+        self,
+        form: Form,
+        slopes: Mapping[str, Any],
+        slope: float,
+        constant: float,
+        direction: Mapping[int, float] | None = None,
+    ) -> tuple[dict[int, float], float]:
+        """A price for each count of a feature, and what is left of the form at least."""
+        given, turn = {int(column): number(value) for column, value in slopes.items()}, direction or {}
         prices: dict[int, float] = {}
         for column in {*self.least, *self.most}:
-            counts, added = self._counts(column), form.part(column, slope)
+            counts, added = self._counts(column), form.part(column, slope, turn.get(column, 0.0))
             heights = [added(count) for count in counts]
             width = counts[-1] - counts[0]
             chord = (heights[-1] - heights[0]) / width if width else 0.0
@@ -442,7 +521,12 @@ class _Walk:
             price = min(max(given.get(column, chord), min(steps)), max(steps))
             prices[column] = price
             constant += min(h - price * c for h, c in zip(heights, counts, strict=True))
-        return constant + self._cheapest(prices, line.get("toll"))
+        return prices, constant
+
+    def largest(self) -> float:
+        """The sum of what features can be at most, whatever their sign."""
+        ends = ((c, max(abs(self.least.get(c, 0.0)), abs(self.most.get(c, 0.0)))) for c in {*self.least, *self.most})
+        return sum(abs(_value(self.bag, column, count)) for column, count in ends)
 
     def _cheapest(self, prices: Mapping[int, float], toll: float | None) -> float:
         words, extra = self.check.words, self.region.extra
@@ -458,8 +542,8 @@ class _Walk:
             both = zip(self.region.reference, self.region.allowed, strict=True)
             if sum(unchanged not in some for unchanged, some in both) > self.region.limit:
                 return math.inf  # no text here changes so few words
-            each = 0.0 if toll is None else _number(toll)
-            _need(each >= 0, "a toll must be at least 0")
+            each = 0.0 if toll is None else number(toll)
+            need(each >= 0, "a toll must be at least 0")
         paid = {(i, k): cost + (each if k != self.region.reference[i] else 0.0) for (i, k), cost in costs.items()}
         return self._along(paid, prices) - each * (self.region.limit or 0)
 
@@ -508,7 +592,7 @@ class _Walk:
         return float(values[start : len(places)].min()) + passed
 
 
-class _Stroll(_Walk):
+class _Stroll(Walk):
     """A region where features reach over words."""
 
     def __init__(self, check: BagCheck, region: Region) -> None:
@@ -521,6 +605,7 @@ class _Stroll(_Walk):
         columns = self.ways.columns
         self.least = dict(zip(columns, least.tolist(), strict=True))
         self.most = dict(zip(columns, most.tolist(), strict=True))
+        self._count()
 
     def _room(self, each: Mapping[int, float]) -> float:
         return self.ways.largest(self.region.allowed, self._by_column(each)) * (1.0 + 1e-12)

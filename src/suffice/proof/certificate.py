@@ -73,11 +73,11 @@ def array(values: Floats, kind: str = "f8") -> dict[str, str]:
     return {kind: base64.b64encode(np.asarray(values).astype("<" + kind).tobytes()).decode()}
 
 
-def read(certificate: str | Path | bytes, longest: int) -> Iterator[Any]:
-    """The lines of a file, of which none after the header has more than `longest` bytes."""
+def read(certificate: str | Path | bytes, longest: int, most: int = MAX_TEXT) -> Iterator[Any]:
+    """The lines of a file, of which none after the header has more than `longest` bytes, nor all more than `most`."""
     try:
         with gzip.open(io.BytesIO(certificate) if isinstance(certificate, bytes) else certificate) as file:
-            limit, left = MAX_HEADER, MAX_TEXT
+            limit, left = MAX_HEADER, most
             while line := file.readline(limit + 1):  # unpacks a little at a time: a small file cannot fill the memory
                 left -= len(line) + 256
                 if len(line) > limit or left < 0:

@@ -43,9 +43,9 @@ Span: TypeAlias = tuple[Fraction, Fraction]  # a lower and an upper bound
 Signs: TypeAlias = Mapping[int, int]  # what splits say of units
 
 HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
-LEAN, NEAR = Fraction(1, 2**20), Fraction(1, 2**32)  # shares within which bounds count as equal, or as zero
+LEAN = Fraction(1, 2**20)  # the share within which bounds count as equal
 DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
-MOST = 2**29  # bytes read of an unpacked certificate
+LONGEST, MOST = 2**24, 2**29  # bytes that are unpacked of a line, and of all of them
 CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U64": "Q", "U32": "I"}
 CODES |= {"U16": "H", "U8": "B"}
 KEYS = {"word-swap": "kind swaps", "deletion": "kind", "mask": "kind token", "removal-or-swap": "kind swaps"}
@@ -265,11 +265,12 @@ def pieces(model: Model, source: str) -> list[str] | None:
 
 def read_lines(data: bytes) -> Iterator[Any]:
     try:
-        text = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST + 1)
-        if not 0 < len(text) <= MOST:
-            raise ValueError("it is empty, or longer than what is read here")
-        for line in text.decode().removesuffix("\n").split("\n"):
-            yield json.loads(line, parse_constant=int, object_pairs_hook=each_once)
+        file, left = gzip.GzipFile(fileobj=io.BytesIO(data)), MOST
+        while line := file.readline(LONGEST + 1):  # a little at a time: a small file cannot fill the memory
+            left -= len(line)
+            if len(line) > LONGEST or left < 0:
+                raise ValueError("it is longer than what is read here")
+            yield json.loads(line.decode(), parse_constant=int, object_pairs_hook=each_once)
     except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise Unreadable(f"This is not a certificate: {str(error)[:200]}") from error
 
@@ -532,18 +533,18 @@ class Line(NamedTuple):
 SAME, NOTHING = Line(ONE, ONE, ZERO), Line(ZERO, ZERO, ZERO)
 
 
-def relu_line(span: Span, near: Fraction, sign: int) -> Line:
+def relu_line(span: Span, sign: int) -> Line:
     """Lines around a relu: the one above holds at both ends, and a relu is convex."""
     least, most = span
-    if sign < 0 or (most <= near and not sign):
-        return Line(ZERO, ZERO, max(most, ZERO))
-    if sign > 0 or least >= -near:
-        return Line(ONE, ONE, max(-least, ZERO))
+    if sign < 0 or (most <= 0 and not sign):
+        return NOTHING
+    if sign > 0 or least >= 0:
+        return SAME
     slope = up(most / (most - least))
     return Line(ONE if most > -least * (1 + LEAN) else ZERO, slope, max(-slope * least, most * (1 - slope)))
 
 
-def maximum_lines(spans: Sequence[Span], live: Sequence[bool], near: Fraction, alpha: Vector | None) -> list[Line]:
+def maximum_lines(spans: Sequence[Span], live: Sequence[bool], alpha: Vector | None) -> list[Line]:
     """Of each unit of a maximum its part in the lines around it; the constant above goes with the first.
 
     Below: weights of at least zero that add up to one. Above: a level at or above every lower bound of those that may
@@ -552,7 +553,7 @@ def maximum_lines(spans: Sequence[Span], live: Sequence[bool], near: Fraction, a
     lows, highs = zip(*itertools.compress(spans, live), strict=True)
     floor, top = max(lows), max(highs)
     if alpha is None:
-        level, close = sorted([floor, *highs])[-2], floor - LEAN * max(top - floor, ZERO) - near
+        level, close = sorted([floor, *highs])[-2], floor - LEAN * max(top - floor, ZERO)
         first = next(p for p, (low, _) in enumerate(spans) if live[p] and low >= close)
         weights = [ONE if p == first else ZERO for p in range(len(spans))]
     else:
@@ -561,7 +562,7 @@ def maximum_lines(spans: Sequence[Span], live: Sequence[bool], near: Fraction, a
     slopes, shift = [ZERO] * len(spans), level
     for p, (low, high) in enumerate(spans):
         if live[p] and high > level:
-            slopes[p] = up((high - level) / (high - low)) if high - low > near else ZERO
+            slopes[p] = up((high - level) / (high - low)) if high > low else ZERO
             shift += max(-slopes[p] * low, high - level - slopes[p] * high)
     return [Line(w, s, ZERO if p else shift) for p, (w, s) in enumerate(zip(weights, slopes, strict=True))]
 
@@ -584,11 +585,24 @@ def between(rows: Sequence[Row], shares: Vector) -> Row:
     return found
 
 
-class Leaf:
-    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole region."""
+class Chosen(NamedTuple):
+    """What a leaf chooses: slopes below, what is taken off factors of units, shares of lines above."""
 
-    def __init__(self, model: Model, reach: Mapping[int, Span], inputs: Inputs, signs: Signs) -> None:
-        self.model, self.reach, self.inputs, self.signs = model, reach, inputs, signs
+    alpha: Vector | None
+    push: Row
+    shares: Mapping[int, Vector]
+
+
+class Leaf:
+    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole region.
+
+    `stated` are bounds that were proved on the way here.
+    """
+
+    def __init__(
+        self, model: Model, reach: Mapping[int, Span], inputs: Inputs, signs: Signs, stated: Mapping[int, Span]
+    ) -> None:
+        self.model, self.reach, self.inputs, self.signs, self.stated = model, reach, inputs, signs, stated
         self.spans: dict[int, Span] = {}
         self.lines: dict[int, Line] = {}
         self.push: Row = {}  # what is taken off factors of units
@@ -607,6 +621,8 @@ class Leaf:
             return low, high
         low = max(low, down(self.back(row, bias, start)))
         high = min(high, -down(self.back({j: -factor for j, factor in row.items()}, -bias, start)))
+        least, most = self.stated.get(unit, (low, high))
+        low, high = max(low, least), min(high, most)
         sign = self.signs.get(unit, 0) if unit in self.model.relu else 0
         return max(low, ZERO) if sign > 0 else low, min(high, ZERO) if sign < 0 else high
 
@@ -619,15 +635,14 @@ class Leaf:
         """The lines around what a step's units give: those of the format, or those that a leaf chose."""
         found = dict.fromkeys(step, SAME)
         for unit in step:
-            group = self.model.home.get(unit, [unit])
-            near = NEAR * max(self.reach[u][1] - self.reach[u][0] for u in group)
+            group = self.model.home.get(unit, [])
             if unit in self.model.relu:
-                line = relu_line(self.spans[unit], near, self.signs.get(unit, 0))
+                line = relu_line(self.spans[unit], self.signs.get(unit, 0))
                 found[unit] = line if alpha is None else line._replace(below=alpha[unit])
-            elif unit in self.model.home and unit == group[0]:
+            elif unit in group[:1]:
                 spans, live = [self.spans[u] for u in group], self.live(group)
                 shares = None if alpha is None else tuple(alpha[u] for u in group)
-                found |= zip(group, maximum_lines(spans, [u in live for u in group], near, shares), strict=True)
+                found |= zip(group, maximum_lines(spans, [u in live for u in group], shares), strict=True)
         return found
 
     def back(self, row: Row, total: Fraction, start: int) -> Fraction:
@@ -662,14 +677,14 @@ class Leaf:
         lean = {column: shares[column // size] * weight for column, weight in rows[unit].items()}
         return lean, up(max(-least(lean), bias[unit] - least(minus(lean, rows[unit]))))
 
-    def holds(self, row: Row, total: Fraction, alpha: Vector | None, push: Row, shares: Mapping[int, Vector]) -> bool:
-        """Whether no input is left, or a form over what the last step receives is above zero by what the leaf chose."""
+    def holds(self, row: Row, total: Fraction, start: int, chosen: Chosen) -> bool:
+        """Whether no input is left, or row·h + total is above zero by what the leaf chose, h being as for `back`."""
         if self.empty:
             return True
         for step in self.model.steps[:-1]:
-            self.lines |= self.around(step, alpha)
-        self.push, self.tilted = push, {unit: self.tilt(unit, mine) for unit, mine in shares.items()}
-        return self.back(row, total, self.model.steps[-1].start) > 0
+            self.lines |= self.around(step, chosen.alpha)
+        self.push, self.tilted = chosen.push, {unit: self.tilt(unit, mine) for unit, mine in chosen.shares.items()}
+        return self.back(row, total, start) > 0
 
 
 # --- the evidence ---
@@ -831,29 +846,48 @@ class Check:
 
     def tree(self, rival: int, sign: int, inputs: Inputs) -> None:
         """A proof in preorder that sign·margin is above zero: both sides of a node follow it."""
-        waiting: list[tuple[dict[int, int], Inputs]] = [({}, inputs)]
+        waiting: list[tuple[dict[int, int], Inputs, dict[int, Span]]] = [({}, inputs, {})]
         while waiting:
-            signs, inputs = waiting.pop()
+            signs, inputs, stated = waiting.pop()
             line = self.take()
             if "split" in line:
                 unit = whole(fields(line, "split")[0], 0, self.model.steps[-1].start)
                 alive = may_win(self.model.home.get(unit, []), signs)
                 right = (unit in alive and len(alive) > 1) or (unit in self.model.relu and unit not in signs)
                 need(right, "only an open relu, or one of several units that may win, can be split")
-                waiting += [({**signs, unit: 1}, inputs), ({**signs, unit: -1}, inputs)]
+                waiting += [({**signs, unit: 1}, inputs, stated), ({**signs, unit: -1}, inputs, stated)]
             elif "pick" in line:
                 first, second = inputs.pick(line)
-                waiting += [(signs, second), (signs, first)]
+                waiting += [(signs, second, stated), (signs, first, stated)]
+            elif "bound" in line:
+                waiting.append((signs, inputs, self.bound(line, inputs, signs, stated)))
             else:
-                self.leaf(fields(line, "leaf")[0], rival, sign, inputs, signs)
+                self.leaf(fields(line, "leaf")[0], rival, sign, inputs, signs, stated)
 
-    def leaf(self, data: Any, rival: int, sign: int, inputs: Inputs, signs: Signs) -> None:
-        """The one input that is left has sign·margin above zero, or the bound is, with the numbers given here."""
+    def bound(self, line: Any, inputs: Inputs, signs: Signs, stated: dict[int, Span]) -> dict[int, Span]:
+        """What is stated of units, with a bound of a relu's z that the leaf given here shows."""
+        side = "most" if "most" in line else "least"
+        place, given, data = fields(line, f"bound {side} leaf")
+        unit, value, sign = whole(place, 0, self.model.steps[-1].start), number(given), -1 if side == "most" else 1
+        need(unit in self.model.relu, "only the sum of a relu can be bounded")
+        row = {j: sign * weight for j, weight in self.model.rows[unit].items()}
+        start = next(step.start for step in self.model.steps if unit in step)
+        here = Leaf(self.model, self.reach, inputs, signs, stated)
+        holds = here.holds(row, sign * (self.model.bias[unit] - value), start, self.chosen(data, signs))
+        need(holds, "the bound of this unit does not hold")
+        low, high = stated.get(unit, self.reach[unit])
+        return stated | {unit: (max(low, value), high) if sign > 0 else (low, min(high, value))}
+
+    def chosen(self, data: Any, signs: Signs) -> Chosen:
         alpha, beta, *above = fields(data, "alpha beta above" if "above" in data else "alpha beta")
         slopes = None if alpha is None else self.clipped(alpha, self.model.steps[-1].start)
         given = {unit: number(value, 0) for unit, value in self.units(beta)}
         push = {unit: value * signs.get(unit, 0) for unit, value in given.items() if unit in self.model.relu}
-        shares = self.shares(above[0], signs) if above else {}
+        return Chosen(slopes, push, self.shares(above[0], signs) if above else {})
+
+    def leaf(self, data: Any, rival: int, sign: int, inputs: Inputs, signs: Signs, stated: Mapping[int, Span]) -> None:
+        """The one input that is left has sign·margin above zero, or the bound is, with the numbers given here."""
+        chosen = self.chosen(data, signs)
         single, last = inputs.single(), self.model.steps[-1]
         if single:
             scores = self.model.scores(single)
@@ -862,14 +896,20 @@ class Check:
         mine, other = self.model.rows[last[self.label]], self.model.rows[last[rival]]
         row = {j: sign * (mine.get(j, ZERO) - other.get(j, ZERO)) for j in {*mine, *other}}
         constant = sign * (self.model.bias[last[self.label]] - self.model.bias[last[rival]])
-        holds = Leaf(self.model, self.reach, inputs, signs).holds(row, constant, slopes, push, shares)
+        holds = Leaf(self.model, self.reach, inputs, signs, stated).holds(row, constant, last.start, chosen)
         need(holds, "the bound of this leaf is not above zero")
 
     def shares(self, data: Any, signs: Signs) -> dict[int, Vector]:
         """Of open relus and maxima of the first step, for each word or for each number of the input."""
-        per, shares = fields(data, "per shares")
-        count = {"word": len(self.own), "number": len(self.own) * len(self.own[0])}[per]
-        found = {unit: self.clipped(given, count) for unit, given in self.units(shares)}
+        per, *words, shares = fields(data, "per words shares" if "words" in data else "per shares")
+        need(per == "number" or (per == "word" and not words), "shares are per word or per number")
+        some = sorted(places(words[0], range(len(self.own)))) if words else range(len(self.own))
+        each = len(self.own[0]) if per == "number" else 1
+        there = [i * each + j for i in some for j in range(each)]
+        found = {}
+        for unit, given in self.units(shares):
+            mine = dict(zip(there, self.clipped(given, len(there)), strict=True))
+            found[unit] = tuple(mine.get(i, ZERO) for i in range(len(self.own) * each))
         able = set(self.model.relu - signs.keys())
         able |= {group[0] for group in self.model.home.values()} if per == "number" else set()
         right = found and found.keys() <= able & {*self.model.steps[0]}

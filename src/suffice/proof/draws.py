@@ -21,24 +21,37 @@ def draw_seed(model: str, text: str, perturbation: Any, held: Sequence[int], loo
 def draws(options: Options, free: Sequence[int], limit: int, count: int, seed: int) -> Iterator[dict[int, str]]:
     """Changes drawn uniformly from all allowed ones of the free words, no change at all among them."""
     rng = np.random.default_rng(seed)
-    most = min(limit, len(free))
-    ways = [[1] * (most + 1)]  # ways[k][j]: changes of the last k words, at most j of them
+    if limit >= len(free):
+        yield from _each_alone(options, free, count, rng)
+        return
+    ways = [[1] * (limit + 1)]  # ways[k][j]: changes of the last k words, at most j of them
     for word in reversed(free):
         last, some = ways[-1], len(options[word])
-        ways.append([last[j] + (some * last[j - 1] if j else 0) for j in range(most + 1)])
+        ways.append([last[j] + (some * last[j - 1] if j else 0) for j in range(limit + 1)])
     for _ in range(count):
-        yield dict(_draw(options, free, ways, most, rng))
+        yield dict(_numbered(options, free, ways, limit, _number(ways[-1][limit], rng)))
 
 
-def _draw(
-    options: Options, free: Sequence[int], ways: list[list[int]], limit: int, rng: np.random.Generator
+def _each_alone(
+    options: Options, free: Sequence[int], count: int, rng: np.random.Generator
+) -> Iterator[dict[int, str]]:
+    """Where nothing limits how many change, every word is drawn by itself."""
+    choices = np.array([len(options[word]) + 1 for word in free])
+    for _ in range(count):
+        picks = zip(free, rng.integers(choices).tolist(), strict=True)
+        yield {word: options[word][pick - 1] for word, pick in picks if pick}
+
+
+def _numbered(
+    options: Options, free: Sequence[int], ways: list[list[int]], limit: int, number: int
 ) -> Iterator[tuple[int, str]]:
+    """The change of this number: one number for a whole change, as drawing them costs most of the time."""
     for place, word in enumerate(free):
         below = ways[len(free) - place - 1]
-        number = _number(ways[len(free) - place][limit], rng)
         if number >= below[limit]:
-            yield word, options[word][(number - below[limit]) // below[limit - 1]]
+            choice, number = divmod(number - below[limit], below[limit - 1])
             limit -= 1
+            yield word, options[word][choice]
 
 
 def _number(below: int, rng: np.random.Generator) -> int:

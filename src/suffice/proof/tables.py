@@ -86,6 +86,7 @@ class TableCheck:
             for node in proofs[labels[rival]]:
                 _need(waiting, "there are more nodes than splits")
                 here = waiting.pop()
+                _need(node.keys() in ({"word"}, {"groups"}), "a node splits a word or has groups")
                 if "word" in node:
                     waiting += reversed(self._halves(here, node["word"]))
                 else:

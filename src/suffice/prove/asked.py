@@ -20,7 +20,7 @@ from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Text, Writer
-from suffice.prove.verdict import Budget, Witness
+from suffice.prove.verdict import Budget, Witness, winner
 
 Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
 
@@ -50,6 +50,7 @@ class Meter:
 
     budget: Budget
     max_queries: int | None = None
+    before: int = 0  # texts that were asked for the same answer by another meter
     spent: int = 0
     seconds: float = 0.0
 
@@ -65,7 +66,19 @@ class Meter:
     def left(self) -> float:
         """About how many texts may still be asked."""
         timely = max(self.budget.left, 0.0) * self.rate
-        return timely if self.max_queries is None else min(timely, self.max_queries - self.spent)
+        return timely if self.max_queries is None else min(timely, self.max_queries - self.total)
+
+    @property
+    def limit(self) -> str:
+        return f"the limit of {self.max_queries} texts is reached"
+
+    @property
+    def total(self) -> int:
+        return self.before + self.spent
+
+    def allows(self, texts: int) -> bool:
+        """Whether so many more texts are within the limit, if there is one."""
+        return self.max_queries is None or self.total + texts <= self.max_queries
 
     def room(self) -> int:
         """How many texts may be asked before the next look at the clock."""
@@ -73,7 +86,7 @@ class Meter:
         size = int(min(max(self.rate * SLICE, FEWEST), MOST)) if self.seconds else FEWEST
         if self.max_queries is None:
             return size
-        left = self.max_queries - self.spent
+        left = self.max_queries - self.total
         return min(size, left) if left > 0 else 1  # what is known already costs nothing
 
 
@@ -90,14 +103,13 @@ class Asked:
     at_most: int | None
     meter: Meter = field(default_factory=lambda: Meter(Budget()))
     open: set[str] = field(default_factory=set)  # texts that are too close to call
-    tightest: float = np.inf  # the smallest margin of a text that kept the label
 
     @cached_property
     def label(self) -> int:
         """The label of the text; some changed ones are asked with it where it is not known how far numbers move."""
         answers, meter = self.blackbox.answers, self.meter
         single = (((i, word),) for i, words in enumerate(self.options) for word in words)
-        room = FEWEST if meter.max_queries is None else meter.max_queries - PROBES - 2
+        room = FEWEST if meter.max_queries is None else meter.max_queries - meter.total - PROBES - 2
         beside = [self.write(change) for change in islice(single, max(0, min(room, FEWEST)))]
         before = answers.asked
         rows = answers.scores([self.text.source] if answers.moves is not None else [self.text.source, *beside])
@@ -123,19 +135,22 @@ class Asked:
         found = self._lead(rows, rival)
         tolerance = self.blackbox.answers.tolerance
         for i in np.flatnonzero(np.abs(found) <= tolerance) if tolerance else ():
-            alone = self._lead(self.blackbox.answers.ask([texts[i]]), rival)[0]
+            alone = self._lead(self._alone(texts[i]), rival)[0]
             found[i] = alone if abs(alone) > tolerance else np.nan
         return found
+
+    def _alone(self, text: str) -> Floats:
+        """The scores of a text that is asked once more, by itself."""
+        if not self.meter.allows(1):
+            raise OutOfBudget(self.meter.limit)
+        self.meter.spent += 1
+        return self.blackbox.answers.ask([text])
 
     def flip(self, change: Change, rival: int | None = None) -> Flip:
         """A change whose margin is not above zero, with the rival that wins."""
         row = self._rows([self.write(change)])[0]
-        winner = self._winner(row) if rival is None else rival
-        return Flip(change, sum(1 << i for i, _ in change), winner, float(row[self.label] - row[winner]))
-
-    def _winner(self, row: Floats) -> int:
-        others = np.delete(np.arange(len(row)), self.label)
-        return int(others[row[others].argmax()])
+        other = winner(row, self.label) if rival is None else rival
+        return Flip(change, sum(1 << i for i, _ in change), other, float(row[self.label] - row[other]))
 
     def write(self, change: Change) -> str:
         return self._writer.write(change)
@@ -152,7 +167,7 @@ class Asked:
             positions=tuple(i for i, _ in flip.change),
             rival=flip.rival,
             margin=flip.margin,
-            label=self.blackbox.labels[self._winner(row)],
+            label=self.blackbox.labels[winner(row, self.label, flip.rival)],
             words=tuple(word for _, word in flip.change),
             real=True,
             text=self.write(flip.change),
@@ -163,8 +178,8 @@ class Asked:
         while start < len(texts):
             part = texts[start : start + meter.room()]
             before, began = answers.asked, time.monotonic()
-            if meter.max_queries is not None and meter.spent + answers.missing(part) > meter.max_queries:
-                raise OutOfBudget(f"the limit of {meter.max_queries} texts is reached")
+            if meter.max_queries is not None and not meter.allows(answers.missing(part)):
+                raise OutOfBudget(meter.limit)
             parts.append(answers.scores(part))
             meter.spent += answers.asked - before
             meter.seconds += time.monotonic() - began if answers.asked > before else 0.0
@@ -185,9 +200,9 @@ class Asked:
     def _pairs(self) -> list[list[tuple[int, str]]]:
         return [[(i, word) for word in words] for i, words in enumerate(self.options)]
 
-    def adding(self, word: int, others: Sequence[int], limit: int) -> Iterator[tuple[int, ...]]:
-        """The sets of words to change that hold `word` and any of the others, the small ones first."""
-        for size in range(min(limit - 1, len(others)) + 1):
+    def adding(self, word: int, others: Sequence[int], limit: int, above: int = 0) -> Iterator[tuple[int, ...]]:
+        """The sets of more than `above` words that hold `word` and any of the others, the small ones first."""
+        for size in range(above, min(limit - 1, len(others)) + 1):
             for some in combinations(others, size):
                 yield tuple(sorted((word, *some)))
 

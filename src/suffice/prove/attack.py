@@ -1,8 +1,8 @@
 """Attacks: perturbed inputs that change the label, looked for on many sets of free words at once.
 
 From a starting point, jump to the corner of every free word's set that a linear view of the margin prefers, and
-look again; keep the lowest margin seen. What an attack returns is only a candidate until `exact.confirm` has
-run it through the network.
+look again; keep the lowest margin seen. Where numbers move on their own, small steps may go on from there. What an
+attack returns is only a candidate until `exact.confirm` has run it through the network.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.inputs import PIECE, steady
 from suffice.prove.verdict import Budget, Problem
+from suffice.sets.regions import Ball, Box, Region
+
+SLIDES = 40  # small steps of an attack
+FAR, NEAR = 0.1, 0.003  # how far they go at first and in the end, as a share of what a number can move
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +98,44 @@ def descend(
         if np.array_equal(before, point):  # every row is where it wants to be
             return best
     return best.better(Attempt(margins(problem, point, rivals), point))
+
+
+def slides(problem: Problem) -> bool:
+    """Whether points between corners can be attacks, and numbers move on their own."""
+    region = problem.region
+    return problem.at_most is None and (isinstance(region, Box) or (isinstance(region, Ball) and region.p == np.inf))
+
+
+def slide(
+    problem: Problem, free: Bools, start: Floats, rivals: Ints, steps: int = SLIDES, budget: Budget | None = None
+) -> Attempt:
+    """Small steps from `start`, which get to where corners are no good: between them, until one row has flipped.
+
+    Where the margin is a sum of relus or maxima of which many pull upwards, its lowest points are seldom corners.
+    """
+    low, high = (np.where(free[..., None], side, problem.center) for side in sides(problem.region))
+    point, best = start, Attempt(np.full(len(start), np.inf), start)
+    mean, square = np.zeros_like(start), np.zeros_like(start)
+    for turn in range(1, steps + 1):
+        if budget is not None:
+            budget.look()
+        margin, gradient = gradients(problem, point, rivals)
+        best = best.better(Attempt(margin, point))
+        if (margin < 0).any():
+            return best
+        gradient = gradient * (high - low)
+        mean, square = 0.8 * mean + 0.2 * gradient, 0.95 * square + 0.05 * gradient**2
+        way = mean / (1 - 0.8**turn) / (np.sqrt(square / (1 - 0.95**turn)) + 1e-12)
+        point = np.clip(point - FAR * (NEAR / FAR) ** (turn / steps) * way * (high - low), low, high)
+    return best.better(Attempt(margins(problem, point, rivals), point))
+
+
+def sides(region: Region) -> tuple[Floats, Floats]:
+    """The lowest and the highest value of every number, a hair inside of a ball."""
+    if isinstance(region, Box):
+        return region.lower, region.upper
+    everywhere = np.ones_like(region.center)
+    return region.minimiser(everywhere), region.minimiser(-everywhere)
 
 
 def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:

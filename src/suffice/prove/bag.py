@@ -6,7 +6,8 @@ over a range of S where b > 0 (ranges are cut until it is tight), by a tangent t
 a sum of one function h_f(c_f) per feature. A feature that may occur twice or more is bounded by a line too,
 h_f(c) >= s c + min over c of (h_f(c) - s c) for any slope s, and then every choice has a price of its own and the
 cheapest text is found exactly: word by word, or along a shortest path where pairs of neighbours count. Where the bound
-does not decide, one word's choices are split in two.
+does not decide, the texts are split in two: by how often a feature on which its line loses much counts, or by one
+word's choices.
 
 With no norm S plays no part, and with l1 h_f(c) = w v + b |v|. A text without any known feature has the margin b.
 """
@@ -30,6 +31,7 @@ from suffice.prove.verdict import Budget
 
 SLOPES = 4  # times that the slopes of repeated features are mended
 LINES = 10  # lines under the square root that are tried before words are split
+LOSSY = 0.1  # of what a bound lacks: so much lost on one feature and its counts are split
 ROUNDING = 1e-9  # of all that is added up: far more than doubles lose in sums of up to a million terms
 
 
@@ -83,6 +85,9 @@ class Ranges:
     least: Floats
     most: Floats
 
+    def inside(self, other: Ranges) -> Ranges:
+        return Ranges(np.maximum(self.least, other.least), np.minimum(self.most, other.most))
+
 
 # --- verdicts ---
 
@@ -100,10 +105,11 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Holds:
-    """Every allowed text has a margin above zero: a leaf with lines, or a split of one word's choices."""
+    """Every allowed text has a margin above zero: a leaf with lines, or a split of texts."""
 
     lines: tuple[Stretch, ...] = ()
     split: tuple[int, ...] = ()  # choices of one word that the first branch keeps; the second keeps the others
+    counted: tuple[int, float] | None = None  # or a feature, and how often it counts at most in the first branch
     branches: tuple[Holds, ...] = ()
 
 
@@ -135,12 +141,14 @@ class _Node:
     allowed: Bools
     slopes: Floats
     toll: float | None = None
+    within: Ranges | None = None  # counts of the texts that this is about
     split: tuple[int, ...] = ()
+    counted: tuple[int, float] | None = None
     branches: list[_Node] = field(default_factory=list)
     lines: tuple[Stretch, ...] = ()
 
     def proof(self) -> Holds:
-        return Holds(self.lines, self.split, tuple(branch.proof() for branch in self.branches))
+        return Holds(self.lines, self.split, self.counted, tuple(branch.proof() for branch in self.branches))
 
 
 class _Hunt:
@@ -162,13 +170,15 @@ class _Hunt:
             if found is not None:
                 node.lines = found
                 continue
-            word = bound.branch()
+            feature = bound.lossy()
+            word = bound.branch() if feature is None else -1
             if word is None:  # a single text within the rounding of zero
                 return Open("a margin is too close to zero to be decided", bound.chosen, bound.margin)
             nodes -= 1
             if nodes <= 0:
                 return Open("too many words had to be split")
-            for part in self._split(node, word, bound):
+            parts = self._split(node, word, bound) if feature is None else self._counted(node, feature, bound)
+            for part in parts:
                 heapq.heappush(waiting, (bound.value, next(order), part))
         return root.proof()
 
@@ -184,7 +194,19 @@ class _Hunt:
             allowed = node.allowed.copy()
             allowed[start:end] = False
             allowed[kept] = True
-            child = _Node(allowed, bound.slopes, bound.toll)
+            child = _Node(allowed, bound.slopes, bound.toll, node.within)
+            node.branches.append(child)
+            yield child
+
+    def _counted(self, node: _Node, feature: int, bound: _Bound) -> Iterator[_Node]:
+        """Texts in which a feature counts no more than in the cheapest one, and the others."""
+        count, found = float(self.layout.counts(bound.chosen)[feature]), bound.ranges
+        node.counted = feature, count
+        mark = np.arange(len(found.least)) == feature
+        few = Ranges(found.least, np.where(mark, count, found.most))
+        many = Ranges(np.where(mark, count + 1.0, found.least), found.most)
+        for within in (few, many):
+            child = _Node(node.allowed, np.where(mark, np.nan, bound.slopes), bound.toll, within)
             node.branches.append(child)
             yield child
 
@@ -198,6 +220,8 @@ class _Bound:
     def __init__(self, case: Case, node: _Node) -> None:
         self.case, self.node, self.layout = case, node, case.layout
         self.ranges = ranges(case, node.allowed)
+        if node.within is not None:
+            self.ranges = self.ranges.inside(node.within)
         self.slopes = node.slopes
         self.chosen, self.margin, self.value = case.reference, np.inf, -np.inf
         self.other: Ints | None = None  # the text on the other side of a tangent
@@ -249,6 +273,8 @@ class _Bound:
         return total * (1.0 + 1e-12)
 
     def run(self) -> tuple[Stretch, ...] | Fails | None:
+        if (self.ranges.least > self.ranges.most).any():
+            return ()  # there is no such text
         if not self._open().any():
             return self._only()
         nothing = self._nothing()
@@ -403,11 +429,13 @@ class _Bound:
         return best, None
 
     def _start(self, table: Floats) -> Floats:
-        """Slopes from one end to the other, or what the parent had."""
+        """Slopes from one end to the other where no line below is higher in between, else what the parent had."""
         rows, last = np.arange(len(table)), (self.inside.sum(1) - 1)
         chord = (table[rows, last] - table[:, 0]) / np.maximum(last, 1) if len(table) else np.zeros(0)
         given = self.slopes[self.wide]
-        return np.where(np.isnan(given) | (last == 1), chord, given)
+        over = table - table[:, :1] - chord[:, None] * (self.counts - self.counts[:, :1])
+        arched = over.min(1, initial=0.0) >= -1e-12 * self.case.scale
+        return np.where(np.isnan(given) | arched, chord, given)
 
     def _mended(self, table: Floats, slopes: Floats, at: Ints) -> Floats:
         """Slopes that make the counts of the cheapest text cheapest for their feature too, halfway."""
@@ -420,6 +448,16 @@ class _Bound:
         return np.asarray(slopes + 0.6 * (wanted - slopes))
 
     # --- where to split ---
+
+    def lossy(self) -> int | None:
+        """A feature on which its line loses much of what the bound lacks, in the middle of its range."""
+        if not self._open().any():
+            return None
+        counts = self.layout.counts(self.chosen)
+        middle = (counts > self.ranges.least) & (counts < self.ranges.most)
+        lost = np.where(middle, self.gaps, 0.0)
+        feature = int(lost.argmax()) if len(lost) else 0
+        return feature if len(lost) and lost[feature] > LOSSY * max(-self.value, self.case.tolerance) else None
 
     def branch(self) -> int | None:
         """The word whose choices are split; None where only one text is left."""
@@ -636,35 +674,49 @@ def _groups(layout: Layout) -> tuple[Ints, Ints, Ints, Floats, Ints]:
 
 
 def _pair_ranges(layout: Layout, allowed: Bools, most: Floats, least: Floats) -> None:
-    """A feature made by pairs counts at most once for each word that can end one, and for each that can begin one."""
+    """What pairs add: as many as can stand in one text, each from one word to a later one, none across another."""
     if not layout.pairs:
         return
-    sign = layout.pairs.sign
-    live = allowed[layout.pairs.earlier] & allowed[layout.pairs.later]
+    live = allowed[layout.pairs.earlier] & allowed[layout.pairs.later] & _may_meet(layout, allowed)
     for positive, target in ((True, most), (False, least)):
-        mine = live & ((sign > 0) == positive)
+        mine = live & ((layout.pairs.sign > 0) == positive)
         if mine.any():
-            ends = [_words_of(layout, mine, *ordered) for ordered in _ends(layout)]
-            target += np.minimum(*ends) if positive else -np.minimum(*ends)
+            target += _meetings(layout, mine) if positive else -_meetings(layout, mine)
 
 
-def _words_of(layout: Layout, pairs: Bools, order: Ints, start: Ints, feature: Ints) -> Floats:
-    """By feature, how many words stand at one end of these pairs."""
-    some = np.logical_or.reduceat(pairs[order], start)
-    return np.bincount(feature[some], minlength=len(layout.columns)).astype(np.float64)
+def _may_meet(layout: Layout, allowed: Bools) -> Bools:
+    """The pairs between whose words every word may vanish."""
+    stays = ~np.logical_or.reduceat(allowed & layout.empty, layout.first)
+    passed = np.cumsum(stays)
+    earlier, later = layout.slot[layout.pairs.earlier], layout.slot[layout.pairs.later]
+    return np.asarray(passed[later - 1] == passed[earlier])
 
 
-def _ends(layout: Layout) -> list[tuple[Ints, Ints, Ints]]:
-    """For both ends: the pairs in the order of feature and word, where each of these starts, and its feature."""
-    cached = layout.__dict__.get("_ends")
+def _meetings(layout: Layout, pairs: Bools) -> Floats:
+    """By feature, how many of these pairs can stand in one text: always the one that ends first is taken."""
+    order, start, feature, group = _by_end(layout)
+    live, far = pairs[order], layout.size
+    earlier, later = layout.slot[layout.pairs.earlier[order]], layout.slot[layout.pairs.later[order]]
+    count, end = np.zeros(len(layout.columns)), np.zeros(len(start), dtype=np.int64)
+    while True:
+        following = np.minimum.reduceat(np.where(live & (earlier >= end[group]), later, far), start)
+        found = following < far
+        if not found.any():
+            return count
+        count[feature] += found
+        end = following
+
+
+def _by_end(layout: Layout) -> tuple[Ints, Ints, Ints, Ints]:
+    """The pairs in the order of features, where each feature starts, which it is, and the place of each pair's."""
+    cached = layout.__dict__.get("_by_end")
     if cached is None:
-        cached = []
-        for end in (layout.pairs.earlier, layout.pairs.later):
-            key = layout.pairs.feature * layout.size + layout.slot[end]
-            order = np.argsort(key, kind="stable")
-            start = np.flatnonzero(np.diff(key[order], prepend=-1))
-            cached.append((order, start, key[order][start] // layout.size))
-        layout.__dict__["_ends"] = cached
+        order = np.argsort(layout.pairs.feature, kind="stable")
+        feature = layout.pairs.feature[order]
+        new = np.diff(feature, prepend=-1) != 0
+        start = np.flatnonzero(new)
+        cached = order, start, feature[start], np.cumsum(new) - 1
+        layout.__dict__["_by_end"] = cached
     return cached
 
 

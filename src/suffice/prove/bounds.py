@@ -31,6 +31,7 @@ from suffice.prove.inputs import PIECE, Free, Inputs, Interval, Restored, Shared
 from suffice.prove.peaks import Peaks
 from suffice.prove.tangents import lines
 from suffice.prove.tilts import PACE, Drift, Range, Tilted, Tilts
+from suffice.prove.tree import Above
 from suffice.prove.verdict import Budget, Problem, Source
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
@@ -661,6 +662,17 @@ def margin_bound(form: Form, batch: Items, dual: Dual | None) -> Pass:
     shaped = over.reshape(-1, *form.shape)
     total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
     return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped, (low, up, shift), tilted)
+
+
+def lines_above(tilts: Tilts | Peaks | None, dual: Dual, found: Pass, item: int) -> Above | None:
+    """The tilted lines that an item of a pass took, as a proof writes them."""
+    if tilts is None or dual.share is None or found.tilted is None:
+        return None
+    used = {int(tilts.units[i]): dual.share[item, i] for i in np.flatnonzero(found.tilted.over[item])}
+    if isinstance(tilts, Peaks):
+        return Above(tilts.per, used)
+    shares = {unit: tilts.written(share) for unit, share in used.items()}
+    return Above(tilts.per, shares, tilts.words if tilts.per == "number" else None)
 
 
 def _tilted(batch: Items, over: Floats, share: Floats) -> Tilted:

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.attack import margins, slide, slides
 from suffice.prove.bounds import (
     NEAR,
     Dual,
@@ -28,6 +29,7 @@ from suffice.prove.bounds import (
     Signs,
     chosen_lines,
     hidden,
+    lines_above,
     losses,
     margin_bound,
     margin_rows,
@@ -36,14 +38,17 @@ from suffice.prove.bounds import (
     settled,
     step_bounds,
 )
-from suffice.prove.choices import Sums, narrowed
+from suffice.prove.choices import Sums
+from suffice.prove.choices import narrowed as fewer
+from suffice.prove.climb import Climbed, Ground, Pace, climbed
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
+from suffice.prove.narrow import Narrow, narrowed, worth_it
 from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
 from suffice.prove.runs import CLOSED, few
-from suffice.prove.tilts import PACE, Tilts, rounded
-from suffice.prove.tree import Above, Leaf, Pick, Split, Tree
+from suffice.prove.tilts import PACE, Tilts
+from suffice.prove.tree import Above, Leaf, Pick, Split, Stated, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.sets.regions import Choice
 
@@ -53,15 +58,20 @@ MEMORY = 10**9  # bytes that the subproblems of a run may take in all
 PER_QUESTION = 48  # of one question, so that a hard one does not starve the others
 STUCK = 16  # subproblems at zero that a question may have before it is given up: another may hold a flip
 STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
+AROUND, AROUND_STEPS = 4, 20  # points that small steps lead away from, and how many
 TRIED = 4  # of inputs that were all run, those that may answer the question
 TOGETHER = 32  # subproblems per round where only words are decided on: more do not fit the cache
 DESCENTS = 6  # rounds of these in which the best point is made better
 HARD = 64  # subproblems of a question after which lines above first relus are tilted too
 MANY, SOON = 64, 4  # of these relus, from which on that is worth while sooner
 TILTED_STEPS = 12  # of ascent, at least, where they are
-PEAK_STEPS = 100  # of it where lines above maxima begin to be tilted
-SLOW = 0.04  # the pace of their shares after that
-PEAK_ROUNDS, PROMISE = 4, 3.0  # of so many steps, while that many more like the last would do
+HOPE, MORE = 24, 3.0  # times as many subproblems tell whether there is hope, if each doubling gains that much more
+WIDE = 8_000  # shares of such lines from which on bounds of later steps' units are narrowed too
+ROOT_STEPS = 48  # of ascent at a root whose hidden bounds were narrowed
+SLOW = 0.04  # the pace of shares of lines above maxima
+CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they begin, and what each candidate has then
+CLIMB_ON, LITTLE = Pace(20, (0.004, 0.0009), (0.03, 0.0035)), 1e-5  # and after that
+CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -99,6 +109,7 @@ class Subproblem:
     halves: tuple[Subproblem, Subproblem] | None = None
     over: Subproblem | None = None  # what it is half of, where that was split before it was bounded
     above: Above | None = None  # the tilted lines that close it
+    narrow: Narrow | None = None  # what is known of hidden units everywhere below the root
     tree: Tree | None = None  # the proof, where all its inputs were run
     many: bool = False  # inputs, known to be too many for that
     closed: bool = False
@@ -115,6 +126,7 @@ class _Question:
     open: list[Subproblem] = field(default_factory=list)
     spent: int = 0
     stuck: int = 0
+    first: tuple[int, float] | None = None  # subproblems and the lowest bound when it was first split
     answer: Answer | None = None
 
 
@@ -218,6 +230,8 @@ class Branching:
         least, most = STEPS
         self.steps = min(most, max(least, 2 ** len(form.steps)))  # a deep network gains more by them than by splits
         self.tilts = _tilts(form, sign, inputs) if form.steps else None
+        self.wide = isinstance(inputs, Free) and worth_it(form) and self.tilts is not None and self.tilts.size > WIDE
+        self.grounds: dict[bytes, Ground] = {}  # by the words that are free
         shares = 0 if self.tilts is None else 4 * self.tilts.size
         self.room = MEMORY // (56 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
         self.questions = [
@@ -231,8 +245,10 @@ class Branching:
         if not self.form.finite:
             return [Unknown("the network can overflow over this region")] * len(self.questions)
         self._evaluate([root for question in self.questions for root in question.roots])
+        self._narrow()
         while batch := self._hardest():
-            self._evaluate([half for part in batch for half in self._split(part, _at_once(len(batch)))])
+            depth = 1 if isinstance(self.tilts, Peaks) else _at_once(len(batch))
+            self._evaluate([half for part in batch for half in self._split(part, depth)])
         return [self._verdict(question) for question in self.questions]
 
     def _verdict(self, question: _Question) -> Answer:
@@ -246,7 +262,7 @@ class Branching:
             return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}{why}")
         if question.stuck:
             return Unknown(self._why_stuck)
-        return Proved(tuple(_tree(root) for root in question.roots))
+        return Proved(tuple(_stated(root) for root in question.roots))
 
     @property
     def _why_stuck(self) -> str:
@@ -256,9 +272,10 @@ class Branching:
 
     def _hardest(self) -> list[Subproblem]:
         """The subproblems to split next: the lowest bounds of every undecided question within its budget."""
-        live = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
         if self.budget.spent or self.room <= 0:
             return []
+        within = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
+        live = [question for question in within if not (self.budget.promising and self._hopeless(question))]
         share = max(1, min(PER_QUESTION, self.batch // max(1, len(live))))
         batch: list[Subproblem] = []
         for question in live[: self.batch]:
@@ -266,6 +283,17 @@ class Branching:
             batch += question.open[:share]
             del question.open[:share]
         return batch
+
+    def _hopeless(self, question: _Question) -> bool:
+        """Whether its bound would stay below zero though every doubling of subproblems did far more than so far."""
+        spent, worst = max(1, question.spent), min(part.bound for part in question.open)
+        if question.first is None:
+            question.first = spent, worst
+        before, lowest = question.first
+        if spent < HOPE * before or not np.isfinite(lowest):
+            return False
+        gain = (worst - lowest) / np.log2(spent / before)
+        return bool(worst + MORE * gain * np.log2(self.budget.subproblems / spent) < 0)
 
     # --- bounding ---
 
@@ -310,10 +338,25 @@ class Branching:
 
     def _tilts_now(self, part: Subproblem) -> bool:
         """Lines above relus are tilted once a question has turned out to be hard, those above maxima once they were."""
+        if part.narrow is not None:
+            return True
         if isinstance(self.tilts, Peaks):
             return part.dual is not None and part.dual.share is not None
         many = self.tilts is not None and len(self.tilts.units) > MANY
         return self.questions[part.question].spent >= (min(HARD, SOON) if many else HARD)
+
+    def _narrow(self) -> None:
+        """In a wide network, better bounds of the later steps' units for every root that is open, and another look."""
+        if not self.wide:
+            return
+        for root in [part for question in self.questions for part in question.open]:
+            if not isinstance(root.inputs, Free) or self.budget.spent or root.dual is None:
+                continue
+            self.questions[root.question].open.remove(root)
+            rows = margin_rows(self.form, np.array([root.rival]), self.sign)
+            root.narrow = narrowed(self.form, root.inputs, rows, self.budget)
+            root.steps, root.loss, root.row = (), None, None
+            self._evaluate([root])
 
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""
@@ -330,37 +373,80 @@ class Branching:
         self._try([part] * len(lowest), runs.points(lowest))
         return question.answer is not None
 
+    def _ascent(self, first: Subproblem, batch: Items) -> int:
+        """How many steps: more with tilted lines, and most at a root whose hidden bounds were narrowed."""
+        fresh = first.dual is not None and first.dual.share is None
+        if first.narrow is not None and first.cut is None and fresh:
+            return ROOT_STEPS
+        steps: int = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
+        return steps
+
     def _work_on(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
-        """Better slopes and multipliers, and where these do not do, other lines above maxima."""
-        steps = self.steps if batch.tilts is None else max(self.steps, TILTED_STEPS)
-        pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
-        found, dual = optimise(self.form, batch, dual, found, steps, self.budget, pace)
-        left = np.flatnonzero(found.bound <= 0)
-        if isinstance(self.tilts, Peaks) and batch.tilts is None and len(left):
-            self._work_on_peaks([parts[i] for i in left], batch.take(left), dual.take(left), self.tilts)
+        """Better slopes and multipliers, and where these do not do, other lines around maxima."""
+        if not isinstance(batch.tilts, Peaks) or len(self.form.steps) > 1:
+            pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
+            found, dual = optimise(self.form, batch, dual, found, self._ascent(parts[0], batch), self.budget, pace)
+        if isinstance(self.tilts, Peaks):
+            for some in _alike(parts, found.bound <= 0):
+                self._climb([parts[i] for i in some], batch.take(some), dual.take(some), found.take(some), self.tilts)
             done = np.flatnonzero(found.bound > 0)
             parts, batch, dual, found = [parts[i] for i in done], batch.take(done), dual.take(done), found.take(done)
         if parts:
             self._conclude(parts, batch, dual, found)
 
-    def _work_on_peaks(self, parts: list[Subproblem], batch: Items, dual: Dual, peaks: Peaks) -> None:
-        """Lines above maxima are tilted from here on, and those of the parts of these subproblems."""
-        batch = replace(batch, tilts=peaks)
-        slopes = chosen_lines(self.form, batch.bounds, dual)[1]
-        dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
-        found, pace = margin_bound(self.form, batch, dual), PACE
-        for _ in range(PEAK_ROUNDS):
-            before = found.bound
-            found, dual = optimise(self.form, batch, dual, found, PEAK_STEPS, self.budget, pace)
-            if not ((found.bound <= 0) & (found.bound + PROMISE * (found.bound - before) > 0)).any():
-                break
-            pace = SLOW
-        self._conclude(parts, batch, dual, found)
+    def _climb(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass, peaks: Peaks) -> None:
+        """Lines above maxima have rows of their own from here on, and those of the parts of these subproblems."""
+        pace, least = CLIMB_ON, LITTLE
+        if batch.tilts is None:
+            batch = replace(batch, tilts=peaks)
+            slopes = chosen_lines(self.form, batch.bounds, dual)[1]
+            dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
+            found, pace, least = margin_bound(self.form, batch, dual), CLIMB, SOME
+        ground = self._ground(parts[0], batch, peaks)
+        result = climbed(self.form, batch, dual, found, ground, pace, least)
+        if len(low := np.flatnonzero((result.found.bound <= 0) & result.unfinished)):
+            self._climb_again([parts[i] for i in low], batch.take(low), result.take(low), ground)
+            high = np.flatnonzero((result.found.bound > 0) | ~result.unfinished)
+            parts, batch, result = [parts[i] for i in high], batch.take(high), result.take(high)
+        if parts:
+            self._try_around(parts, result.points)
+            self._conclude(parts, batch, result.dual, result.found, result.loss)
 
-    def _conclude(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
-        """Close what is proved; attack the rest, and keep it with what to split it on."""
+    def _climb_again(self, parts: list[Subproblem], batch: Items, result: Climbed, ground: Ground) -> None:
+        """Where no split would do, as lines below maxima are not good enough yet."""
+        result = climbed(self.form, batch, result.dual, result.found, ground, CLIMB_LONG, LITTLE)
+        self._try_around(parts, result.points)
+        self._conclude(parts, batch, result.dual, result.found, result.loss)
+
+    def _try_around(self, parts: list[Subproblem], points: Floats) -> None:
+        """Try these points, and what small steps from the lowest of them lead to."""
+        problem, rivals = self.form.problem, np.array([part.rival for part in parts])
+        self._try(parts, points)
+        if slides(problem) and not self._answered(parts[0]):
+            low = np.argsort(margins(problem, points, rivals), kind="stable")[:AROUND]
+            free = np.concatenate([parts[i].inputs.words for i in low])
+            self._try([parts[i] for i in low], slide(problem, free, points[low], rivals[low], AROUND_STEPS).point)
+
+    def _ground(self, part: Subproblem, batch: Items, peaks: Peaks) -> Ground:
+        """Where subproblems of this set of free words climb."""
+        assert isinstance(part.inputs, Free)
+        key, first = part.inputs.free.tobytes(), self.form.steps[0]
+        if key not in self.grounds:
+            assert first.groups is not None
+            assert batch.bounds.live is not None
+            below = np.isin(first.groups.leaders, _above(self.form, -self.sign, first.groups.leaders))
+            live = np.asarray(batch.bounds.live[:, : len(first.bias)].any(0))
+            self.grounds[key] = Ground.of(first, peaks, np.flatnonzero(below), part.inputs.free[0], live)
+        return self.grounds[key]
+
+    def _conclude(
+        self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass, first: Floats | None = None
+    ) -> None:
+        """Close what is proved; attack the rest, and keep it with what to split it on (`first`: in the first step)."""
         self._try(parts, batch.inputs.minimiser(found.inputs))
         loss, bounds = losses(self.form, batch, found, dual), batch.bounds
+        if first is not None:
+            loss[:, self.form.slices[0]] = first
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
         closing = settled(self.form, bounds, dual) if (found.bound > 0).any() else dual
@@ -383,7 +469,8 @@ class Branching:
             mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
             for part, key in zip(parts, keys, strict=True):
                 part.steps = part.steps if len(part.steps) > place else (*part.steps, mine[key])
-        sides = [part.steps[place] for part in parts]
+        units = self.form.slices[place]
+        sides = [p.steps[place] if p.narrow is None else p.narrow.cut(p.steps[place], units) for p in parts]
         return np.concatenate([low for low, _ in sides]), np.concatenate([high for _, high in sides])
 
     def _try(self, parts: list[Subproblem], points: Floats) -> None:
@@ -567,12 +654,22 @@ def _above(form: Form, sign: float, units: Ints) -> Ints:
 def _fewer_units(form: Form, inputs: InputSet) -> Form:
     """The form without the candidates that cannot win while only these words move."""
     moving = form.problem.features if isinstance(inputs, Restored) else np.asarray(inputs.words.any(0))
-    return Form.of(narrowed(form.problem, moving))
+    return Form.of(fewer(form.problem, moving))
 
 
 def _at_once(batch: int) -> int:
     """On how many units to split each subproblem of a round: a small batch costs as much as a larger one."""
     return max(1, int(np.log2(FEW / batch)) if batch < FEW else 1)
+
+
+def _alike(parts: list[Subproblem], chosen: Bools) -> list[Ints]:
+    """The places of chosen subproblems, those with the same words free together."""
+    found: dict[bytes, list[int]] = {}
+    for i in np.flatnonzero(chosen):
+        inputs = parts[i].inputs
+        assert isinstance(inputs, Free)
+        found.setdefault(inputs.free.tobytes(), []).append(int(i))
+    return [np.array(places) for places in found.values()]
 
 
 def _joined(parts: list[Subproblem]) -> InputSet:
@@ -584,8 +681,7 @@ def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks | N
     """Each subproblem's dual from the one it is a part of, or the plain one at a root; shares begin as chords."""
     base = plain(bounds)
     if isinstance(tilts, Tilts):
-        slopes = rounded(bounds.up[:, tilts.units])[..., None]
-        base = replace(base, share=np.repeat(slopes, len(tilts.rows), axis=-1))
+        base = replace(base, share=tilts.chords(bounds.up))
     elif tilts is not None:
         base = replace(base, share=tilts.start(bounds.up[:, tilts.members]))
     for i, part in enumerate(parts):
@@ -599,11 +695,17 @@ def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks | N
 def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | Peaks | None, item: int) -> None:
     """Keep what the proof needs of it, an item of what was bounded together, and nothing else."""
     mine = slice(item, item + 1)
-    part.dual, part.closed, part.above = Dual(dual.alpha[mine].copy(), dual.beta[mine].copy()), True, None
-    if tilts is not None and dual.share is not None and found.tilted is not None:
-        used = np.flatnonzero(found.tilted.over[item])
-        part.above = Above(tilts.per, {int(tilts.units[i]): dual.share[item, i] for i in used})
+    part.dual, part.closed = Dual(dual.alpha[mine].copy(), dual.beta[mine].copy()), True
+    part.above = lines_above(tilts, dual, found, item)
     part.loss, part.row, part.steps, part.halves = None, None, (), None
+
+
+def _stated(root: Subproblem) -> Tree:
+    """The proof of a root, after what it states of hidden units."""
+    tree = _tree(root)
+    for bound in reversed(() if root.narrow is None else root.narrow.proofs):
+        tree = Stated(bound, tree)
+    return tree
 
 
 def _tree(part: Subproblem) -> Tree:
@@ -628,7 +730,7 @@ def _tree(part: Subproblem) -> Tree:
 
 def _half(part: Subproblem) -> Subproblem:
     half = Subproblem(part.question, part.rival, part.inputs, part.signs.copy(), part.bound, part.steps, part.dual)
-    half.many = part.many
+    half.many, half.narrow = part.many, part.narrow
     return half
 
 

@@ -58,7 +58,7 @@ class Peaks:
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
         base, top = np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts)
         units, bias = step.groups.leaders[some], step.bias[members]
-        return Peaks(units, members, owner, rows, bias, near[members], base, top - base, _seen(rows), region)
+        return Peaks(units, members, owner, rows, bias, near[members], base, top - base, seen(rows), region)
 
     def among(self, kept: Ints) -> Peaks:
         """The same without the other candidates, of which at least one of each maximum is kept."""
@@ -113,6 +113,7 @@ class Peaks:
         return Roaming(peaks, (self.region.center + middle).reshape(shape), radius.reshape(shape), live)
 
     def lean(self, share: Floats) -> Floats:
+        """The rows (n, m, inputs) of the lines."""
         return np.asarray(self.base + share * self.span)
 
     def best(self, values: Floats, live: Bools) -> tuple[Floats, Ints]:
@@ -166,7 +167,7 @@ class Roaming:
         return np.asarray(self.middle @ self.peaks.rows.T + self.peaks.bias)
 
 
-def _seen(rows: Floats) -> Ints:
+def seen(rows: Floats) -> Ints:
     """The numbers (p, s) that each row has a weight for, first ones first, and others where there are fewer."""
     there = rows != 0
     return np.argsort(~there, axis=1, kind="stable")[:, : max(1, int(there.sum(1).max()))]

@@ -9,6 +9,7 @@ can be right at many corners of the set where the chord is far off. Shares are c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from suffice.model.network import Floats, Ints, Step
 from suffice.prove.inputs import Free, Freed, Restored, falls
 from suffice.sets.regions import Ball, Box, Choice, Region
 
-MOST = 40_000  # shares that a proof chooses for one subproblem
+MOST = 80_000  # shares that a proof chooses for one subproblem
 PACE = 0.2  # of shares, at most, in one step of ascent
 FINE = 256  # shares are whole multiples of this part of one: certificates stay short
 
@@ -35,12 +36,18 @@ class Range(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tilts:
-    """The units (m,) of the first step that may switch, and their weights by part of the input: (k, m, d)."""
+    """The units (m,) of the first step that may switch, and their weights by word that moves: (w, m, d).
+
+    Parts of the input are these words, or their numbers one by one (`per`). What the other words add, which stay as
+    they are, is in the bias.
+    """
 
     units: Ints
     rows: Floats
     bias: Floats
     region: Region
+    words: Ints
+    per: str
 
     @staticmethod
     def of(step: Step, units: Ints, inputs: Free | Freed | Restored, region: Region) -> Tilts | None:
@@ -49,53 +56,80 @@ class Tilts:
         if not len(units) or isinstance(inputs, Freed) or (isinstance(inputs, Free) and isinstance(region, Choice)):
             return None
         length, dimension = region.center.shape
+        words = np.flatnonzero(inputs.free.any(0)) if isinstance(inputs, Free) else np.arange(length)
         numbers = isinstance(inputs, Free) and isinstance(region, Box | Ball) and _square(region)
-        parts = length * dimension if numbers and len(units) * length * dimension <= MOST else length
-        if len(units) * parts > MOST:
+        per = "number" if numbers and len(units) * len(words) * dimension <= MOST else "word"
+        if not 0 < len(units) * len(words) <= MOST:
             return None
         weight = step.weight[units]
-        dense = weight if isinstance(weight, np.ndarray) else weight.toarray()
-        rows = np.ascontiguousarray(dense.reshape(len(units), parts, -1).transpose(1, 0, 2))
-        return Tilts(units, rows, step.bias[units], region)
-
-    @property
-    def per(self) -> str:
-        """What has a share of its own."""
-        return "word" if len(self.rows) == len(self.region.center) else "number"
+        dense = (weight if isinstance(weight, np.ndarray) else weight.toarray()).reshape(-1, length, dimension)
+        still = np.setdiff1d(np.arange(length), words)
+        bias = step.bias[units] + np.einsum("mwd,wd->m", dense[:, still], region.center[still])
+        rows = np.ascontiguousarray(dense[:, words].transpose(1, 0, 2))
+        return Tilts(units, rows, bias, region, words, per)
 
     @property
     def size(self) -> int:
         """How many shares there are."""
-        return int(self.rows.shape[0] * self.rows.shape[1])
+        return len(self.units) * self._parts
+
+    @property
+    def _parts(self) -> int:
+        return len(self.words) * (1 if self.per == "word" else self.rows.shape[2])
+
+    @cached_property
+    def _numbers(self) -> Floats:
+        """The weights by number: (m, k)."""
+        return np.ascontiguousarray(self.rows.transpose(1, 0, 2).reshape(len(self.units), -1))
+
+    def chords(self, up: Floats) -> Floats:
+        """The shares (n, m, k) of the chords, whose slopes are among those above all units (n, units)."""
+        return np.repeat(rounded(up[:, self.units])[..., None], self._parts, axis=-1)
 
     def at(self, points: Floats) -> Floats:
         """What each part of points (n, length, dimension) adds to each unit: (n, m, k)."""
-        parts = points.reshape(len(points), len(self.rows), -1)
-        return np.ascontiguousarray(np.matmul(self.rows, parts.transpose(1, 2, 0)).transpose(2, 1, 0))
+        moving = points[:, self.words]
+        if self.per == "number":
+            return np.asarray(self._numbers * moving.reshape(len(points), 1, -1))
+        return np.ascontiguousarray(np.matmul(self.rows, moving.transpose(1, 2, 0)).transpose(2, 1, 0))
 
     def back(self, weights: Floats) -> Floats:
         """Weights (n, m, k) of what the parts add, as rows (n, inputs) over the input."""
-        rows = np.matmul(weights.transpose(2, 0, 1), self.rows).transpose(1, 0, 2)
-        return np.asarray(rows.reshape(len(weights), -1))
+        found = np.zeros((len(weights), *self.region.center.shape))
+        if self.per == "number":
+            rows = np.einsum("nmk,mk->nk", weights, self._numbers).reshape(len(weights), len(self.words), -1)
+        else:
+            rows = np.matmul(weights.transpose(2, 0, 1), self.rows).transpose(1, 0, 2)
+        found[:, self.words] = rows
+        return found.reshape(len(weights), -1)
 
     def range(self, inputs: Free | Freed | Restored) -> Range:
         if isinstance(inputs, Restored):
             return Returning(inputs, self.at(inputs.start), self.at(inputs.back), self.bias)
         assert isinstance(inputs, Free)
         own, (down, up) = self.at(self.region.center[None]), self._moves
-        free = np.repeat(inputs.free, down.shape[1] // inputs.free.shape[1], axis=1)[:, None]
+        free = np.repeat(inputs.free[:, self.words], self._parts // len(self.words), axis=1)[:, None]
         return Moving(own + free * down, own + free * up, self.bias)
 
-    @property
+    @cached_property
     def _moves(self) -> tuple[Floats, Floats]:
         """How far each part alone can move each unit down and up: (m, k)."""
-        if self.rows.shape[-1] > 1 or self.region.center.shape[1] == 1:
-            words = self.rows.transpose(1, 0, 2)
-            return falls(self.region, words), -falls(self.region, -words)
+        if self.per == "word":
+            rows = np.zeros((len(self.units), *self.region.center.shape))
+            rows[:, self.words] = self.rows.transpose(1, 0, 2)
+            return falls(self.region, rows)[:, self.words], -falls(self.region, -rows)[:, self.words]
         assert isinstance(self.region, Box | Ball)
-        middle, radius = (side.ravel() for side in self.region.spread)
-        weight = self.rows[:, :, 0].T
-        return weight * middle - np.abs(weight) * radius, weight * middle + np.abs(weight) * radius
+        middle, radius = (side[self.words].ravel() for side in self.region.spread)
+        moved, spread = self._numbers * middle, np.abs(self._numbers) * radius
+        return moved - spread, moved + spread
+
+    def written(self, share: Floats) -> Floats:
+        """The shares (k,) of a unit as a proof writes them: of every word, or of every number of those that move."""
+        if self.per == "number":
+            return share
+        found = np.zeros(len(self.region.center), dtype=share.dtype)
+        found[self.words] = share
+        return found
 
 
 def _square(region: Box | Ball) -> bool:

@@ -1,4 +1,4 @@
-"""The proof tree: leaves that bounds close, splits on the sign of a unit, picks of a word."""
+"""The proof tree: leaves that bounds close, splits on the sign of a unit, picks of a word, bounds of units."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from suffice.model.network import Floats
+from suffice.model.network import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Above:
-    """By unit, the shares of its weights in the row of the line above it: one per "word", or per "number"."""
+    """By unit, the shares of its weights in the row of the line above it: one per "word", or per "number".
+
+    Where `words` are given, they are of these words' numbers, and those of the others are zero.
+    """
 
     per: str
     shares: Mapping[int, Floats]
+    words: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,4 +54,22 @@ class Pick:
     branches: tuple[Tree, Tree]
 
 
-Tree: TypeAlias = Leaf | Split | Pick
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """A unit's pre-activation is at least `value` (sign 1) or at most (-1), by what a leaf chooses."""
+
+    unit: int
+    sign: int
+    value: float
+    leaf: Leaf
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A bound of a unit that is proved here and used everywhere below."""
+
+    bound: Bounded
+    rest: Tree
+
+
+Tree: TypeAlias = Leaf | Split | Pick | Stated

@@ -138,22 +138,33 @@ class Witness:
         )
 
 
+def winner(scores: Sequence[float] | Floats, label: int, rival: int | None = None) -> int:
+    """Which other label is ahead of all others: the rival, where none is ahead of it."""
+    others = (j for j in range(len(scores)) if j != label)
+    return max(others, key=lambda j: (scores[j], j == rival))
+
+
 @dataclass(frozen=True, eq=False)
 class Proved:
     """No allowed change of the free words changes the label.
 
-    `evidence`, one proof tree per rival, is what the certificate is made of; a solver's mere word has none.
+    `evidence`, one proof tree per rival, is what the certificate is made of; a solver's mere word has none. `proved` is
+    what the independent checker accepted of it, in words.
     """
 
     evidence: tuple[Tree, ...] | None = None
     by: str = "bounds"
     certificate: Certificate | None = None
+    proved: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return True
 
     def __repr__(self) -> str:
         return f"<Proved by {self.by}{'' if self.certificate is None else ', with a certificate'}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return _plain("proved", self.by, certificate=self.certificate, proved=self.proved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,12 +174,16 @@ class Refuted:
     witness: Witness
     by: str = "bounds"
     certificate: Certificate | None = None
+    proved: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return False
 
     def __repr__(self) -> str:
         return f"<Refuted by {self.by}: {self.witness!r}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        return _plain("refuted", self.by, self.witness, certificate=self.certificate, proved=self.proved)
 
 
 @dataclass(frozen=True)
@@ -184,6 +199,29 @@ class Unknown:
             "look at the three cases Proved, Refuted and Unknown, with isinstance or match."
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        return _plain("unknown", self.by, reason=self.reason)
+
+
+def _plain(
+    status: str,
+    by: str,
+    witness: Witness | None = None,
+    reason: str = "",
+    certificate: Certificate | None = None,
+    proved: Sequence[str] = (),
+) -> dict[str, Any]:
+    """A verdict as plain data: the same keys for all three."""
+    return {
+        "format": 1,
+        "status": status,
+        "by": by,
+        "reason": reason,
+        "witness": None if witness is None else witness.to_dict(),
+        "proved": list(proved),
+        "certificate": None if certificate is None else certificate.summary(),
+    }
+
 
 Verdict: TypeAlias = Proved | Refuted | Unknown
 
@@ -194,11 +232,15 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be spent: seconds from now on, and subproblems per question."""
+    """How much may be spent: seconds from now on, and subproblems per question.
+
+    With `promising`, a question is given up as soon as its bounds do not promise an answer within its subproblems.
+    """
 
     seconds: float = 60.0
     subproblems: int = 200_000
     started: float = field(default_factory=lambda: time.monotonic())  # looked up now: a benchmark has another clock
+    promising: bool = False
 
     @property
     def elapsed(self) -> float:

@@ -192,7 +192,8 @@ def _evidence(line: Line) -> str:
 
 
 def _witness(witness: Line) -> str:
-    moves = [f"'{move['word']}' {turned_into(move['became'], witness['real_words'])}" for move in witness["changed"]]
+    pairs, real = [(move["word"], move["became"]) for move in witness["changed"]], witness["real_words"]
+    moves = [f"'{own}' {turned_into(own, became, real)}" for own, became in pairs]
     told = f"{', '.join(moves) or 'nothing changes'}: {witness['label']} (margin {witness['margin']:.3g})"
     return f"<details open><summary>witness</summary><p>{say(told)}</p>{_rewritten(witness)}</details>"
 

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text as Line
 
 from suffice.corpus.summary import Summary, failures
+from suffice.model.numbers import exactly
 from suffice.render import layout, phrases
 from suffice.render.cells import GROWS
 from suffice.render.layout import say
@@ -54,7 +55,7 @@ def show_profile(console: Console, result: Profile) -> None:
     )
     for step, one in zip(result.steps, result.explanations, strict=True):
         names = phrases.visible(listed(one.words))
-        table.add_row(f"{step:g}", f"{one.cost:g}", one.status, Line(names or "none"))
+        table.add_row(exactly(step), exactly(one.cost), one.status, Line(names or "none"))
     layout.show_table(console, table)
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
     layout.show_verdict(console, *_signed("good" if sure else "warn"), str(result))
@@ -65,7 +66,7 @@ def show_profile(console: Console, result: Profile) -> None:
 
 
 def _growth(item: Growth, result: Profile) -> str:
-    at = ", ".join(f"{step:g}" for step in item.steps)
+    at = ", ".join(exactly(step) for step in item.steps)
     where = f"{at} changes at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
     parts = [f"in the explanation at {where}"] if item.steps else []
     if item.needed is not None:
@@ -89,7 +90,7 @@ def show_attribution(console: Console, result: Attribution) -> None:
             )
     if table.row_count:
         layout.show_table(console, table)
-    sure = result.complete and "nothing" not in result.meta
+    sure = bool(result.proved) and "nothing" not in result.meta
     layout.show_verdict(console, *_signed("good" if sure else "warn"), str(result))
     _show_foot(console, result)
 

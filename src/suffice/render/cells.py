@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from suffice.corpus.findings import Audit, verdict
+from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.prove.verdict import Witness
 from suffice.render import phrases, verdicts
@@ -44,7 +45,12 @@ def changes(witness: Witness | None) -> dict[int, str]:
 def profile(result: Profile) -> str:
     """A row per size, and from where on something is needed."""
     rows = [
-        (f"{step:g}", f"{one.cost:g}", phrases.badge(one)[2].partition(", and")[0], listed(one.words) or "none")
+        (
+            exactly(step),
+            exactly(one.cost),
+            phrases.badge(one)[2].partition(", and")[0],
+            listed(one.words) or "none",
+        )
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
     heads = (GROWS.get(result.parameter, result.parameter), "cost", "status", "words")

@@ -13,6 +13,7 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
+from suffice.model.numbers import exactly
 from suffice.verbs.profile import Profile
 
 TOP, BOTTOM, HEIGHT = 28, 176, 216  # of the drawing, in pixels
@@ -55,7 +56,8 @@ def cost_of(level: Level) -> str:
     """A cost as it is known: one number, or between two."""
     if not math.isfinite(level.upper):
         return "none"
-    return f"{level.upper:g}" if level.lower >= level.upper else f"{level.lower:g} to {level.upper:g}"
+    low, high = exactly(level.lower), exactly(level.upper)
+    return high if level.lower >= level.upper else f"{low} to {high}"
 
 
 def _height(cost: float, top: float) -> float:
@@ -83,7 +85,7 @@ def _levels(levels: Sequence[Level], top: float, parameter: str) -> Iterator[str
     width = 100 / len(levels)
     for place, one in enumerate(levels):
         middle, start, end = ((place + 0.5 + side) * width for side in (0, -LEVEL, LEVEL))
-        name = f"ε {one.size:.3g}" if parameter == "eps" else f"{one.size:g}"
+        name = f"ε {one.size:.3g}" if parameter == "eps" else exactly(one.size)
         yield f'<text x="{middle:.2f}%" y="{BOTTOM + 22}">{escape(name)}</text>'
         if not math.isfinite(one.upper):
             yield f'<text class="cost" x="{middle:.2f}%" y="{BOTTOM - 8}">none</text>'

@@ -10,6 +10,7 @@ import json
 from html import escape
 from urllib.parse import quote
 
+from suffice.model.numbers import exactly
 from suffice.render import phrases
 from suffice.render.style import sheet, themed
 from suffice.verbs.explanation import Alone, Detail, Explanation
@@ -179,8 +180,8 @@ def _facts(result: Explanation) -> str:
     pairs = [
         ("Label", result.label),
         ("Words in the set", f"{len(result.positions)} of {len(result.text.words)}"),
-        ("Cost", f"{result.cost:g}"),
-        ("Lower bound", f"{result.lower_bound:g}"),
+        ("Cost", exactly(result.cost)),
+        ("Lower bound", exactly(result.lower_bound)),
         ("Time", f"{result.stats.get('seconds', 0.0):.2f} s"),
     ]
     if result.status == "infeasible":

@@ -83,10 +83,7 @@ def show_foot(console: Console, result: Any, facts: str, more: Sequence[str] = (
 
 def evidence(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
     """The certificate in a few words; nothing where there is none."""
-    if certificate is None:
-        return ""
-    checked = "accepted by the independent checker" if meta.get("checked") else "not checked yet"
-    return f"Certificate: {len(certificate.lines)} lines, {len(certificate.data) / 1000:.1f} KB, {checked}."
+    return "" if certificate is None else phrases.certified(certificate, meta)
 
 
 def plain_table(*columns: str, left: Sequence[str] = ()) -> Table:

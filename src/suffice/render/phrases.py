@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
 from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
-from suffice.verbs.wording import authority, change_of, exactly, fitting, placed, turned_into
+from suffice.verbs.wording import authority, change_of, fitting, placed, turned_into
 from suffice.verbs.wording import quoted as in_quotes
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -171,7 +172,7 @@ def price(result: Explanation) -> str:
     """Cost and bound in a sentence."""
     if not math.isfinite(result.cost):
         return "there is no such set, whatever the cost"
-    cost, kind = f"cost {result.cost:g}", f" of a set{asked(result)}" if asked(result) else ""
+    cost, kind = f"cost {exactly(result.cost)}", f" of a set{asked(result)}" if asked(result) else ""
     if result.status == "optimal":
         least = "" if least_by(result) == "proved" else f" {least_by(result)}"
         return f"{cost}, the least possible{kind}{least}"
@@ -296,9 +297,9 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
 
 def move(text: Text, flip: Change | Witness, place: int) -> str:
     """What becomes of one word."""
-    own, became = named(text, flip.positions[place]), flip.words[place]
-    near = not flip.real and own == f"'{visible(became)}'"  # no other word is nearer to where it moved
-    return f"{own} moves a little" if near else f"{own} {visible(turned_into(became, flip.real))}"
+    position = flip.positions[place]
+    own = text.words[position].text if position < len(text.words) else ""
+    return f"{named(text, position)} {visible(turned_into(own, flip.words[place], flip.real))}"
 
 
 def named(text: Text, position: int) -> str:
@@ -429,7 +430,8 @@ def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
     at_once = "" if perturbation.get("at_most") is not None else f" All {which}s may change at once."
     may_change = f"{allowed(perturbation, which)}{at_once}"
     if "asked" in meta:
-        return _scope_of_black_box(meta["asked"], may_change, checked)
+        return _scope_of_black_box(meta, may_change, checked)
+    beaten = _rivals(meta)
     return [
         ("What may change", f"{may_change} {padding}"),
         (
@@ -439,17 +441,23 @@ def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
         ),
         (
             "Tolerance",
-            "None: the label must beat every other class, a tie counts against it, and rounding errors are "
-            "accounted for.",
+            f"None: the label must beat {beaten}, a tie counts against it, and rounding errors are accounted for.",
         ),
         ("What was checked", checked),
     ]
 
 
-def _scope_of_black_box(how: Mapping[str, Any], may_change: str, checked: str) -> list[tuple[str, str]]:
+def _rivals(meta: Mapping[str, Any]) -> str:
+    """Whom the label must beat."""
+    return quoted(meta["towards"]) if "towards" in meta else "every other class"
+
+
+def _scope_of_black_box(meta: Mapping[str, Any], may_change: str, checked: str) -> list[tuple[str, str]]:
     """The same for a classifier that can only be run."""
+    how, computed = meta["asked"], meta.get("computed")
+    way = meta.get("not_computed", "") if computed is None else f"{capital(computed)}."
     moves = f"margins within {how['tolerance']:.2g} were asked again and decide nothing" if how["tolerance"] else "none"
-    notes = " ".join(visible(note) for note in how["notes"])
+    notes = " ".join(visible(note) for note in (*how["notes"], way) if note)
     return [
         ("What may change", may_change),
         (
@@ -472,6 +480,8 @@ def evidence(result: Explanation) -> str:
         return "The independent checker accepted the certificate when the answer was made; it is kept elsewhere."
     if result.certificate is None and result.status == "unknown":
         return "There is no certificate, because nothing is claimed."
+    if result.certificate is None and result.tied is not None:
+        return "There is no certificate: the text as it stands, run again, shows it."
     if result.certificate is None:
         return "There is no certificate for this answer: it rests on the word of the solver or method that was chosen."
     only = result.status == "optimal" and result.meta.get("checked") and least_by(result) != "proved"
@@ -484,7 +494,9 @@ def certified(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
     if certificate is None:
         return "There is no certificate, and nothing is called proved."
     checked = "accepted by the independent checker" if meta.get("checked") else "not checked yet"
-    return f"Certificate: {len(certificate.lines)} lines, {len(certificate.data) / 1000:.1f} KB, {checked}."
+    count = len(certificate.lines)
+    lines = "1 line" if count == 1 else f"{count} lines"
+    return f"Certificate: {lines}, {len(certificate.data) / 1000:.1f} KB, {checked}."
 
 
 def notes(text: Text) -> list[str]:

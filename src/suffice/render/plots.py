@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from suffice.errors import InputError, MissingExtra
+from suffice.model.numbers import exactly
 from suffice.render import phrases
 from suffice.render.style import LIGHT
 
@@ -50,7 +51,7 @@ def profile(
     for step, cost in zip(steps, upper, strict=True):
         if math.isfinite(cost):
             axes.annotate(
-                f"{cost:g}", (step, cost), (0, 8), textcoords="offset points", ha="center", color=LIGHT["ink"]
+                exactly(cost), (step, cost), (0, 8), textcoords="offset points", ha="center", color=LIGHT["ink"]
             )
     axes.set_xlabel({"k": "nearest words k", "eps": "radius ε", "at_most": "words that change at once"}.get(name, name))
     if name != "eps":

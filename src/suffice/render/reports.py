@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
@@ -49,7 +50,7 @@ def profile(result: Profile) -> str:
     drawn = f'<p class="eyebrow">{say(growth.caption(result))}</p>{growth.chart(result)}'
     drawn += f'<p class="soft small">{say(growth.legend(result))}</p>'
     rows = [
-        (f"{step:g}", f"{one.cost:g}", phrases.badge(one)[2], listed(one.words) or "none")
+        (exactly(step), exactly(one.cost), phrases.badge(one)[2], listed(one.words) or "none")
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
     sizes = table((GROWS.get(result.parameter, result.parameter), "cost", "status", "words"), rows)
@@ -94,7 +95,7 @@ def _rewritten(flip: Witness | None) -> str:
 def _cost(result: Contrast) -> Pairs:
     if result.flip is None:
         return []
-    return [("Cost", f"{result.cost:g}"), ("Lower bound", f"{result.lower_bound:g}")]
+    return [("Cost", exactly(result.cost)), ("Lower bound", exactly(result.lower_bound))]
 
 
 def _facts(pairs: Pairs, stats: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text as Line
 
 from suffice.model.classifier import Prediction
+from suffice.model.numbers import exactly
 from suffice.render import layout, phrases
 from suffice.render.layout import say
 from suffice.verbs.contrast import Contrast
@@ -86,10 +87,10 @@ class Bounds:
         more = self.more()
         elapsed = f"{time.monotonic() - self.started:.1f} s{', ' if more else ''}{more}"
         if self.words is None:
-            return Line(f"looking for the words that suffice … {elapsed}")
+            return Line(f"looking … {elapsed}")
         return Line.assemble(
             self._bar(),
-            (f"  at least {self.lower:g}, at most {self.upper:g}", "bold"),
+            (f"  at least {exactly(self.lower)}, at most {exactly(self.upper)}", "bold"),
             f"  {self.words} words so far, {elapsed}",
         )
 

@@ -10,7 +10,7 @@ from suffice.render import phrases
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
-from suffice.verbs.wording import authority, change_of, exactly, named
+from suffice.verbs.wording import authority, named
 
 FEW = 4  # protected words named in a headline
 # status to tone, sign and words, of the verbs beside explain
@@ -31,48 +31,37 @@ def flip_headline(result: Contrast) -> str:
         case "none" if "nothing" in result.meta:
             return "Nothing to prove"
         case "none":
-            return f"Nothing {_aim(result)}"
+            return f"Nothing {_deed(result, 1)}"
         case "unknown":
             return "Undecided"
         case _ if not count:
             return "It is a tie as it stands"
         case _:
-            return f"{count} changed {'word flips' if count == 1 else 'words flip'} it"
+            return f"{count} changed {'word' if count == 1 else 'words'} {_deed(result, count)}"
 
 
-def _aim(result: Contrast) -> str:
-    """What a change must do to count."""
-    return f"turns it into {phrases.quoted(result.meta['towards'])}" if "towards" in result.meta else "flips it"
+def _deed(result: Contrast, count: int) -> str:
+    """What so many changed words do: what was asked for, and no more than they do."""
+    name = phrases.quoted(result.meta.get("towards", ""))
+    verb, rest = ("turn", f"it into {name}") if result.flip is None or result.won else ("let", f"{name} reach it")
+    verb, rest = (verb, rest) if "towards" in result.meta else ("flip", "it")
+    return f"{verb}{'s' if count == 1 else ''} {rest}"
 
 
 def flip_badge(result: Contrast) -> tuple[phrases.Tone, str, str]:
     if "nothing" in result.meta:
         return BADGES["trivial"]
     tone, sign, words = _unless_unchecked(result.status, result.meta, "flip")
-    return tone, sign, words.replace("flips the label", _aim(result).replace(" it ", " the label "))
+    return tone, sign, words.replace("flips the label", result.does(phrases.quoted))
 
 
 def turned(result: Contrast) -> str:
     """What a flip means; the words themselves are shown in the text."""
-    label = phrases.quoted(result.label)
-    if (
-        "nothing" in result.meta
-        or (result.flip is None and "towards" in result.meta)
-        or (result.flip is not None and not result.positions)
-    ):
+    if result.flip is None or not result.positions:
         return phrases.visible(str(result))
-    if result.flip is None:
-        return (
-            f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label} ({result.authority})."
-            if result.status == "none"
-            else "No flip was found, and none was ruled out. More time may settle it."
-        )
     count = len(result.positions)
     which = "this word" if count == 1 else f"these {count} words"
-    what = f"Changing {which} {result.aim(phrases.quoted)}"
-    least = f"no cheaper change does ({result.authority})"
-    rest = least if result.status == "optimal" else f"at least {exactly(result.lower_bound)} must be spent"
-    return f"{what}; {rest}.{illustrated(result.flip)}"
+    return f"Changing {which} {result.aim(phrases.quoted)}; {result.least('change')}.{illustrated(result.flip)}"
 
 
 def bias_headline(result: Bias) -> str:

@@ -179,7 +179,9 @@ class Asking:
         return sorted(free, key=lambda i: (not self.exclude >> i & 1, -worst[i], i))
 
     def _grow(self, word: int, others: Sequence[int]) -> Flip | None:
-        sets = self.asked.adding(word, others, self.asked.limit)
+        held, size = self.rung
+        climbed = size if not held & sum(1 << i for i in (word, *others)) else 0
+        sets = self.asked.adding(word, others, self.asked.limit, climbed)
         if any(cube.free >> word & 1 for cube in self.cubes):
             sets = (words for words in sets if not self._asked_before(words))
         return self._ask_all(sets)
@@ -198,8 +200,6 @@ class Asking:
             size = min(2 * size, MOST)
             margins = self.asked.margins(part)
             self._doubt(part, margins)
-            kept = margins[margins > 0]
-            self.asked.tightest = min(self.asked.tightest, float(kept.min()) if len(kept) else math.inf)
             flips = np.flatnonzero(margins <= 0).tolist()
             if flips:
                 return self.shrink(part[min(flips, key=lambda i: (len(part[i]), margins[i]))])

@@ -10,24 +10,16 @@ from suffice.prove.inputs import Free, steady
 from suffice.prove.verdict import Proved
 from suffice.search.inquiry import Inquiry
 
-LOOKS = 8  # at what can be freed besides
-
 
 def free_many(inquiry: Inquiry) -> None:
-    """Free words in order of least harm, as many as plain bounds allow; look again; repeat."""
+    """Free words in order of least harm, as many as plain bounds allow."""
     if not inquiry.oracle.form.finite:
         return
-    held, ranked = inquiry.task.everything, harmless_first(inquiry)
-    for _ in range(LOOKS):
-        order = ranked[held[ranked]]
-        sets = np.repeat(held[None], len(order) + 1, axis=0)  # first nothing more is freed: is it enough at all?
-        for i, word in enumerate(order, 1):
-            sets[i:, word] = False
-        answers = inquiry.ask(sets, 0)
-        last = max((i for i, answer in enumerate(answers) if isinstance(answer, Proved)), default=0)
-        if last == 0:
-            return
-        held = sets[last]
+    held, order = inquiry.task.everything, harmless_first(inquiry)
+    sets = np.repeat(held[None], len(order) + 1, axis=0)  # first nothing is freed: is it enough at all?
+    for i, word in enumerate(order, 1):
+        sets[i:, word] = False
+    inquiry.ask(sets, 0)
 
 
 def free_more(inquiry: Inquiry) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from suffice.model.network import Bools, Floats
+from suffice.prove.attack import slide, slides
+from suffice.prove.inputs import steady
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Oracle, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search.known import Known
@@ -14,6 +16,7 @@ from suffice.search.restoration import strongest
 from suffice.search.task import Best, Task
 
 HARD = 24  # attacks on a likely explanation before it is looked at completely
+SLID = 8  # of them, from which small steps go on
 FIRST = 120, 10**8  # subproblems for a first complete look at a candidate, or more: so many multiplications
 PROBE = 400, 5_000  # the most of them at the end, where they are large and where they are small
 PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in a few seconds
@@ -51,7 +54,8 @@ class Inquiry:
         if not effort:
             return self.oracle.ask_cheaply(free, budget=self.task.budget)
         self.stats["complete"] += len(held)
-        return self.complete.ask(free, Budget(self.task.budget.left, effort))
+        probing = effort < self.task.budget.subproblems
+        return self.complete.ask(free, Budget(self.task.budget.left, effort, promising=probing))
 
     def ask_optimised(self, held: Bools) -> Sequence[Verdict]:
         """Attacks and bounds with optimised slopes; what they decide is kept."""
@@ -89,7 +93,17 @@ class Inquiry:
         problem = self.task.problem
         points = strongest(self.oracle.attacker, free, HARD, self.task.seed, self.task.budget)
         flips: Floats = points[problem.margins(points).min(-1) <= 0]
+        if not len(flips) and self.oracle.form.pooled is not None and slides(problem):
+            flips = self._slid(free, points)
         return self.known.add_points(flips, np.repeat(free[None], len(flips), axis=0))
+
+    def _slid(self, free: Bools, points: Floats) -> Floats:
+        """Flips that small steps find from the best of these points."""
+        problem, scores = self.task.problem, self.task.problem.margins(points)
+        best = np.argsort(steady(scores.min(-1)[None])[0], kind="stable")[:SLID]
+        found = slide(problem, free[None], points[best], scores[best].argmin(-1), budget=self.task.budget)
+        flips: Floats = found.point[found.margin <= 0]
+        return flips
 
     @property
     def _probe(self) -> int:

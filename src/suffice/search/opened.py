@@ -17,6 +17,7 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.asked import Flip, OutOfBudget
 from suffice.prove.bag import Holds, Open, Stretch
+from suffice.prove.ceiling import Lift, Split, Tree, Wanted, fits
 from suffice.prove.gains import Fee
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import EASY, Enough, Failing, Worst
@@ -28,6 +29,8 @@ SLACK = 1e-6  # of a rule's weight: what a solver in doubles may overlook
 PATIENCE = 0.2  # seconds for the next candidate, at first
 GREEDY = 16  # steps towards some explanation
 SHORT = 60  # words up to which candidates alone are quick
+LIFTS, MIXED, SPLITS = 4, 6, 30  # ceilings one by one, mixtures of them in a row, and splits of the sets
+LAST = 100  # splits that the last proof is worth
 IDLE, RISE = 20, 0.02  # rounds after which shares of words are left, where the bound rises by less
 RELAXED = 0.5  # of the time, at most, for rules that shares of words break
 ROUNDED = (0.5, 0.35, 0.65, 0.2, 0.8)  # shares above which words are held, to see what fails
@@ -62,6 +65,8 @@ class Opened(Asking):
     rules: list[Rule] = field(default_factory=list)
     needed: list[Rule] = field(default_factory=list)  # the rules that the lower bound follows from, once that is known
     proved: list[tuple[int, Enough]] = field(default_factory=list)  # sets that are enough
+    tried: set[int] = field(default_factory=set)  # sets that seemed to be enough by a line
+    ceiling: tuple[int, Tree] | None = None  # a rival, and the ceilings that the lower bound follows from
 
     # --- is it enough? ---
 
@@ -278,6 +283,10 @@ class Opened(Asking):
     def _search(self) -> str:
         """Candidates are cheapest by the rules, or nearly so while the solver is slow; each is proved or teaches."""
         patience = PATIENCE
+        if self.best is not None and self.neighbours and fits(self.worst.whole(self.worst.order[0]), self.costs):
+            self._lift()
+        if self._closed():
+            return ""
         if self.neighbours and self.asked.movable.bit_count() > SHORT:
             self._relax()
         while True:
@@ -287,10 +296,75 @@ class Opened(Asking):
                 return "" if done else self.closeness()
             if held is None and self.best is not None:
                 self.lower = price(self.best, self.costs)
-            if held is None or (self.best is not None and price(self.best, self.costs) <= self.lower):
+            if held is None or self._closed():
                 return ""
             self.report()
             patience = PATIENCE if self._news(held) else 2.0 * patience
+
+    def _closed(self) -> bool:
+        return self.best is not None and price(self.best, self.costs) <= self.lower
+
+    def _lift(self) -> None:
+        """Both bounds by lines above and below the margin: the best set of every cost, at once."""
+        wanted = Wanted(self.costs, self.mask(self.include), self.mask(self.exclude))
+        lifts = {rival: Lift(self.worst.whole(rival), wanted) for rival in self.worst.order}
+        for _ in range(LIFTS):
+            for rival, lift in lifts.items():
+                found, words = lift.above(self._upper)
+                if found.lower > self.lower:
+                    self.lower, self.ceiling = found.lower, (rival, found)
+                self._tried(words)
+                self._tried(lift.below(self._upper))
+                self.budget()
+                if self._closed():
+                    return
+        for rival, lift in lifts.items():
+            while lift.lower == self.lower and self._raised(rival, lift) and not self._closed():
+                pass
+
+    def _raised(self, rival: int, lift: Lift) -> bool:
+        """Raise the lower bound by one, by mixtures of ceilings for parts of the sets of words."""
+        below = self.lower + 1
+        found = self._mixed(lift, below, [SPLITS])
+        if found is not None:
+            self.lower, self.ceiling = below, (rival, found)
+            lift.lower = below
+        return found is not None
+
+    def _mixed(self, lift: Lift, below: int, left: list[int]) -> Tree | None:
+        """Ceilings for all sets that cost less than this; None where they are not found, or a set is enough."""
+        for _ in range(MIXED):
+            self.budget()
+            found, words = lift.mixed(below)
+            if words is None:
+                return found
+            self._tried(words)
+            if self._closed():
+                return None
+        halves = lift.halves() if left[0] > 0 else None
+        if halves is None:
+            return None
+        left[0] -= 1
+        word, with_it, without = halves
+        held = self._mixed(with_it, below, left)
+        out = None if held is None else self._mixed(without, below, left)
+        return None if held is None or out is None else Split(word, held, out)
+
+    @property
+    def _upper(self) -> int:
+        assert self.best is not None
+        return price(self.best, self.costs)
+
+    def _tried(self, words: list[int] | None) -> None:
+        """Keep a set that is cheaper than the best one, if it is enough."""
+        held = mask_of(words or []) | self.include
+        if words is None or held in self.tried or price(held, self.costs) >= self._upper:
+            return
+        self.tried.add(held)
+        splits = LAST if price(held, self.costs) <= self.lower else EASY
+        proof = self.worst.ask(self.mask(held), self.budget(), splits)
+        if isinstance(proof, Enough):
+            self._keep(held, proof)
 
     def _relax(self) -> None:
         """Raise the lower bound by rules that shares of words break, as long as some do and there is time."""
@@ -306,7 +380,7 @@ class Opened(Asking):
             bound = float(shares @ np.array(self.costs, dtype=np.float64))
             idle, risen = (0, bound) if bound > risen + RISE else (idle + 1, risen)
             self.lower = max(self.lower, math.ceil(bound - 1e-6 * max(1.0, bound)))
-            if self.best is not None and price(self.best, self.costs) <= self.lower:
+            if self._closed():
                 return
             made = self._broken(shares, fails, rng)
             if not made:

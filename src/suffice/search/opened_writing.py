@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.model.network import Floats
+from suffice.model.network import Floats, Ints
 from suffice.prove.bag import Holds, Stretch
+from suffice.prove.ceiling import Ceiling, Mixture, Split, Tree
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import Enough
@@ -53,7 +54,11 @@ def _nodes(layout: Layout, tree: Holds, wide: Floats) -> Iterator[Written]:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if node.branches:
+        if node.counted is not None:
+            feature, most = node.counted
+            yield {"column": int(layout.columns[feature]), "most": most}
+            waiting += reversed(node.branches)
+        elif node.branches:
             word = int(layout.slot[node.split[0]])
             keep = [layout.words[word][choice - int(layout.first[word])] for choice in node.split]
             yield {"word": word, "keep": keep}
@@ -63,8 +68,7 @@ def _nodes(layout: Layout, tree: Holds, wide: Floats) -> Iterator[Written]:
 
 
 def _line(layout: Layout, line: Stretch, wide: Floats) -> Written:
-    named = np.flatnonzero(wide & np.isfinite(line.slopes))
-    slopes = {str(int(layout.columns[f])): float(line.slopes[f]) for f in named}
+    slopes = _by_column(layout, np.flatnonzero(wide & np.isfinite(line.slopes)), line.slopes)
     return {
         "low": float(line.low),
         "high": float(line.high),
@@ -87,3 +91,34 @@ def rule_line(search: Opened, rule: Rule) -> Written:
         return {"rule": {**line, "count": round(rule.least) - 1, "tree": list(_nodes(layout, rule.proof, wide))}}
     more = {"weights": rule.weights.tolist(), "least": rule.least, "size": rule.size}
     return {"rule": {**line, **more, "lines": [_line(layout, one, wide) for one in rule.lines]}}
+
+
+def ceilings_line(search: Opened, rival: int, tree: Tree) -> Written:
+    """The proof that no cheaper set of words is enough."""
+    nodes = list(_parts(search.worst.layout, tree, np.flatnonzero(_wide(search, rival))))
+    return {"ceilings": {"rival": search.asked.blackbox.labels[rival], "tree": nodes}}
+
+
+def _parts(layout: Layout, tree: Tree, wide: Ints) -> Iterator[Written]:
+    match tree:
+        case Split(word=word, held=held, out=out):
+            yield {"word": word}
+            yield from _parts(layout, held, wide)
+            yield from _parts(layout, out, wide)
+        case Mixture(weights=weights, ceilings=ceilings):
+            mixed = zip(weights.tolist(), ceilings, strict=True)
+            yield {"lines": [_ceiling(layout, weight, one, wide) for weight, one in mixed]}
+
+
+def _ceiling(layout: Layout, weight: float, found: Ceiling, wide: Ints) -> Written:
+    return {
+        "weight": weight,
+        "kept": np.flatnonzero(found.kept).tolist(),
+        "slope": -float(found.line.slope),
+        "along": _by_column(layout, np.flatnonzero(found.line.along), found.line.along),
+        "slopes": _by_column(layout, wide, -found.line.prices),
+    }
+
+
+def _by_column(layout: Layout, features: Ints, numbers: Floats) -> dict[str, float]:
+    return {str(int(layout.columns[f])): float(numbers[f]) for f in features}

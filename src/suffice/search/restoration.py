@@ -93,6 +93,29 @@ class Prover:
             text = _against(problem, text, np.stack(known), free, rival)
         return best
 
+    def deepened(self, start: Floats, opened: Bools, free: Bools, level: int) -> Floats:
+        """An attack on the free words that leaves the label further behind whatever is put back at a cost of `level`.
+
+        As far as one is found: the text is moved against the sets that help the label most, one more of them each time.
+        """
+        problem, text, best, least = self.form.problem, start, start, np.inf
+        rival, known = int(steady(problem.margins(start[None])).argmin(-1)[0]), []
+        for _ in range(TURNS):
+            undone = stamina(problem, text[None], np.array([rival]), opened[None], self.costs.units, self.budget)
+            helps = self._within(undone.order[0], level)
+            margin = float(problem.margins(np.where(helps[:, None], problem.center, text)[None])[0, rival])
+            if margin < least:
+                best, least = text, margin
+            known.append(helps)
+            text = _against(problem, text, np.stack(known), free, rival, -np.inf)
+        return best
+
+    def _within(self, order: Sequence[int], level: int) -> Bools:
+        """The first of the words, as many as the cost pays for."""
+        found, words = np.zeros(len(self.costs.units), dtype=bool), np.array(order, dtype=np.int64)
+        found[words[np.cumsum(self.costs.units[words]) <= level]] = True
+        return found
+
     def decide(
         self, attacks: Sequence[Attack], opened: Sequence[Bools], levels: Sequence[int], effort: int | None = None
     ) -> list[Restoration | Restorable | Unknown]:
@@ -134,12 +157,15 @@ def _proved(attack: Attack, level: int, answer: Proved | Restorable | Unknown) -
 # --- trying ---
 
 
-def _against(problem: Problem, text: Floats, sets: Bools, free: Bools, rival: int) -> Floats:
-    """The text moved, within the sets of its free words, to where the label loses though any of `sets` is put back."""
+def _against(problem: Problem, text: Floats, sets: Bools, free: Bools, rival: int, enough: float = 0.0) -> Floats:
+    """The text moved, within the sets of its free words, to where the label loses though any of `sets` is put back.
+
+    Until its margin is below `enough` there.
+    """
     rivals = np.full(len(sets), rival)
     for turn in range(STEPS):
         margins, slopes = gradients(problem, np.where(sets[..., None], problem.center, text), rivals)
-        if margins.max() < 0:
+        if margins.max() < enough:
             break
         weight = np.exp((margins - margins.max()) / max(float(np.ptp(margins)), 1e-9) * 4.0)
         slope = np.einsum("n,nld->ld", weight, slopes * ~sets[..., None])

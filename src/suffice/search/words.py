@@ -33,6 +33,8 @@ TRIES = 6  # attacks tried on a node before it is split
 EASY = 2  # of them before one is made harder to undo (at the root, all that come)
 KNOWN = 24  # sets that are no explanations that this looks at
 MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
+LONG = 100  # or words
+DEEP = 3  # rounds of nodes in which attacks are deepened where it is open whether they can be undone
 
 
 @dataclass(eq=False)
@@ -236,7 +238,7 @@ class Search:
     def _rule_out(self, nodes: list[Node]) -> list[Node]:
         """Prove that nothing affordable is left below each node, trying likely explanations on the way."""
         waiting = [node for node in nodes if node.starts]
-        left = [node for node in nodes if not node.starts]
+        left, deepened = [node for node in nodes if not node.starts], list[Node]()
         for turn in range(TRIES):
             if not waiting or self.budget.spent:
                 break
@@ -245,17 +247,37 @@ class Search:
                 if turn == EASY or (turn > EASY and node is self.root):
                     self._harden(node)
             doubtful = self._prove(waiting)
-            waiting = [node for node in doubtful if self._learnt_from_candidate(node)]
+            fresh = [node for node in doubtful if self._learnt_from_candidate(node)]
+            deeper = [node for node in doubtful if node not in (*fresh, *deepened) and self._deepened(node)]
+            waiting, deepened = [*fresh, *deeper], [*deepened, *deeper]
             left += [node for node in doubtful if node not in waiting]
         return [node for node in (*left, *waiting) if not self._closed_at_sight(node)]
 
     def _harden(self, node: Node) -> None:
         """Another attack to try, made for being hard to undo; where any text within the sets is one."""
-        between = self.problem.at_most is None and isinstance(self.problem.region, Box | Ball)
-        if between and len(self.problem.network.steps[0].bias) > MANY:
+        large = len(self.problem.network.steps[0].bias) > MANY or self.problem.features.sum() > LONG
+        if self._between and large:
             free, enough = self.problem.features & ~node.held, self._affordable(node) + 1
             start = self.prover.hardened(node.starts[0], node.open, free, enough, node.refuted[-KNOWN:])
             node.starts = (*(self._flipped([start]) if self._allowed(start) else ()), *node.starts)
+
+    def _deepened(self, node: Node) -> bool:
+        """Where it is open whether an attack can be undone, try one that is further from it: True if that taught us."""
+        if node.candidate is not None or not self._between or self.inquiry.rounds > DEEP:
+            return False
+        before, free = node.starts, self.problem.features & ~node.held
+        start = self.prover.deepened(before[0], node.open, free, self._affordable(node))
+        if start is before[0] or not self._allowed(start) or not self._flipped([start]):
+            return False
+        node.starts = (start,)
+        learnt = bool(self._prove([node])) and self._learnt_from_candidate(node)
+        node.starts = () if node.settled else (*node.starts, *before) if learnt else (*before, start)
+        return learnt
+
+    @property
+    def _between(self) -> bool:
+        """Whether any text within the sets is an attack to be tried."""
+        return self.problem.at_most is None and isinstance(self.problem.region, Box | Ball)
 
     def _prove(self, nodes: list[Node]) -> list[Node]:
         """Try to close nodes with the attack that is hardest to undo; those left know a set that may undo it."""

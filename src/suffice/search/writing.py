@@ -11,7 +11,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text
 from suffice.proof.certificate import FORMAT, Certificate, array
-from suffice.prove.tree import Leaf, Pick, Split, Tree
+from suffice.prove.tree import Leaf, Pick, Split, Stated, Tree
 from suffice.prove.verdict import Problem, Proved, Witness
 from suffice.search.cost import Costs
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Node
@@ -151,19 +151,29 @@ def tree_lines(tree: Tree) -> Iterator[Line]:
     while waiting:
         node = waiting.pop()
         match node:
-            case Leaf(alpha, beta, above):
-                multipliers = {str(u): float(beta[u]) for u in beta.nonzero()[0].tolist()}
-                leaf: Line = {"alpha": None if alpha is None else array(alpha, "f4"), "beta": multipliers}
-                if above is not None and above.shares:
-                    shares = {str(u): array(share, "f4") for u, share in above.shares.items()}
-                    leaf["above"] = {"per": above.per, "shares": shares}
-                yield {"leaf": leaf}
+            case Leaf():
+                yield {"leaf": _leaf(node)}
+            case Stated(bound, rest):
+                side = "least" if bound.sign > 0 else "most"
+                yield {"bound": bound.unit, side: bound.value, "leaf": _leaf(bound.leaf)}
+                waiting.append(rest)
             case Split(unit, (first, second)):
                 yield {"split": unit}
                 waiting += [second, first]
             case Pick(position, chosen, (first, second)):
                 yield {"pick": position} if chosen is None else {"pick": position, "chosen": list(chosen)}
                 waiting += [second, first]
+
+
+def _leaf(leaf: Leaf) -> Line:
+    alpha, beta, above = leaf.alpha, leaf.beta, leaf.above
+    multipliers = {str(u): float(beta[u]) for u in beta.nonzero()[0].tolist()}
+    line: Line = {"alpha": None if alpha is None else array(alpha, "f4"), "beta": multipliers}
+    if above is not None and above.shares:
+        shares = {str(u): array(share, "f4") for u, share in above.shares.items()}
+        words = {} if above.words is None else {"words": above.words.tolist()}
+        line["above"] = {"per": above.per, **words, "shares": shares}
+    return line
 
 
 def positions(mask: Bools) -> list[int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from suffice.errors import InputError
+from suffice.model.numbers import exactly
 from suffice.sets.perturbations import (
     Boxes,
     BundledCounterparts,
@@ -145,7 +146,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         EpsilonBall,
         {"eps": RADIUS, "p": {"enum": [1, 2, "inf"], "default": "inf"}},
-        lambda data: f"A free word's embedding may move by at most {data['eps']:g} in the {data['p']}-norm.",
+        lambda data: f"A free word's embedding may move by at most {exactly(data['eps'])} in the {data['p']}-norm.",
         Flag("--eps", {"type": float, "metavar": "E", "help": "ball of radius E around the embedding"}),
         grows="eps",
         may="move by a distance",
@@ -215,7 +216,7 @@ def command_options(data: Mapping[str, Any]) -> list[str]:
         case {"kind": "knn-box" | "knn-hull" as kind, "k": k}:
             named = [f"--{kind}", str(k)]
         case {"kind": "epsilon-ball", "eps": eps, "p": p}:
-            named = ["--eps", f"{eps:g}", *([] if p == "inf" else ["--norm", str(p)])]
+            named = ["--eps", exactly(eps), *([] if p == "inf" else ["--norm", str(p)])]
         case _:  # what is meant where none is named; boxes have no option
             named = []
     return [*named, *limit]

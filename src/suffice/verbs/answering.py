@@ -11,11 +11,12 @@ from typing import Any
 from suffice.errors import NotACertificate, Rejected
 from suffice.model.network import Bools
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import Checked, check
+from suffice.proof.check import Checked
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.search import writing
 from suffice.search.node import Node
 from suffice.search.words import Outcome
+from suffice.verbs.accepting import accepted
 from suffice.verbs.alternatives import alternatives
 from suffice.verbs.explanation import Explanation, Status
 from suffice.verbs.further import further
@@ -117,11 +118,15 @@ def every_set(question: Question, found: Sequence[tuple[Bools, Proved]], root: N
         return Every()
     claim = writing.all_claim([held for held, _ in found], question.costs, question.included, question.excluded)
     lines = writing.all_sets(question.classifier.labels, question.problem, found, root)
-    certificate = writing.assemble(question.header(claim), lines)
+    return every_of(question, writing.assemble(question.header(claim), lines), self_check)
+
+
+def every_of(question: Question, certificate: Certificate, self_check: bool) -> Every:
+    """The certificate and what the checker says of it, if it is asked."""
     if not self_check:
         return Every(certificate)
     try:
-        return Every(certificate, check(certificate, question.classifier, seconds=question.checking))
+        return Every(certificate, accepted(question, certificate))
     except (Rejected, NotACertificate) as error:
         return Every(complaint=complaint(error))
 
@@ -131,24 +136,13 @@ def self_checked(result: Explanation, question: Question) -> Explanation:
     if result.certificate is None:
         return replace(result, meta={**result.meta, "checked": False})
     try:
-        checked = check(result.certificate, question.classifier, seconds=question.checking)
+        checked = accepted(question, result.certificate)
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, **complaint(error)}
         return replace(result, status="unknown", lower_bound=0.0, certificate=None, meta=meta, count=None)
     open_ = checked.kind == "cheapest" and result.status == "optimal" and not checked.optimal
     meta = {**result.meta, "checked": True, "proved": "sufficient" if open_ else checked.kind}
     return replace(result, meta=meta, proved=checked.proved)
-
-
-def accepted(question: Question, answer: Verdict) -> tuple[Certificate, Checked] | None:
-    """The certificate of an oracle's verdict and what the independent checker accepted; None where it did not."""
-    certificate = getattr(public(question, answer), "certificate", None)
-    if certificate is None:
-        return None
-    try:
-        return certificate, check(certificate, question.classifier, seconds=question.checking)
-    except (Rejected, NotACertificate):
-        return None
 
 
 def public(question: Question, answer: Verdict) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any
@@ -12,8 +12,7 @@ from typing import Any
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.bag import none_below_by
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import Checked
-from suffice.proof.replay import KIND, Wanted, replay
+from suffice.proof.replay import KIND
 from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget
 from suffice.prove.layout import Layout, NotApart, laid_out
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
@@ -24,7 +23,8 @@ from suffice.search.asking import Asking, cheapest_turn
 from suffice.search.covers import bits, mask_of, price, smallest
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened, fewest_changes
-from suffice.search.opened_writing import computed_line, proof_line, rule_line
+from suffice.search.opened_writing import ceilings_line, computed_line, proof_line, rule_line
+from suffice.verbs.accepting import accepted
 from suffice.verbs.alone import alone_asked
 from suffice.verbs.alternatives import LIMIT, told
 from suffice.verbs.asked_further import further_asked, spare
@@ -38,11 +38,16 @@ Line = dict[str, Any]
 SHOWN = 8  # options named per word
 
 
-def asking(question: Question, on_progress: OnProgress | None = None, seconds: float | None = None) -> Asking:
-    """A search with a fresh meter; what the black box has said before is known."""
+def asking(
+    question: Question, on_progress: OnProgress | None = None, seconds: float | None = None, spent: int = 0
+) -> Asking:
+    """A search with a fresh meter; what the black box has said before is known.
+
+    Where texts are limited, what this question has asked counts, and `spent` texts of others for the same answer.
+    """
     asked = question.asked
     budget = question.budget if seconds is None else replace(question.budget, seconds=seconds)
-    asked.meter = Meter(budget, question.max_queries)
+    asked.meter = Meter(budget, question.max_queries, asked.meter.total + spent)
     wanted: dict[str, Any] = {
         "costs": [int(unit) for unit in question.costs.units],
         "include": mask_of(question.include),
@@ -97,10 +102,13 @@ def explanation(question: Question, search: Asking, reason: str, started: float,
 
 
 def _dropped(search: Asking, line: int) -> bool:
-    """Whether a line that was rejected was a rule, which is left out then."""
+    """Whether a line that was rejected was a rule, or the ceilings, which are left out then."""
     if not isinstance(search, Opened):
         return False
     place = line - 3 - len(search.flips)  # after the header, the proof and the flips; lines count from 1
+    if place == 0 and search.ceiling is not None:
+        search.ceiling = None
+        return True
     if not 0 <= place < len(search.needed):
         return False
     search.rules.remove(search.needed[place])
@@ -151,9 +159,14 @@ def _confirmed(search: Asking, reason: str) -> str:
     if not isinstance(search, Opened) or search.best is None:
         return reason
     lower = min(search.lower, price(search.best, search.costs))
-    search.lower, used = none_below_by(search.sure(), search.costs, search.include, search.exclude, lower)
-    search.needed = [rule for place, rule in enumerate(search.rules, start=len(search.flips)) if place in used]
-    if reason or search.lower == lower:
+    sure, search.needed = 0 if search.ceiling is None else search.ceiling[1].lower, []
+    if sure < lower:
+        search.lower, used = none_below_by(search.sure(), search.costs, search.include, search.exclude, lower)
+        if search.lower > sure:
+            search.ceiling = None
+            search.needed = [rule for place, rule in enumerate(search.rules, start=len(search.flips)) if place in used]
+    search.lower = max(search.lower, sure)
+    if reason or search.lower >= lower:
         return reason
     return "that nothing is cheaper was found, but not confirmed"
 
@@ -209,18 +222,21 @@ def _infeasible(question: Question, search: Asking, started: float) -> Explanati
     )
 
 
-def explained(question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0) -> Explanation:
+def explained(
+    question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0, spent: int = 0
+) -> Explanation:
     """The cheapest explanation."""
     started = time.monotonic()
-    search = asking(question, on_progress, question.seconds * share)
+    search = asking(question, on_progress, question.seconds * share, spent)
     reason = search.cheapest()
     return explanation(question, search, reason, started, self_check)
 
 
 def every(
     question: Question, on_progress: OnProgress | None, self_check: bool, minimal: bool = False
-) -> Iterator[Explanation | str]:
-    """Every cheapest (or minimal) explanation; at the end the reason why there may be more, if there is one.
+) -> Iterator[Explanation | Certificate | str]:
+    """Every cheapest (or minimal) explanation, then the certificate that there are no other cheapest ones, or the
+    reason why there may be more.
 
     Where there is none, the one answer that says why not.
     """
@@ -231,15 +247,20 @@ def every(
     if reason or search.best is None:
         yield first
         return
+    found: dict[int, Line] = {}
     try:
         for held in search.all_minimal() if minimal else search.all_cheapest():
             search.best = held
             unproved = "that nothing is cheaper is not claimed" if price(held, search.costs) > search.lower else ""
+            found[held] = asked_line(search, held)
             yield explanation(question, search, unproved, started, self_check)
     except OutOfBudget as spent:
         yield str(spent)
     except KeyboardInterrupt:
         yield "interrupted"
+    else:
+        if not minimal:
+            yield _all_certificate(question, search, found)
 
 
 # --- the other verbs ---
@@ -268,10 +289,10 @@ def verdict(question: Question, held: int, claims: tuple[Line, Line], search: As
 def _agreed(question: Question, certificate: Certificate) -> Verdict:
     """Proved, where the checker comes to the same: what was computed counts only then."""
     try:
-        replay(certificate, question.asked.blackbox, Wanted(anew=False))
+        proved = accepted(question, certificate).proved
     except (Rejected, NotACertificate) as error:
         return Unknown(f"the checker did not accept it: {error}", by="computing")
-    return Proved(by="computing", certificate=certificate)
+    return Proved(by="computing", certificate=certificate, proved=proved)
 
 
 def sufficiency(question: Question, search: Asking | None = None) -> Verdict:
@@ -298,7 +319,7 @@ def cheapest_flip(
     witness = None if found.flip is None else search.asked.witness(found.flip)
     stats = _stats(search, time.monotonic()) | {"reason": found.reason}
     if not isinstance(search, Opened) or not even:
-        return flips.CheapestFlip(found.status, witness, found.lower, stats)
+        return flips.CheapestFlip(found.status, witness, found.lower, stats | _ran(search))
     lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
     return flips.CheapestFlip(found.status, witness, found.lower, stats | _way(search), lines=lines)
 
@@ -325,11 +346,6 @@ def flip_certificate(question: Question, found: flips.CheapestFlip, towards: str
     return Certificate((header(question, claim), line, *found.lines))
 
 
-def accepted(certificate: Certificate, question: Question) -> Checked:
-    """What the checker accepts, from the answers given before."""
-    return replay(certificate, question.asked.blackbox, Wanted(anew=False))
-
-
 def flippers(question: Question) -> list[int]:
     """The words whose change alone flips the label; none where that could not be asked any more."""
     asked = question.asked
@@ -352,9 +368,11 @@ def progress(question: Question) -> str:
 
 
 def leads(question: Question, positions: Sequence[int], rival: int) -> list[float]:
-    """By how much removing each of the words lowers the label's lead over a rival."""
+    """By how much removing each of the words lowers the label's lead over a rival; nothing where texts are spent."""
     asked = question.asked
     texts = [asked.write(()), *(asked.write(((i, ""),)) for i in positions)]
+    if not asked.meter.allows(asked.blackbox.answers.missing(texts)):
+        return []
     rows = asked.blackbox.scores(texts)
     lead = rows[:, asked.label] - rows[:, rival]
     return [float(lead[0] - one) for one in lead[1:]]
@@ -403,7 +421,7 @@ def header(question: Question, claim: Line) -> Line:
 def flip_line(question: Question, flip: Flip) -> Line:
     seen = question.asked.witness(flip)
     changed, words = list(seen.positions), list(seen.words)
-    return {"flip": {"changed": changed, "words": words, "text": seen.text, "label": seen.label, "margin": seen.margin}}
+    return {"flip": {"changed": changed, "words": words, "text": seen.text, "label": seen.label}}
 
 
 def asked_line(search: Asking, held: int) -> Line:
@@ -412,8 +430,7 @@ def asked_line(search: Asking, held: int) -> Line:
     if isinstance(search, Grown):
         return grown.written(search, held)
     free, asked = search.free(held), search.asked
-    margin = asked.tightest if math.isfinite(asked.tightest) else None
-    return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free), "margin": margin}}
+    return {"asked": {"free": free, "at_most": asked.at_most, "texts": asked.count(free)}}
 
 
 def _certificate(question: Question, search: Asking, status: Status, held: int) -> Certificate | None:
@@ -423,18 +440,16 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     claim = {
         "kind": "tested" if status == "tested" else "cheapest",
         "positions": bits(held),
-        "costs": list(search.costs),
-        "unit": str(question.costs.unit),
-        "include": bits(search.include),
-        "exclude": bits(search.exclude),
+        **_priced(question, search),
         "cost": price(held, search.costs),
         "lower": min(search.lower, price(held, search.costs)),
     }
     if isinstance(search, Opened):
         lines = [*(flip_line(question, flip) for flip in search.flips), *(rule_line(search, r) for r in search.needed)]
+        if search.ceiling is not None:
+            lines.append(ceilings_line(search, *search.ceiling))
         return Certificate((header(question, claim), asked_line(search, held), *lines))
-    needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
-    found = [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
+    found = _needed(question, search)
     if status != "tested":
         return Certificate((header(question, claim), asked_line(search, held), *found))
     assert search.drawn is not None
@@ -444,12 +459,38 @@ def _certificate(question: Question, search: Asking, status: Status, held: int) 
     return Certificate((header(question, claim | drawn), line, *found))
 
 
+def _all_certificate(question: Question, search: Asking, found: Mapping[int, Line]) -> Certificate:
+    """What was exhausted of each set, and the flips that every other set of that cost misses."""
+    claim = {
+        "kind": "all",
+        "sets": [bits(held) for held in found],
+        **_priced(question, search),
+        "cost": price(next(iter(found)), search.costs),
+    }
+    return Certificate((header(question, claim), *found.values(), *_needed(question, search)))
+
+
+def _needed(question: Question, search: Asking) -> list[Line]:
+    """The flips that no word asked for stands against, but none that changes more than another."""
+    needed = set(smallest([flip.mask for flip in search.flips if not flip.mask & search.include]))
+    return [flip_line(question, flip) for flip in search.flips if flip.mask in needed]
+
+
+def _priced(question: Question, search: Asking) -> Line:
+    return {
+        "costs": list(search.costs),
+        "unit": str(question.costs.unit),
+        "include": bits(search.include),
+        "exclude": bits(search.exclude),
+    }
+
+
 def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int]:
     """The result, lowered if the checker does not come to the same from the same answers, and the line it rejects."""
     if result.certificate is None:
         return replace(result, meta={**result.meta, "checked": False}), 0
     try:
-        checked = replay(result.certificate, question.asked.blackbox, Wanted(anew=False))
+        checked = accepted(question, result.certificate)
     except (Rejected, NotACertificate) as error:
         meta = {**result.meta, "checked": False, "rejected": str(error)}
         lowered = replace(
@@ -484,6 +525,14 @@ def _way(search: Asking) -> Line:
     return {
         "not_computed": "This text was asked, not computed: the tables of its trees would be larger, or it is short."
     }
+
+
+def _ran(search: Asking) -> Line:
+    """Why the flips of a model that is laid open were looked for by running texts."""
+    if search.asked.blackbox.bag is None:
+        return {}
+    why = "flips are computed of linear models where all words cost the same"
+    return {"not_computed": f"Flips were looked for by running texts: {why}."}
 
 
 def _meta(question: Question, reason: str) -> dict[str, Any]:

@@ -17,14 +17,14 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Proved, Refuted
+from suffice.prove.verdict import Proved, Refuted, Witness
 from suffice.search.cost import Cost
 from suffice.search.hitting import sparse_attack
 from suffice.search.node import Node
 from suffice.search.words import Outcome, Search, optimal_sets
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
-from suffice.verbs.answering import FORMAT, every_set, finished, summary
+from suffice.verbs.answering import FORMAT, Every, every_of, every_set, finished, summary
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
@@ -147,6 +147,14 @@ class Attribution:
         }
 
 
+def _none(question: Question, witness: Witness) -> str:
+    """Why there is no explanation at all."""
+    if witness.positions:
+        return "no explanation avoids the excluded words"
+    rival = (question.blackbox or question.classifier).labels[witness.rival]
+    return f"the label {question.label!r} is a tie with {rival!r} as the text stands"
+
+
 def _empty(found: tuple[Explanation, ...]) -> bool:
     """Whether the label stays whatever is changed."""
     return bool(found) and not found[0].positions
@@ -229,47 +237,67 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
     )
 
 
+@dataclass(eq=False)
+class _Heard:
+    """What a black box's search said: the sets, why there may be more, why there is none, and that these are all."""
+
+    found: list[Explanation] = field(default_factory=list)
+    more: str = ""
+    reason: str = ""
+    every: Every = field(default_factory=Every)
+
+
 def _asked(question: Question, on_progress: OnProgress | None, self_check: bool) -> Attribution:
     """The answer to a question to a black box."""
-    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
-    started, found, more, reason = time.monotonic(), list[Explanation](), "", ""
-    for one in asked.every(question, on_progress, self_check, of == "minimal"):
-        if isinstance(one, str):
-            more = one
-        elif one.status == "infeasible":
-            reason = "no explanation avoids the excluded words"
-        elif "reason" in one.meta and one.status != "optimal" and of == "optimal":
-            more = one.meta["reason"]
-        elif len(found) == limit:
-            more = "there are more than the limit"
-            break
-        else:
-            found.append(one)
-    every = tuple(found)
+    started, of = time.monotonic(), question.more.get("of", "optimal")
+    heard = _hear(question, of, on_progress, self_check)
+    found, every = tuple(heard.found), heard.every
     return Attribution(
         of=of,
-        explanations=every,
-        shares=_shares(question, every),
-        necessary=_necessary(question, every, complete=not more),
-        complete=not more,
+        explanations=found,
+        shares=_shares(question, found),
+        necessary=_necessary(question, found, complete=not heard.more),
+        complete=not heard.more,
         label=question.label,
         text=question.text,
-        reason=more or reason,
+        reason=heard.more or heard.reason,
+        certificate=every.certificate,
         stats={"seconds": time.monotonic() - started, "queries": question.asked.meter.spent},
-        meta={**question.meta(), **scarce(question, stays=_empty(every))},
+        meta={**question.meta(), **every.meta, **scarce(question, stays=_empty(found))},
+        proved=every.proved,
     )
+
+
+def _hear(question: Question, of: str, on_progress: OnProgress | None, self_check: bool) -> _Heard:
+    heard, limit = _Heard(), question.more.get("limit", LIMIT)
+    for one in asked.every(question, on_progress, self_check, of == "minimal"):
+        match one:
+            case str():
+                heard.more = one
+            case Certificate():
+                heard.every = every_of(question, one, self_check)
+            case Explanation(witness=Witness() as witness):
+                heard.reason = _none(question, witness)
+            case Explanation(meta={"reason": str(why)}) if one.status != "optimal" and of == "optimal":
+                heard.more = why
+            case _ if len(heard.found) == limit:
+                heard.more = "there are more than the limit"
+                break
+            case _:
+                heard.found.append(one)
+    return heard
 
 
 class _Optimal:
     """Every cheapest explanation, by the search that found the first."""
 
     def __init__(self, question: Question, search: Search) -> None:
-        self.search, self.doubt, self.reason = search, "", ""
+        self.question, self.search, self.doubt, self.reason = question, search, "", ""
 
     def outcomes(self) -> Iterator[Outcome]:
         first = self.search.run()
         if first.witness is not None:
-            self.reason = "no explanation avoids the excluded words"
+            self.reason = _none(self.question, first.witness)
             return
         if not first.finished:
             self.doubt = first.reason or "the search did not finish"
@@ -294,8 +322,8 @@ class _Minimal:
 
     def outcomes(self) -> Iterator[Outcome]:
         task, attacker = self.search.task, self.search.inquiry.oracle.attacker
-        if isinstance(self._ask(task.everything), Refuted):
-            self.reason = "no explanation avoids the excluded words"
+        if isinstance(answer := self._ask(task.everything), Refuted):
+            self.reason = _none(self.question, answer.witness)
             return
         rng = np.random.default_rng(task.seed)
         while (held := self._next()) is not None:

@@ -15,8 +15,6 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import check
-from suffice.proof.replay import Wanted, replay
 from suffice.prove.attack import Attacker
 from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
@@ -25,11 +23,12 @@ from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups
 from suffice.verbs import asked
+from suffice.verbs.accepting import accepted
 from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import only_unknown, unknown_substitutes
-from suffice.verbs.wording import authority, change_of, complaint, named, placed, short
+from suffice.verbs.wording import authority, change_of, complaint, deed_of, named, placed, short
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
@@ -70,7 +69,8 @@ class Bias:
                 if not self.witness.positions:
                     return f"Dependent: {kept} is a tie with {self.witness.label!r} as the text stands."
                 guilty = named(self.text, [i for i in self.witness.positions if i < len(self.text.words)]) or "padding"
-                return f"Dependent: changing only {guilty} turns {self.label!r} into {self.witness.label!r}."
+                deed = deed_of(self.label, self.witness.label, tie=self.witness.margin >= 0)
+                return f"Dependent: changing only {guilty} {deed}."
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
 
@@ -145,7 +145,7 @@ def bias(
 
 def judged(question: Question, self_check: bool = True) -> Bias:
     """The answer to a question whose excluded words are the protected ones."""
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started = time.monotonic()
         if question.blackbox is not None:
             verdict = asked.independence(question)
@@ -254,11 +254,7 @@ def checked_bias(answer: Bias, question: Question) -> Bias:
     if answer.certificate is None:
         return replace(answer, meta={**answer.meta, "checked": False})
     try:
-        checked = (
-            replay(answer.certificate, question.blackbox, Wanted(anew=False))
-            if question.blackbox is not None
-            else check(answer.certificate, question.classifier, seconds=question.checking)
-        )
+        checked = accepted(question, answer.certificate)
     except (Rejected, NotACertificate) as error:
         lost: dict[str, Any] = {"witness": None, "certificate": None, "trivial": False}
         meta = {**answer.meta, "checked": False, **complaint(error)}

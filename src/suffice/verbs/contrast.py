@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import NotACertificate, Rejected
+from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.proof.check import Checked, check
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Witness
 from suffice.search import writing
@@ -24,10 +24,13 @@ from suffice.search.cost import Cost
 from suffice.search.flip import CheapestFlip, FlipStatus, cheapest_flip
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
+from suffice.verbs.accepting import accepted
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, reporter, single_threaded
 from suffice.verbs.scarce import scarce
-from suffice.verbs.wording import authority, change_of, complaint, exactly, placed, short, turned_into
+from suffice.verbs.wording import authority, change_of, complaint, placed, short, turned_into
+
+TOLD = ("computed", "not_computed", "reason")  # what a search says of its way, for people
 
 
 def contrast(
@@ -43,6 +46,7 @@ def contrast(
     max_queries: int | None = None,
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
+    self_check: bool = True,
 ) -> Contrast:
     """The cheapest set of words whose change flips the label, with the flip.
 
@@ -61,17 +65,19 @@ def contrast(
         cache=cache,
         more={} if towards is None else {"towards": towards},
     )
-    return contrasted(question, on_progress)
+    return contrasted(question, on_progress, self_check)
 
 
-def contrasted(question: Question, on_progress: OnProgress | None = None) -> Contrast:
+def contrasted(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Contrast:
     """The answer to a question."""
-    with single_threaded():
+    if question.include or question.exclude:
+        raise InputError("A contrast has no words to include or to exclude: take them out of the question.")
+    with single_threaded(question.blackbox):
         started, towards = time.monotonic(), question.more.get("towards")
         if question.blackbox is not None:
             rival = None if towards is None else question.rival(towards)
             turned = asked.cheapest_flip(question, on_progress, rival)
-            return contrast_of(question, turned, time.monotonic() - started, towards)
+            return contrast_of(question, turned, time.monotonic() - started, towards, self_check)
         flip = cheapest_flip(
             question.problem,
             question.costs,
@@ -81,7 +87,7 @@ def contrasted(question: Question, on_progress: OnProgress | None = None) -> Con
             reporter(question, on_progress),
             None if towards is None else [question.rival(towards)],
         )
-        return contrast_of(question, flip, time.monotonic() - started, towards)
+        return contrast_of(question, flip, time.monotonic() - started, towards, self_check)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,26 +130,56 @@ class Contrast:
 
     def __str__(self) -> str:
         if self.flip is None:
-            return self._none() if self.status == "none" else "Undecided: no flip was found, none was ruled out."
+            return self._none() if self.status == "none" else self._open()
         if not self.flip.positions:
             return f"The label {self.label!r} is a tie with {self.flip.label!r} as the text stands."
-        best = f"and no cheaper set does ({self.authority})"
-        rest = best if self.status == "optimal" else f"and at least {exactly(self.lower_bound)} must be spent"
         changed = placed(self.text, self.words) or "padding"
-        return f"Changing {changed} {self.aim()}, {rest}{self._shown()}"
+        return f"Changing {changed} {self.aim()}, and {self.least('set')}{self._shown()}"
+
+    @property
+    def won(self) -> bool:
+        """Whether the flip puts the label that was asked for (or any other) ahead of all: no tie, no third label."""
+        return (
+            self.flip is not None
+            and self.flip.margin < 0
+            and self.flip.label == self.meta.get("towards", self.flip.label)
+        )
 
     def aim(self, quoted: Callable[[str], str] = repr) -> str:
-        """What the flip does: where one label was asked for and a third wins, that the one asked for catches up."""
+        """What the flip does: turn the label, or let another reach it where that is a tie or a third one wins."""
         assert self.flip is not None
         before, after = quoted(self.label), quoted(self.flip.label)
         asked = quoted(self.meta.get("towards", self.flip.label))
-        return f"turns {before} into {after}" if asked == after else f"lets {asked} reach {before} ({after} wins then)"
+        if self.won:
+            return f"turns {before} into {after}"
+        return f"lets {asked} reach {before} ({'a tie' if asked == after else f'{after} wins then'})"
+
+    def least(self, what: str) -> str:
+        """What is known of cheaper changes."""
+        if self.status == "optimal":
+            return f"no cheaper {what} does ({self.authority})"
+        if self.lower_bound <= 0:
+            return f"whether a cheaper {what} does is open"
+        return f"at least {exactly(self.lower_bound)} must be spent ({self.authority})"
+
+    def does(self, quoted: Callable[[str], str] = repr) -> str:
+        """What a change must do to count."""
+        return f"turns the label into {quoted(self.meta['towards'])}" if "towards" in self.meta else "flips the label"
 
     def _none(self) -> str:
         if "nothing" in self.meta:
             return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
-        aim = f"turns the label into {self.meta['towards']!r}" if "towards" in self.meta else "flips the label"
-        return f"No {change_of(self.meta, 'the words')} {aim} ({self.authority})."
+        return f"No {change_of(self.meta, 'the words')} {self.does()} ({self.authority})."
+
+    def _open(self) -> str:
+        ruled_out = "and none was ruled out"
+        if self.lower_bound > 0:
+            ruled_out = f"and none that costs less than {exactly(self.lower_bound)} does ({self.authority})"
+        said = (self.meta.get(name) for name in ("rejected", "unchecked", "reason"))
+        reason = next(filter(None, said), "within the limit")
+        return (
+            f"Undecided ({reason}): no {change_of(self.meta, 'the words')} was found that {self.does()}, {ruled_out}."
+        )
 
     def _shown(self) -> str:
         """The change: as a text that the classifier was run on, else word by word."""
@@ -156,9 +192,10 @@ class Contrast:
     @property
     def change(self) -> str:
         """What becomes of each changed word."""
-        pairs = [] if self.flip is None else zip(self.flip.positions, self.flip.words, strict=True)
-        real = self.flip is not None and self.flip.real
-        return ", ".join(f"'{_own(self.text, i)}' {turned_into(word, real)}" for i, word in pairs)
+        if self.flip is None:
+            return ""
+        pairs = zip((_own(self.text, i) for i in self.flip.positions), self.flip.words, strict=True)
+        return ", ".join(f"'{own}' {turned_into(own, word, self.flip.real)}" for own, word in pairs)
 
     def to_html(self) -> str:
         """A self-contained page."""
@@ -197,11 +234,13 @@ def _own(text: Text, position: int) -> str:
     return text.words[position].text if position < len(text.words) else "padding"
 
 
-def contrast_of(question: Question, flip: CheapestFlip, seconds: float, towards: str | None) -> Contrast:
+def contrast_of(
+    question: Question, flip: CheapestFlip, seconds: float, towards: str | None, self_check: bool = True
+) -> Contrast:
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
     price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), dict[str, str]()
     try:
-        checked = None if certificate is None else _accepted(question, certificate)
+        checked = accepted(question, certificate) if certificate is not None and self_check else None
     except (Rejected, NotACertificate) as error:
         certificate, checked, rejected = None, None, complaint(error)
         flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
@@ -219,11 +258,11 @@ def contrast_of(question: Question, flip: CheapestFlip, seconds: float, towards:
         text=question.text,
         flip=witness,
         certificate=certificate,
-        stats={**{k: v for k, v in flip.stats.items() if "computed" not in k}, "seconds": seconds},
+        stats={**{k: v for k, v in flip.stats.items() if k not in TOLD}, "seconds": seconds},
         meta={
             **question.meta(),
             "checked": checked is not None,
-            **{name: flip.stats[name] for name in ("computed", "not_computed") if name in flip.stats},
+            **{name: flip.stats[name] for name in TOLD if flip.stats.get(name)},
             **({"proved": checked.kind} if checked is not None else {}),
             **rejected,
             **scarce(question, stays=flip.status == "none", tied=witness is not None and not witness.positions),
@@ -232,19 +271,14 @@ def contrast_of(question: Question, flip: CheapestFlip, seconds: float, towards:
     )
 
 
-def _accepted(question: Question, certificate: Certificate) -> Checked:
-    if question.blackbox is not None:
-        return asked.accepted(certificate, question)
-    return check(certificate, question.classifier, seconds=question.checking)
-
-
 def _certificate(question: Question, flip: CheapestFlip, towards: str | None) -> Certificate | None:
     if question.blackbox is not None:
         return asked.flip_certificate(question, flip, towards)
-    if flip.proof is None or flip.proof.evidence is None:
+    proof = None if flip.proof is None or flip.proof.evidence is None else flip.proof
+    if proof is None and flip.witness is None:
         return None
     labels, problem = question.classifier.labels, question.problem
     rivals = problem.rivals if towards is None else (question.rival(towards),)
-    claim = writing.flip_claim(flip.witness, question.costs, flip.lower, towards)
-    evidence = writing.flip(labels, rivals, flip.witness, flip.proof)
+    claim = writing.flip_claim(flip.witness, question.costs, 0 if proof is None else flip.lower, towards)
+    evidence = writing.flip(labels, rivals, flip.witness, proof)
     return writing.assemble(question.header(claim), evidence)

@@ -89,7 +89,7 @@ def explained(
     question: Question, expected: str | None = None, on_progress: OnProgress | None = None, self_check: bool = True
 ) -> Explanation:
     """The answer to a question."""
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started, budget = time.monotonic(), question.budget
         wanted = None if expected is None else question.rival(expected)
         share = 1.0 if wanted is None else 0.75
@@ -101,7 +101,7 @@ def explained(
             outcome = better.of(_run(question, limit, on_progress, better))
             result = finished(question, outcome, started, self_check)
         if wanted is not None:
-            result = replace(result, mistake=_mistake(question, result, wanted, budget))
+            result = replace(result, mistake=_mistake(question, result, wanted, budget, self_check))
         return result
 
 
@@ -122,9 +122,9 @@ def _run(question: Question, budget: Budget, on_progress: OnProgress | None, bet
 # --- a wrong label ---
 
 
-def _mistake(question: Question, result: Explanation, expected: int, budget: Budget) -> Mistake:
+def _mistake(question: Question, result: Explanation, expected: int, budget: Budget, self_check: bool) -> Mistake:
     """Which words of the explanation push towards the wrong label, and the cheapest change towards the expected one."""
-    found = _put_right(question, expected, budget)
+    found = _put_right(question, expected, budget, self_check)
     return Mistake(
         label=question.label,
         expected=question.classifier.labels[expected],
@@ -134,36 +134,27 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
         lower_bound=found.lower_bound,
         flip=found.flip,
         changed_text=found.flipped_text,
-        winner=_winner(question, found),
+        winner=question.label if found.flip is None else found.flip.label,
         authority=found.authority,
         change=found.change,
     )
 
 
-def _winner(question: Question, found: Contrast) -> str:
-    """The label of the changed text."""
+def _put_right(question: Question, expected: int, budget: Budget, self_check: bool) -> Contrast:
+    started, towards = budget.elapsed, question.classifier.labels[expected]
     if question.blackbox is not None:
-        return question.label if found.flipped_text is None else question.blackbox.predict(found.flipped_text).label
-    changed = question.problem.center if found.flip is None else found.flip.point
-    return question.classifier.predict_input(changed).label
-
-
-def _put_right(question: Question, expected: int, budget: Budget) -> Contrast:
-    started = budget.elapsed
-    if question.blackbox is not None:
-        turned = asked.cheapest_flip(question, None, expected, 0.25)
-        return contrast_of(question, turned, budget.elapsed - started, question.classifier.labels[expected])
-    problem = question.problem
-    flip = cheapest_flip(problem, question.costs, BoundsOracle(problem), budget, question.seed, rivals=[expected])
-    towards = question.classifier.labels[expected]
-    return contrast_of(question, flip, budget.elapsed - started, towards)
+        flip = asked.cheapest_flip(question, None, expected, 0.25)
+    else:
+        problem, oracle = question.problem, BoundsOracle(question.problem)
+        flip = cheapest_flip(problem, question.costs, oracle, budget, question.seed, rivals=[expected])
+    return contrast_of(question, flip, budget.elapsed - started, towards, self_check)
 
 
 def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:
     """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
     if question.blackbox is not None:
         effects = asked.leads(question, result.positions, expected)
-        return tuple(Push(word, effect) for word, effect in zip(result.words, effects, strict=True))
+        return tuple(Push(word, effect) for word, effect in zip(result.words, effects, strict=False))  # none: spent
     classifier, center = question.classifier, question.problem.center
     points = np.repeat(center[None], len(result.words) + 1, axis=0)
     for row, word in enumerate(result.words):

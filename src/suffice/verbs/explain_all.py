@@ -16,7 +16,7 @@ from suffice.search.cost import Cost
 from suffice.search.words import optimal_sets
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
-from suffice.verbs.answering import every_set, finished
+from suffice.verbs.answering import Every, every_of, every_set, finished
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
@@ -60,7 +60,7 @@ def explain_all(
 
 class Explanations(Iterator[Explanation]):
     """Every optimal explanation, as it is found. In the end `complete` says whether these were all, `certificate`
-    holds the evidence for it and `proved` what the checker accepted (of black boxes: each answer has its own)."""
+    holds the evidence for it and `proved` what the checker accepted."""
 
     def __init__(self, question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> None:
         self.complete = False
@@ -78,12 +78,20 @@ class Explanations(Iterator[Explanation]):
     def _asked(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
         doubt = False
         for one in asked.every(self._question, on_progress, self._self_check):
-            if isinstance(one, Explanation):
-                yield one
-                doubt |= one.status not in ("optimal", "infeasible")
-            else:
-                doubt = True
+            match one:
+                case Explanation():
+                    yield one
+                    doubt |= one.status not in ("optimal", "infeasible")
+                case Certificate():
+                    doubt |= not self._take(every_of(self._question, one, self._self_check))
+                case _:
+                    doubt = True
         self.complete = not doubt
+
+    def _take(self, every: Every) -> bool:
+        """Keep what shows that there are no others; False where the checker rejected it."""
+        self.certificate, self.proved = every.certificate, every.proved
+        return every.certificate is not None
 
     def _searched(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
         question, started = self._question, time.monotonic()
@@ -101,8 +109,7 @@ class Explanations(Iterator[Explanation]):
         if search.frontier.done:
             with single_threaded():
                 every = every_set(question, found, search.root, self._self_check)
-            self.certificate, self.proved = every.certificate, every.proved
-            self.complete = self.certificate is not None  # not said where the checker rejected it
+            self.complete = self._take(every)
 
 
 def _next(sets: Iterator[tuple[Bools, Proved]]) -> tuple[Bools, Proved] | None:

@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, exactly, fitting, listed, placed, short
+from suffice.verbs.wording import authority, change_of, fitting, listed, placed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -31,7 +32,7 @@ ANSWERED = {
     "nothing",
     "unknown_substitutes",
 }
-ANSWERED |= {"asked", "candidate"}  # of black boxes
+ANSWERED |= {"asked", "candidate", "computed", "not_computed"}  # of black boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,9 +343,8 @@ def sentence(result: Explanation) -> str:
             best = f"and no cheaper set{fitting(result.text, meta)} does ({least})"
             return f"{suffice}{first}, {best}: {placed(result.text, result.words)}."
         case "sufficient":
-            gap = (
-                f"costs {result.cost:g}; no set{fitting(result.text, meta)} below {exactly(result.lower_bound)} can do"
-            )
+            lower = f"no set{fitting(result.text, meta)} below {exactly(result.lower_bound)} can do"
+            gap = f"costs {exactly(result.cost)}; {lower}"
             return f"{suffice} ({enough}; {gap}): {placed(result.text, result.words)}."
         case "tested":
             return f"{ladder(result)} The words: {placed(result.text, result.words) or 'none'}."
@@ -388,10 +388,10 @@ def ladder(result: Explanation) -> str:
     assert tested is not None
     upper = f"every change of up to {tested.up_to} of the other words (proved) and against " if tested.up_to else ""
     share = math.floor(tested.share * 1000) / 10
-    how = f"tested on {tested.count} drawn at random, confidence {tested.confidence:g}"
+    how = f"tested on {tested.count} drawn at random, confidence {exactly(tested.confidence)}"
     return (
         f"No set that costs less than {exactly(result.lower_bound)} suffices (proved). {counted(result)}, cost "
-        f"{result.cost:g}, hold the label {result.label!r} against {upper}"
+        f"{exactly(result.cost)}, hold the label {result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )
 

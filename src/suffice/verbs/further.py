@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.model.network import Bools
+from suffice.model.numbers import exactly
 from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
 from suffice.prove.oracles.bounds import BoundsOracle
@@ -76,7 +77,7 @@ def _larger(question: Question) -> Iterator[tuple[str, Perturbation]]:
             yield from ((f"With the {size} nearest words", replace(given, k=size)) for size in sizes)
         case EpsilonBall(eps=eps):
             radii = [(eps or 0.05) * 2**i for i in range(1, DOUBLINGS)]
-            yield from ((f"Within a radius of {radius:g}", replace(given, eps=radius)) for radius in radii)
+            yield from ((f"Within a radius of {exactly(radius)}", replace(given, eps=radius)) for radius in radii)
         case _:
             yield from _other_words(given)
             sizes = [LEAST * 2**i for i in range(DOUBLINGS)]
@@ -144,7 +145,7 @@ def _less(given: Perturbation) -> Iterator[tuple[str, Perturbation]]:
                 yield f"With the {k} nearest words" if k > 1 else "With the nearest word", replace(given, k=k)
         case EpsilonBall(eps=eps):
             for i in range(1, DOUBLINGS):
-                yield f"Within a radius of {eps / 2**i:g}", replace(given, eps=eps / 2**i)
+                yield f"Within a radius of {exactly(eps / 2**i)}", replace(given, eps=eps / 2**i)
         case RemoveOrSwap():
             yield "If words may only be removed", Deletion(at_most=given.at_most)
 

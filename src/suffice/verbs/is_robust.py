@@ -10,6 +10,7 @@ from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Verdict
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
+from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import public
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import single_threaded
@@ -26,8 +27,13 @@ def is_robust(
     seconds: float = 60.0,
     max_queries: int | None = None,
     cache: str | Path | None = None,
+    self_check: bool = True,
 ) -> Verdict:
-    """Do these words (or positions) suffice? Proved, Refuted with a witness, or Unknown with a reason."""
+    """Do these words (or positions) suffice? Proved, Refuted with a witness, or Unknown with a reason.
+
+    The independent checker reads the certificate before you see the verdict, unless `self_check` is False; what it does
+    not accept is Unknown. A solver's word (`oracle="milp"`, `"marabou"`) has no certificate when it is Proved.
+    """
     question = Question(
         classifier,
         text,
@@ -39,9 +45,11 @@ def is_robust(
         max_queries=max_queries,
         cache=cache,
     )
-    if question.blackbox is not None:
-        return asked.sufficiency(question)
     with single_threaded():
-        free = question.features & ~question.included
-        answer = make_oracle(oracle, question.problem).ask(free[None], question.budget)[0]
-        return public(question, answer)
+        answer = asked.sufficiency(question) if question.blackbox is not None else _judged(question)
+        return accepted_verdict(question, answer) if self_check else answer
+
+
+def _judged(question: Question) -> Verdict:
+    free = question.features & ~question.included
+    return public(question, make_oracle(question.oracle, question.problem).ask(free[None], question.budget)[0])

@@ -51,6 +51,8 @@ class Mistake:
         return f"<Mistake {self.status}: {self.label[:40]!r} for {self.expected[:40]!r}, {len(self.pushes)} words>"
 
     def __str__(self) -> str:
+        if not self.pushes:  # no words, or no texts left to ask about them
+            return self._change()
         towards = quoted(push.word.text for push in self.pushes if push.towards) or "none"
         against = quoted(push.word.text for push in self.pushes if not push.towards)
         rest = f"; {against} not" if against else ""
@@ -64,10 +66,17 @@ class Mistake:
                 return f"Whether an allowed change brings it to {self.expected!r} is undecided."
         assert self.flip is not None
         best = f"the cheapest change ({self.authority})" if self.status == "optimal" else "a change"
-        other = "" if self.winner == self.expected else f", though {self.winner!r} then beats both"
         how = ", by the nearest real words as an illustration" if self.changed_text and not self.flip.real else ""
         change = f"“{self.changed_text}”" if self.changed_text else self.change
-        return f"To bring it to {self.expected!r}, {best} is{how}: {change}{other}."
+        aim, rest = self._aim(self.flip)
+        return f"To {aim}, {best} is{how}: {change}{rest}."
+
+    def _aim(self, flip: Witness) -> tuple[str, str]:
+        """What the change does for the expected label, and who else is ahead then."""
+        reach = f"let {self.expected!r} reach {self.label!r}"
+        if self.winner != self.expected:
+            return reach, f", though {self.winner!r} then beats both"
+        return (reach, ", a tie then") if flip.margin >= 0 else (f"bring it to {self.expected!r}", "")
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,7 +12,7 @@ from suffice.errors import InputError
 from suffice.model.network import Bools, Floats
 from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Proved, Unknown
+from suffice.prove.verdict import Budget, OutOfTime, Proved, Unknown
 from suffice.search.words import Outcome
 from suffice.sets.perturbations import RealWords
 from suffice.verbs.question import Question
@@ -24,6 +25,7 @@ EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave
 LESS_EFFORT = 200  # the same where a content word would go, of real words
 LEAST_EFFORT = 32  # the least of either
 WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
+CHEAP, PASSES = 2 * 10**9, 40  # multiplications for all cheap looks of a walk, and passes that one of them takes
 IN_VAIN = 3  # such candidates left open after which no more of them are looked at
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
@@ -124,13 +126,26 @@ class Preference:
 
     def _walked(self, held: Bools, proof: Proved | None, hopeful: bool) -> tuple[Bools, Proved | None]:
         """The set after every exchange, and its proof; a hopeful walk proves none of them, so that it may have none."""
-        waiting = sorted(self._mine(held), key=lambda i: -self.rank[i])
-        while waiting and not self.budget.spent:
-            held, proof, waiting = self._exchanged(held, proof, waiting, hopeful)
+        waiting, left = sorted(self._mine(held), key=lambda i: -self.rank[i]), self._looks
+        with contextlib.suppress(OutOfTime):
+            while waiting and left > 0 and not self.budget.spent:
+                pairs = self._pairs(held, waiting)[:left]
+                left -= len(pairs)
+                held, proof, waiting = self._exchanged(held, proof, waiting, pairs, hopeful)
         return held, proof
 
+    @cached_property
+    def _looks(self) -> int:
+        """How many exchanges a walk looks at: in a long text they would be too many for what they are worth."""
+        form = self.oracle.form
+        return int(CHEAP // (form.work + PASSES * sum(step.weight.size for step in form.steps)))
+
+    def _pairs(self, held: Bools, words: list[int]) -> list[tuple[int, int]]:
+        """Words, and better ones that could stand in their place."""
+        return [(word, other) for word in words for other in _instead(self.question, held, word, self.rank)]
+
     def _exchanged(
-        self, held: Bools, proof: Proved | None, words: list[int], hopeful: bool
+        self, held: Bools, proof: Proved | None, words: list[int], pairs: list[tuple[int, int]], hopeful: bool
     ) -> tuple[Bools, Proved | None, list[int]]:
         """The set with a better word in the place of the first one that has any that does, or may do.
 
@@ -138,7 +153,6 @@ class Preference:
         again, since they now stand beside another word.
         """
         question, oracle = self.question, self.oracle
-        pairs = [(word, other) for word in words for other in _instead(question, held, word, self.rank)]
         pairs = _promising(oracle, held, pairs, self.budget)
         if not pairs:
             return held, proof, []

@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,10 +21,11 @@ from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
+from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Refuted, Witness
+from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Witness
 from suffice.search.cost import Cost
 from suffice.search.node import ByRestoration, Node
 from suffice.search.words import Search
@@ -31,11 +33,12 @@ from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME, KINDS
 from suffice.verbs import asked
-from suffice.verbs.answering import FORMAT, accepted, finished
+from suffice.verbs.accepting import accepted_verdict
+from suffice.verbs.answering import FORMAT, finished, public
 from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
-from suffice.verbs.wording import authority, exactly, fitting, placed
+from suffice.verbs.wording import authority, fitting, placed
 
 LIMIT = "at_most"  # what grows where the sets stay and more of the words may change at once
 DOUBLINGS = 12  # how far beyond the last step the radius search looks
@@ -67,7 +70,8 @@ class Profile:
 
     One explanation per step. No word at all is needed up to `free_until`, and some word is from `needed_from` on; None
     where the search for that radius found none. Both are about the empty set, whatever words were asked for, and
-    `radii` has a certificate of each that the checker accepted ("free_until", "needed_from").
+    `radii` has the certificate of each ("free_until", "needed_from"), as far as the checker accepted it (or was not to
+    be asked).
     """
 
     parameter: str  # "k", "eps" or "at_most"; "size" for other families
@@ -97,15 +101,21 @@ class Profile:
         return self.explanations[0].label
 
     def __str__(self) -> str:
-        return f"{self._start()} {self._end()}"
+        last = self.explanations[-1]
+        return f"{self._start()} {self._end()}" if last.tied is None else str(last)
 
     def _start(self) -> str:
         free, needed = self.free_until, self.needed_from
         if needed is None:
-            return f"No word is needed up to {self.named(free)} (proved)." if free is not None else "Undecided."
+            return f"No word is needed up to {self.named(free)} ({self._by})." if free is not None else "Undecided."
         if free is None:
             return f"Some word is needed at {self.named(needed)} already."
-        return f"No word is needed up to {self.named(free)} (proved); from {self.named(needed)} on some word is."
+        return f"No word is needed up to {self.named(free)} ({self._by}); from {self.named(needed)} on some word is."
+
+    @property
+    def _by(self) -> str:
+        """Who says up to where no word is needed."""
+        return "proved" if self.proved else authority({**self.explanations[0].meta, "checked": False}, "enough")
 
     def named(self, size: float) -> str:
         """A size as people say it."""
@@ -145,7 +155,9 @@ class Profile:
         return profile(self)
 
     def __repr__(self) -> str:
-        costs = ", ".join(f"{step:g}: {cost:g}" for step, cost in zip(self.steps, self.costs, strict=True))
+        costs = ", ".join(
+            f"{exactly(step)}: {exactly(cost)}" for step, cost in zip(self.steps, self.costs, strict=True)
+        )
         shown = costs if len(costs) <= 120 else f"{costs[:117]}..."
         return f"<Profile over {self.parameter}: {shown}>"
 
@@ -236,7 +248,8 @@ def profile(
         found = climb.run(budget)
         radius = _known_radius(sizes, found, climb.questions[0])
         if parameter != "size":
-            radius = _radius(_within(question, parameter), radius, sizes[-1], budget)
+            at = partial(_at, _within(question, parameter), self_check, budget)
+            radius = _radius(at, radius, sizes[-1], budget)
         growth = _growth(climb.questions, sizes, found, budget)
     stats = {"seconds": time.monotonic() - started, "reused_attacks": climb.reused}
     return _profile(parameter, sizes, found, growth, radius, stats)
@@ -307,9 +320,11 @@ def _check_nested(questions: Sequence[Question], sizes: Sequence[float]) -> None
     steps = list(zip(questions, sizes, strict=True))
     for (small, low), (large, high) in pairwise(steps):
         if small.perturbation.to_dict() == large.perturbation.to_dict():
-            raise InputError(f"The sets do not grow: they are the same at {low:g} and at {high:g}.")
+            raise InputError(f"The sets do not grow: they are the same at {exactly(low)} and at {exactly(high)}.")
         if not _inside(small, large):
-            raise InputError(f"The sets do not grow: that of size {low:g} is not inside that of size {high:g}.")
+            raise InputError(
+                f"The sets do not grow: that of size {exactly(low)} is not inside that of size {exactly(high)}."
+            )
 
 
 def _inside(small: Question, large: Question) -> bool:
@@ -348,7 +363,8 @@ def _asked(
     found: list[Explanation] = []
     for step, question in enumerate(questions):
         share = max(budget.left, 1e-3) / (len(questions) - step)
-        found.append(asked.explained(question, on_progress, self_check, share / question.seconds))
+        spent = 0 if step == 0 else questions[step - 1].asked.meter.total
+        found.append(asked.explained(question, on_progress, self_check, share / question.seconds, spent))
     radius = _known_radius(sizes, found, questions[0])
     limits = [question.perturbation.at_most for question in questions]
     growth = _growth_asked(questions, sizes, found)
@@ -362,7 +378,9 @@ def _growth_asked(
 ) -> tuple[Growth, ...]:
     """From which step on each word is in the explanation, and from which on its change alone flips the label."""
     needed: dict[int, float] = {}
+    last = questions[-1].asked.meter
     for question, size in reversed(list(zip(questions, sizes, strict=True))):
+        question.asked.meter = last  # it has counted all texts
         needed |= dict.fromkeys(asked.flippers(question), size)
     return _grown(questions[0].text.words, sizes, found, needed)
 
@@ -370,6 +388,8 @@ def _growth_asked(
 def _grown(
     words: Sequence[Word], sizes: Sequence[float], found: Sequence[Explanation], needed: Mapping[int, float]
 ) -> tuple[Growth, ...]:
+    if found[0].tied is not None:  # there are no explanations that a word could be in
+        needed = {}
     held = list(zip(sizes, found, strict=True))
     steps = {i: tuple(size for size, one in held if i in one.positions) for i in range(len(words))}
     return tuple(Growth(word, steps[word.position], needed.get(word.position)) for word in words)
@@ -458,6 +478,9 @@ class _Radius:
     needed: _End | None = None
 
 
+At: TypeAlias = Callable[[float], _Radius]
+
+
 def _known_radius(sizes: Sequence[float], found: Sequence[Explanation], question: Question) -> _Radius:
     """What the steps say already: the largest at which no word is held, the smallest at which some word must be.
 
@@ -470,37 +493,39 @@ def _known_radius(sizes: Sequence[float], found: Sequence[Explanation], question
 
 
 def _end(size: float, result: Explanation) -> _End:
-    return _End(size, result.certificate if result.meta.get("checked") else None, result.proved)
+    return _End(size, result.certificate if result.meta.get("checked", True) else None, result.proved)
 
 
 def _nothing_held(result: Explanation) -> bool:
-    return result.status == "optimal" and not result.positions and authority(result.meta, "enough") == "proved"
+    """Whether the answer is the empty set, by what the checker accepted, unless it was not to be asked."""
+    stands = "checked" not in result.meta or authority(result.meta, "enough") == "proved"
+    return result.status == "optimal" and not result.positions and stands
 
 
-def _radius(question: Callable[[float], Question], known: _Radius, last: float, budget: Budget) -> _Radius:
+def _radius(at: At, known: _Radius, last: float, budget: Budget) -> _Radius:
     """Close in on the radius: double while nothing is needed, then halve the gap; stop at the first doubt."""
     if known.free is None and known.needed is None:
-        known = _Radius(free=_at(question, last, budget).free)  # steps that hold words asked for said nothing
+        known = _Radius(free=at(last).free)  # steps that hold words asked for said nothing
     for _ in range(DOUBLINGS):
         if known.needed is not None or budget.spent:
             break
-        found = _at(question, 1 if known.free is None else known.free.size * 2 or 1, budget)
+        found = at(1 if known.free is None else known.free.size * 2 or 1)
         if found.free is None and found.needed is None:
             return known
         known = _Radius(found.free or known.free, found.needed)
     while (middle := _middle(known)) is not None and not budget.spent:
-        found = _at(question, middle, budget)
+        found = at(middle)
         if found.free is None and found.needed is None:
             break
         known = _Radius(found.free or known.free, found.needed or known.needed)
-    return _shown(question, known, budget)
+    return _shown(at, known)
 
 
-def _shown(question: Callable[[float], Question], known: _Radius, budget: Budget) -> _Radius:
+def _shown(at: At, known: _Radius) -> _Radius:
     """Where a step says that some word is needed, a change that shows it, if one is found."""
     if known.needed is None or _claims(known.needed, "refuted"):
         return known
-    found = _at(question, known.needed.size, budget)
+    found = at(known.needed.size)
     return known if found.needed is None else replace(known, needed=found.needed)
 
 
@@ -518,22 +543,23 @@ def _between(low: float, high: float) -> float | None:
     """The middle of two radii; None when they are close enough (neighbours, or within one in two hundred)."""
     if isinstance(low, int) and isinstance(high, int):
         return (low + high) // 2 if high - low > 1 else None
-    return (low + high) / 2 if high - low > high / 2**HALVINGS else None
+    # four digits lie well within the gap, and can be printed as they are
+    return float(f"{(low + high) / 2:.4g}") if high - low > high / 2**HALVINGS else None
 
 
-def _at(question: Callable[[float], Question], size: float, budget: Budget) -> _Radius:
-    """Does the empty set suffice? Only what the independent checker accepts counts."""
+def _at(question: Callable[[float], Question], self_check: bool, budget: Budget, size: float) -> _Radius:
+    """Does the empty set suffice? Only what the independent checker accepts counts, unless it is not to be asked."""
     try:
         asked = replace(question(size), include=(), exclude=())
         problem = asked.problem
     except InputError:  # more neighbours than the vocabulary has
         return _Radius()
-    answer = BoundsOracle(problem).ask(problem.features[None], Budget(max(budget.left, 1e-3) / 4))[0]
-    found = accepted(asked, answer)
-    if found is None:
+    answer = public(asked, BoundsOracle(problem).ask(problem.features[None], Budget(max(budget.left, 1e-3) / 4))[0])
+    answer = accepted_verdict(asked, answer) if self_check else answer
+    if isinstance(answer, Unknown) or answer.certificate is None:
         return _Radius()
-    end = _End(size, found[0], found[1].proved)
-    return _Radius(free=end) if found[1].kind == "sufficient" else _Radius(needed=end)
+    end = _End(size, answer.certificate, answer.proved)
+    return _Radius(free=end) if isinstance(answer, Proved) else _Radius(needed=end)
 
 
 # --- the words ---

@@ -17,9 +17,9 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.text import Text
-from suffice.prove.asked import Asked
+from suffice.prove.asked import Asked, Meter
 from suffice.prove.exact import predicted
-from suffice.prove.verdict import Budget, Problem, Witness
+from suffice.prove.verdict import Budget, Problem, Witness, winner
 from suffice.search.cost import Cost, Costs, costs
 from suffice.search.writing import header, positions
 from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, RealWords
@@ -37,6 +37,7 @@ KEYS = ("text", "perturbation", "cost", "include", "exclude", "padding", "method
 FINDING = 0.75  # of the time; what is left of it is for checking the proof that was found
 GRACE = 1.0  # seconds that a check may take in any case
 LIMITS = ("confidence", "max_queries")  # of black boxes; saved only where they are given
+MORE = ("towards", "of", "limit", "size", "prefer")  # what some verbs add
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -157,7 +158,7 @@ class Question:
         given = self.perturbation.options(self.text, Marks("", box.mask))
         pairs = zip(self.text.tokens, given, strict=True)
         options = tuple(tuple(dict.fromkeys(new for new in words if new != token)) for token, words in pairs)
-        return Asked(box, self.text, options, self.perturbation.at_most)
+        return Asked(box, self.text, options, self.perturbation.at_most, Meter(Budget(), self.max_queries))
 
     @property
     def movable(self) -> Bools:
@@ -201,10 +202,10 @@ class Question:
         names = (self._word(found.point[i], i) for i in found.positions)
         words = tuple("" if name == self.classifier.pad else name for name in names)
         real = isinstance(self.problem.region, Choice)
-        winner = self.classifier.predict_input(found.point).label  # a third label may beat both; a tie has no other
-        label = self.classifier.labels[found.rival] if winner == self.label else winner
+        scores = self.classifier.predict_input(found.point).scores
+        label = self.classifier.labels[winner(scores, self.problem.label, found.rival)]
         shown = replace(found, label=label, words=words, real=real)
-        return replace(shown, text=tried(self.classifier, self.text, self.label, shown))
+        return replace(shown, text=tried(self.classifier, self.text, shown))
 
     def _word(self, vector: Floats, position: int) -> str:
         region = self.problem.region
@@ -251,8 +252,11 @@ class Question:
             raise InputError(f"This is not a saved question of format {FORMAT}: save one with `Question.to_dict()`.")
         if data.get("model") != classifier.digest:
             raise InputError(f"The question was asked of another classifier (digest {str(data.get('model'))[:12]}).")
+        strange = sorted(data.keys() - {*KEYS, *LIMITS, *MORE, "format", "model"})
+        if strange:  # what an answer says of itself is no part of a question
+            raise InputError(f"A saved question has no field {strange[0]!r}: take it out.")
         known = {name: data[name] for name in (*KEYS, *LIMITS) if name in data}
-        more = {name: value for name, value in data.items() if name not in (*KEYS, *LIMITS, "format", "model")}
+        more = {name: data[name] for name in MORE if name in data}
         text = known.pop("text")
         known["perturbation"] = set_from_dict(known.get("perturbation"))
         return Question(classifier, text, **known, more=more)
@@ -304,7 +308,8 @@ def _check_asking(perturbation: Any, padding: Any, method: Any, oracle: Any, con
     if perturbation is not None and not isinstance(perturbation, RealWords):
         raise InputError(
             f"A black box has no embedding, so {type(perturbation).__name__}, a set of vectors, cannot be asked of it: "
-            "use a set of real words such as sf.Deletion(), sf.Mask(), sf.WordSwap({...}) or sf.RemoveOrSwap({...})."
+            "use a set of real words: sf.Deletion(), sf.Mask(), sf.WordSwap({...}) or sf.RemoveOrSwap({...}); on the "
+            "command line --deletion, --mask or --swaps."
         )
     if padding != "fixed":
         raise InputError("A black box has no padding: leave `padding` away.")

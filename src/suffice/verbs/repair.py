@@ -10,19 +10,21 @@ from typing import Any
 
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved, Refuted, Verdict, Witness
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
+from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.adapters import words_of
 from suffice.verbs.answering import FORMAT, finished, public, summary
 from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
-from suffice.verbs.wording import authority, exactly, listed
+from suffice.verbs.wording import authority, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,8 @@ class Repair:
     def __str__(self) -> str:
         if "nothing" in self.meta:
             return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+        if self.explanation.tied is not None:
+            return str(self.explanation)
         if self.sufficed:
             return f"The given words already suffice for the label {self.label!r} ({self._by})."
         return f"{self._doubt()} {self._extension()}"
@@ -123,7 +127,7 @@ class Repair:
                 by = least_by(self.explanation)
                 return f"Adding {names or 'nothing'} is the cheapest way to make them suffice ({by})."
             case "sufficient":
-                gap = f"cost {self.cost:g}, at least {exactly(self.lower_bound)} is needed"
+                gap = f"cost {exactly(self.cost)}, at least {exactly(self.lower_bound)} is needed"
                 return f"With {names or 'nothing'} added they suffice ({self._by}; {gap})."
             case _:
                 return "No extension short of the whole text was shown to suffice."
@@ -174,20 +178,25 @@ def repair(
         max_queries=max_queries,
         cache=cache,
     )
-    named = words_of(words, question.text, classifier.predict(question.text).label, classifier.labels)
+    named = words_of(words, question.text, question.label, classifier.labels)
     given = question.text.positions(named, int(question.features.sum()))
-    return repaired(replace(question, include=given), on_progress, self_check)
+    wanted = replace(question, include=given)
+    if wanted.blackbox is not None:
+        wanted.asked.meter = question.asked.meter  # the text itself was asked for the label
+    return repaired(wanted, on_progress, self_check)
 
 
 def repaired(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Repair:
     """The answer to a question whose included words are the given ones."""
-    with single_threaded():
+    with single_threaded(question.blackbox):
         started, budget = time.monotonic(), question.budget
         if question.blackbox is not None:
             answer = asked.sufficiency(question)
-            return Repair(question.include, answer, asked.explained(question, on_progress, self_check))
+            verdict = accepted_verdict(question, answer) if self_check else answer
+            return Repair(question.include, verdict, asked.explained(question, on_progress, self_check))
         search = searcher(question, budget, on_progress)
         verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
         verdict = public(question, sparser(question, verdict))
+        verdict = accepted_verdict(question, verdict) if self_check else verdict
         explanation = finished(question, search.run(), started, self_check)
     return Repair(question.include, verdict, explanation)

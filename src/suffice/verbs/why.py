@@ -15,7 +15,8 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
-from suffice.prove.verdict import Problem, Witness
+from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.verdict import Budget, Problem, Refuted, Witness
 from suffice.sets.regions import Choice, Region
 from suffice.verbs.alone import alone as strengths_of
 from suffice.verbs.explanation import Change, Detail
@@ -24,6 +25,7 @@ from suffice.verbs.question import Question
 SHOWN = 8  # options named per word
 RESTARTS = 4  # random starts of an attack
 ROUNDS = 4  # of making an attack sparse
+SECONDS = 1.0  # for all the words whose flip an attack does not find
 LARGEST = 4_000_000  # numbers per batch of restored inputs
 
 
@@ -74,11 +76,24 @@ def options(region: Region, position: int) -> tuple[str, ...]:
 
 
 def counterexamples(problem: Problem, held: Bools, skip: Container[int] = ()) -> dict[int, Witness]:
-    """For each held word, a flip of the label with that word free as well, where an attack finds one."""
+    """For each held word, a flip of the label with that word free as well, where one is found."""
     words = np.array([i for i in np.flatnonzero(held) if int(i) not in skip], dtype=np.int64)
     free = np.repeat((problem.features & ~held)[None], len(words), axis=0)
     free[np.arange(len(words)), words] = True
-    return flips(problem, free, words)
+    found = flips(problem, free, words)
+    missed = ~np.isin(words, list(found))
+    return found | _searched(problem, free[missed], words[missed])
+
+
+def _searched(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
+    """The same by a short complete search: a set with nothing to spare has flips that attacks may miss."""
+    if not len(words):
+        return {}
+    answers = BoundsOracle(problem).ask(free, Budget(SECONDS))
+    hits = [(i, answer.witness) for i, answer in enumerate(answers) if isinstance(answer, Refuted)]
+    points = _sparse(problem, np.array([witness.point for _, witness in hits]))
+    sparse = confirm(problem, points, free[[i for i, _ in hits]])
+    return {int(words[i]): fewer or witness for (i, witness), fewer in zip(hits, sparse, strict=True)}
 
 
 def _sparse(problem: Problem, points: Floats) -> Floats:

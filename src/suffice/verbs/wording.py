@@ -85,11 +85,6 @@ def change_of(meta: Mapping[str, Any], which: str, count: float = math.inf) -> s
             return f"allowed change of up to {limit} of {which}"
 
 
-def exactly(value: float) -> str:
-    """A number in short where that is the very number: rounded, a bound or a radius would be one that nobody proved."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
-
-
 def authority(meta: Mapping[str, Any], claim: str) -> str:
     """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim."""
     if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):
@@ -106,11 +101,18 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
     return "according to the search, not checked"
 
 
-def turned_into(word: str, real: bool) -> str:
-    """What became of a word, to follow its name."""
+def turned_into(own: str, word: str, real: bool) -> str:
+    """What became of a word, to follow its name; where it moved, no word but its own may be nearer."""
     if not word:
         return "is removed"
+    if not real and word == own:
+        return "moves a little"
     return f"becomes '{word}'" if real else f"moves towards '{word}'"
+
+
+def deed_of(before: str, after: str, tie: bool) -> str:
+    """What a change does to the label; a tie counts against it, but turns it into no other."""
+    return f"lets {after!r} reach {before!r} (a tie)" if tie else f"turns {before!r} into {after!r}"
 
 
 def complaint(error: Exception) -> dict[str, str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ MAX_LINE = 2**20  # bytes of a line after the header, and 100 more for each inpu
 class Checked:
     """What a certificate proves, of the words at `positions` (of the claim "all": those of its first set).
 
-    `cost` and `lower` count units of cost; `sentence` says all of it, `proved` what is proved in short sentences.
+    `cost` and `lower` count units of cost, each worth `unit`; `sentence` says all of it, `proved` what is proved in
+    short sentences.
     `sampled`: of a black box only some of the texts were run, so that nothing is proved.
     """
 
@@ -53,6 +55,7 @@ class Checked:
     sentence: str
     proved: tuple[str, ...]
     sampled: bool = False
+    unit: Fraction | None = None
 
     def __repr__(self) -> str:
         cost = "" if self.cost is None else f", cost {self.cost}"
@@ -120,7 +123,9 @@ def _answer(header: Header, sets: Sets, classifier: Classifier) -> Checked:
     places = tuple(np.flatnonzero(_about(claim)).tolist())
     proved = (f"the text has the label {header.label!r}", *facts(header))
     said, optimal = sentence(header, sets, classifier), cost is not None and cost == lower
-    return Checked(header.kind, header.label, places, cost, lower, optimal, said, proved)
+    costs = getattr(claim, "costs", None)
+    unit = None if costs is None else costs.unit
+    return Checked(header.kind, header.label, places, cost, lower, optimal, said, proved, unit=unit)
 
 
 def _about(claim: Claim) -> Bools:

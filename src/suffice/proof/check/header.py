@@ -116,6 +116,8 @@ def read_header(line: Any, classifier: Classifier) -> Header:
     found = line.get("certificate") if type(line) is dict else None
     if type(found) is int and found == 1:
         raise NotACertificate("This certificate has format 1, which is no longer read: make it again.")
+    if type(found) is str and found.startswith("asked"):
+        raise NotACertificate("This certificate is about a black box: check it with that model (--model on the shell).")
     if type(found) is not int or found != FORMAT:
         raise NotACertificate(f"Line 1 is not the header of a certificate of format {FORMAT}.")
     names = "certificate model text perturbation features label claim"

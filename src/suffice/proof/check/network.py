@@ -20,8 +20,9 @@ nothing is ever halved or doubled first. A bound that is not finite, or whose S 
 *Relaxation.* relu(z) >= a z for any z if 0 <= a <= 1: so a leaf may choose a whatever the bounds are. For z in [l, v],
 l < 0 < v: relu(z) <= s z + t if that is so at l and at v, relu being convex; t is rounded up until it is. A split of
 sign g says g z >= 0, so taking off beta g z, beta >= 0, only lowers the form. Bounds of a step's units use lines of
-earlier steps and the splits above the leaf only. Lines around smooth curves are those of curves.py; `size` grows with
-|f| and |f'| there.
+earlier steps, the splits above the leaf and bounds that were stated above it only; a stated bound is shown like the
+margin, from lines of the steps before its unit, as a form z - v or v - z whose S has |v| besides. Lines around smooth
+curves are those of curves.py; `size` grows with |f| and |f'| there.
 
 *Maxima.* A coefficient A of a maximum goes to all its k candidates, times slopes in [0, 1] (maxima.py), and counts at
 each of them in S: |A| times all their sizes, which the constant above is within twice of. With weights that are off by
@@ -123,8 +124,21 @@ class Above:
 
 
 @dataclass(frozen=True, eq=False)
+class Stated:
+    """A relu unit's sum is at least `value` (sign 1), or at most that (-1)."""
+
+    unit: int
+    sign: int
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
 class Leaf:
-    """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given), `push` = beta·sign."""
+    """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given), `push` = beta·sign.
+
+    `ends` (2, units) are the bounds that were stated above it, infinite elsewhere. It shows that the margin against the
+    rival is above zero, or what is `stated` itself.
+    """
 
     line: int
     rival: int
@@ -132,12 +146,14 @@ class Leaf:
     alpha: Floats
     push: Floats
     state: State
+    ends: Floats
     above: Tilts | None = None
+    stated: Stated | None = None
 
     @property
     def bytes(self) -> int:
         tilts = 0 if self.above is None else self.above.shares.nbytes
-        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes + tilts
+        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes + self.ends.nbytes + tilts
 
 
 class Net:
@@ -353,14 +369,20 @@ class Net:
             loose[pools.units[wins & pools.real]] = True
         return np.asarray(loose)
 
+    def place(self, leaf: Leaf) -> int:
+        """The step that receives what a leaf's form is over."""
+        if leaf.stated is None:
+            return len(self.parts)
+        return next(k for k, part in enumerate(self.parts) if leaf.stated.unit < part.stop)
+
     def holds(self, inputs: InputSet, sign: float, leaves: Sequence[Leaf]) -> Bools:
-        """Which leaves hold: their splits contradict the bounds, or sign·margin is above zero."""
-        states = [leaf.state for leaf in leaves]
+        """Which leaves, all of one place, hold: their splits contradict the bounds, or their form is above zero."""
+        states, place, ends = [leaf.state for leaf in leaves], self.place(leaves[0]), [leaf.ends for leaf in leaves]
         signs, alpha, push = (np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("signs", "alpha", "push"))
         holds, around = np.zeros(len(leaves), dtype=bool), Lines.blank(len(leaves), self.units)
         candidates: list[maxima.Around | None] = []
-        for k, part in enumerate(self.parts):
-            lower, upper = self._step_bounds(k, inputs, states, signs[:, : part.start], around)
+        for k, part in enumerate(self.parts[:place]):
+            lower, upper = self._step_bounds(k, inputs, states, signs[:, : part.start], ends, around)
             cut = np.where(self.pooled[part], 0, signs[:, part])
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
@@ -370,12 +392,12 @@ class Net:
             pooled = candidates[k]
             holds = holds if pooled is None else holds | pooled.empty
         chosen = self._chosen(around, candidates, alpha)
-        margin = self.margin(sign, [leaf.rival for leaf in leaves])
+        form = self.margin(sign, [leaf.rival for leaf in leaves]) if place == len(self.parts) else self.sums(leaves)
         above, push = [leaf.above for leaf in leaves], np.where(self.pooled, 0.0, push)
         if candidates and (pooled := candidates[0]) is not None:
             above = [tilts and replace(tilts, live=live) for tilts, live in zip(above, pooled.live, strict=True)]
         given = above if any(tilts is not None for tilts in above) else ()
-        found = self.below(len(self.parts), margin, inputs, states, chosen, push, given)
+        found = self.below(place, form, inputs, states, chosen, push, given)
         return holds | (found[:, 0] > 0)
 
     def _maxima(self, k: int, lower: Floats, upper: Floats, signs: Signs, around: Lines) -> maxima.Around | None:
@@ -417,16 +439,30 @@ class Net:
         rows, constants = sign * self.margins[rivals], sign * self.constants[rivals]
         return Form(rows[:, None], constants[:, None], self.sizes[rivals][:, None])
 
+    def sums(self, leaves: Sequence[Leaf]) -> Form:
+        """How far each unit's sum is above what is stated, or below it, as a form over what its step receives."""
+        place, stated = self.place(leaves[0]), [leaf.stated for leaf in leaves if leaf.stated is not None]
+        units = np.array([one.unit for one in stated]) - self.parts[place].start
+        signs, values = np.array([one.sign for one in stated]), np.array([one.value for one in stated])
+        constants = signs * (self.steps[place].bias[units] - values)
+        size = self.known[place].size[units] + np.abs(values) + self.floor
+        rows = signs[:, None] * _rows(self.steps[place], units)
+        return Form(rows[:, None], constants[:, None], size[:, None])
+
     def _step_bounds(
-        self, k: int, inputs: InputSet, states: list[State], before: Signs, around: Lines
+        self, k: int, inputs: InputSet, states: list[State], before: Signs, ends: list[Floats], around: Lines
     ) -> tuple[Floats, Floats]:
-        """A step's bounds depend on the state and on splits `before` it: leaves that share these share the bounds."""
-        keys = [(id(state), split.tobytes()) for state, split in zip(states, before, strict=True)]
+        """A step's bounds, and what was stated of it.
+
+        They depend on the state, on splits `before` it and on bounds stated: leaves that share these share the bounds.
+        """
+        keys = [(id(state), id(end), split.tobytes()) for state, end, split in zip(states, ends, before, strict=True)]
         different = {key: row for row, key in enumerate(keys)}
         rows, at = np.array(list(different.values())), {key: row for row, key in enumerate(different)}
         lower, upper = self.bounds(k, inputs, [states[row] for row in rows], around.take(rows))
+        least, most = np.stack([ends[row][:, self.parts[k]] for row in rows], 1)
         which = [at[key] for key in keys]
-        return lower[which], upper[which]
+        return np.maximum(lower, least)[which], np.minimum(upper, most)[which]
 
     def _lines(self, k: int, lower: Floats, upper: Floats, cut: Signs, around: Lines) -> None:
         """Write the lines of a step's units: exact where a relu cannot switch and where nothing bends."""

@@ -103,8 +103,10 @@ def _flip(header: Header, claim: Flip) -> tuple[str, ...]:
     )
     if claim.positions is None or claim.cost is None:
         return none
+    if not claim.positions.any():
+        return (f"{aim} has the score of {header.label!r} as the text stands: a tie",)
     paid = price(claim.costs.price(claim.cost))
-    return (f"changing {_words(header, claim.positions)} {lifts}; that costs {paid}", *none)
+    return (f"an allowed change of {_words(header, claim.positions)} {lifts}; that costs {paid}", *none)
 
 
 def _may_change(header: Header, sets: Sets, classifier: Classifier) -> str:
@@ -150,10 +152,10 @@ def _substitutes(header: Header) -> str:
 
 def _costs(costs: Costs, header: Header) -> str:
     places = np.flatnonzero(header.features).tolist()
-    prices = {header.tokens[i]: price(costs.price(int(costs.units[i]))) for i in places}
-    if len(set(prices.values())) == 1:
-        return f"Each word costs {next(iter(prices.values()))}."
-    listed = [f"{word!r} {price}" for word, price in prices.items()]
+    prices = [price(costs.price(int(costs.units[i]))) for i in places]
+    if len(set(prices)) == 1:
+        return f"Each word costs {prices[0]}."
+    listed = list(dict.fromkeys(f"{header.tokens[i]!r} {cost}" for i, cost in zip(places, prices, strict=True)))
     return f"Words cost: {', '.join(listed[:SHOWN])}{_more(len(listed), SHOWN)}."
 
 

@@ -15,6 +15,7 @@ words are changed than in the start. So the set does not suffice.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, assert_never
@@ -27,9 +28,9 @@ from suffice.model.network import Bools, Floats
 from suffice.proof.certificate import numbers
 from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
 from suffice.proof.check.inputs import InputSet, Restored, State, Varied
-from suffice.proof.check.network import CHUNK, Leaf, Net, Signs, Tilts
+from suffice.proof.check.network import CHUNK, Leaf, Net, Signs, Stated, Tilts
 from suffice.proof.check.points import Margins, Point, read_point
-from suffice.proof.check.reading import WHOLE, Evidence, fields, need, table, whole
+from suffice.proof.check.reading import WHOLE, Evidence, fields, mask, need, table, whole
 from suffice.proof.check.sets import Sets
 from suffice.proof.check.sums import surely
 
@@ -49,14 +50,15 @@ Side = TypeVar("Side", bound=Sized)
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Where a proof tree is: the splits above, and the state of its input set."""
+    """Where a proof tree is: the splits and the bounds of units stated above, and the state of its input set."""
 
     signs: Signs
     state: State
+    ends: Floats
 
     @property
     def bytes(self) -> int:
-        return self.signs.nbytes + self.state.bytes
+        return self.signs.nbytes + self.state.bytes + self.ends.nbytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,7 @@ class Walk:
         self.everywhere = Varied(sets)
         self.margins = Margins(self.net, self.label, evidence.limit, self.everywhere)
         self.unchosen = np.full(self.net.units, np.nan), np.zeros(self.net.units)
+        self.unbounded = np.full((2, self.net.units), np.inf) * [[-1.0], [1.0]]
         self.leaves: list[Leaf] = []
         self.about: tuple[InputSet, float] = (self.everywhere, 1.0)  # what the waiting leaves are about
 
@@ -171,16 +174,18 @@ class Walk:
             self.settle()
             self.about = inputs, sign
 
-        def visit(line: dict[str, Any], node: Node) -> tuple[Node, Node] | None:
+        def visit(line: dict[str, Any], node: Node) -> tuple[Node, ...]:
             if "split" in line:
                 return self.split(line, node)
             if "pick" in line:
                 first, second = inputs.pick(line, node.state)
-                return Node(node.signs, first), Node(node.signs, second)
-            self.wait(self.leaf(line, node, rival))
-            return None
+                return Node(node.signs, first, node.ends), Node(node.signs, second, node.ends)
+            if "bound" in line:
+                return (self.stated(line, node, rival),)
+            self.wait(self.leaf(fields(line, "leaf", "this line")[0], node, rival))
+            return ()
 
-        self.walk(Node(np.zeros(self.net.units, dtype=np.int8), state), visit)
+        self.walk(Node(np.zeros(self.net.units, dtype=np.int8), state, self.unbounded), visit)
 
     def split(self, line: Any, node: Node) -> tuple[Node, Node]:
         """A unit's sum is at most zero, or at least zero; a maximum is reached by another unit, or by this one."""
@@ -194,20 +199,31 @@ class Walk:
             )
         below, above = node.signs.copy(), node.signs.copy()
         below[unit], above[unit] = -1, 1
-        return Node(below, node.state), Node(above, node.state)
+        return Node(below, node.state, node.ends), Node(above, node.state, node.ends)
 
-    def leaf(self, line: Any, node: Node, rival: int) -> Leaf:
-        data = fields(line, "leaf", "this line")[0]
+    def stated(self, line: Any, node: Node, rival: int) -> Node:
+        """A bound of a relu's sum, which waits to be shown like a leaf, and holds wherever this node leads."""
+        side = "most" if "most" in line else "least"
+        place, value, data = fields(line, f"bound {side} leaf", "a bound")
+        unit, sign = whole(place, 0, self.net.units, "the unit"), -1 if side == "most" else 1
+        need(self.net.straight[unit], "only the sum of a relu can be bounded")
+        bound = float(table([[value]], (1, 1), "the bound")[0, 0])
+        self.wait(replace(self.leaf(data, node, rival), stated=Stated(unit, sign, bound)))
+        ends, row = node.ends.copy(), 0 if sign > 0 else 1
+        ends[row, unit] = max(ends[row, unit], bound) if sign > 0 else min(ends[row, unit], bound)
+        return replace(node, ends=ends)
+
+    def leaf(self, data: Any, node: Node, rival: int) -> Leaf:
         tilted = type(data) is dict and "above" in data
         alpha, beta, *above = fields(data, "alpha beta above" if tilted else "alpha beta", "a leaf")
         units = self.net.units
         need(type(beta) is dict, "beta must be an object")
         if alpha is None and not beta and not tilted:
-            return Leaf(self.evidence.number, rival, node.signs, *self.unchosen, node.state)
+            return Leaf(self.evidence.number, rival, node.signs, *self.unchosen, node.state, node.ends)
         slopes = np.full(units, np.nan) if alpha is None else numbers(alpha, units)
         push = self.push(beta, node.signs) if beta else self.unchosen[1]
         tilts = self.tilts(above[0], node) if tilted else None
-        return Leaf(self.evidence.number, rival, node.signs, slopes, push, node.state, tilts)
+        return Leaf(self.evidence.number, rival, node.signs, slopes, push, node.state, node.ends, tilts)
 
     def push(self, beta: dict[str, Any], signs: Signs) -> Floats:
         """The multipliers of splits times their signs."""
@@ -223,7 +239,8 @@ class Walk:
 
     def tilts(self, data: Any, node: Node) -> Tilts:
         """Shares, by word or by number of the input, for relus of the first step that are not split on, and maxima."""
-        per, shares = fields(data, "per shares", "above")
+        listed = type(data) is dict and "words" in data
+        per, *words, shares = fields(data, "per words shares" if listed else "per shares", "above")
         need(type(shares) is dict and shares and self.net.parts, "above must have shares of units")
         need(per in ("word", "number"), "shares are per word or per number")
         units = np.array(self.named(shares, len(self.net.steps[0].bias)))
@@ -231,8 +248,14 @@ class Walk:
         if per == "number" and self.net.pools[0] is not None:
             able |= np.isin(units, self.net.pools[0].units[:, 0])
         need(able.all(), "only an open relu, or by number the first unit of a maximum, can have a line above")
-        parts = len(self.sets.center) if per == "word" else self.sets.center.size
-        return Tilts(units, np.clip([numbers(share, parts) for share in shares.values()], 0.0, 1.0))
+        length, dimension = self.sets.center.shape
+        every = np.ones(length, dtype=bool)
+        some = mask(words[0], every, "the words of shares") if listed else every
+        need(per == "number" or not listed, "only numbers have shares of some words")
+        some = some if per == "word" else np.repeat(some, dimension)
+        found = np.zeros((len(units), len(some)))
+        found[:, some] = np.clip([numbers(share, int(some.sum())) for share in shares.values()], 0.0, 1.0)
+        return Tilts(units, found)
 
     # --- the word tree ---
 
@@ -240,7 +263,7 @@ class Walk:
         """Read the tree that shows: no set that fits and costs less than `below` suffices, but those listed."""
         restored = Restored(self.sets.center, costs.units)
 
-        def visit(line: dict[str, Any], part: Part) -> tuple[Part, Part] | None:
+        def visit(line: dict[str, Any], part: Part) -> tuple[Part, ...]:
             need(len(line) == 1, "a line of the word tree has one key")
             ((name, value),) = line.items()
             if name == "word":
@@ -254,7 +277,7 @@ class Walk:
                 self.counterexample(value, part.out)
             else:
                 self.restoration(line, part, costs, below, restored)
-            return None
+            return ()
 
         self.walk(Part(include, exclude), visit)
 
@@ -279,17 +302,15 @@ class Walk:
 
     # --- walking and waiting ---
 
-    def walk(self, root: Side, visit: Callable[[dict[str, Any], Side], tuple[Side, Side] | None]) -> None:
-        """Read a tree in preorder: `visit` gives the two sides of a node that cuts, and None for a leaf that holds.
+    def walk(self, root: Side, visit: Callable[[dict[str, Any], Side], tuple[Side, ...]]) -> None:
+        """Read a tree in preorder: `visit` gives the sides of a node that cuts, which are two, and none for a leaf.
 
         All sides of a tree are as large as its root.
         """
         waiting, most = [root], MAX_OPEN // max(1, root.bytes)
         while waiting:
-            sides = visit(self.evidence.take(), waiting.pop())
-            if sides is not None:
-                waiting += [sides[1], sides[0]]
-                need(len(waiting) <= most, "the tree is too deep to be kept in memory")
+            waiting += reversed(visit(self.evidence.take(), waiting.pop()))
+            need(len(waiting) <= most, "the tree is too deep to be kept in memory")
 
     def wait(self, leaf: Leaf) -> None:
         self.leaves.append(leaf)
@@ -301,17 +322,22 @@ class Walk:
         waiting, self.leaves = self._not_run(self._not_sure(self.leaves)), []
         widest = max(len(step.bias) for step in self.net.steps[-2:])
         many = max(1, CHUNK // (self.net.width * widest))
-        for start in range(0, len(waiting), many):
-            some = waiting[start : start + many]
-            self.evidence.limit.look(some[0].line)
-            for leaf, held in zip(some, self.net.holds(*self.about, some), strict=True):
-                if not held:
-                    raise Rejected(leaf.line, "the bound of this leaf is not above zero")
+        for _, alike in itertools.groupby(waiting, self.net.place):
+            leaves = list(alike)
+            for start in range(0, len(leaves), many):
+                self._settle(leaves[start : start + many])
+
+    def _settle(self, some: list[Leaf]) -> None:
+        self.evidence.limit.look(some[0].line)
+        for leaf, held in zip(some, self.net.holds(*self.about, some), strict=True):
+            if not held:
+                raise Rejected(leaf.line, "the bound of this leaf is not above zero")
 
     def _not_sure(self, leaves: list[Leaf]) -> list[Leaf]:
         """The leaves without those that picks alone led to and that intervals decide."""
         inputs, sign = self.about
-        picked = [leaf for leaf in leaves if not leaf.signs.any()] if isinstance(inputs, Varied) else []
+        margins = [leaf for leaf in leaves if leaf.stated is None]
+        picked = [leaf for leaf in margins if not leaf.signs.any()] if isinstance(inputs, Varied) else []
         if not picked or not isinstance(inputs, Varied):
             return leaves
         sure = {leaf.line for leaf, held in zip(picked, surely(self.net, inputs, sign, picked), strict=True) if held}
@@ -325,7 +351,8 @@ class Walk:
 
     def _run(self, leaves: list[Leaf]) -> list[Leaf]:
         inputs, sign = self.about
-        at = {place: point for place, leaf in enumerate(leaves) if (point := inputs.only(leaf.state)) is not None}
+        about = [(place, leaf) for place, leaf in enumerate(leaves) if leaf.stated is None]
+        at = {place: point for place, leaf in about if (point := inputs.only(leaf.state)) is not None}
         if not at:
             return leaves
         scores, rivals = self.net.run(np.stack(list(at.values()))), [leaves[place].rival for place in at]

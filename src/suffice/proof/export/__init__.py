@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, NotACertificate
+from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.proof.check import lines_of
@@ -59,11 +60,13 @@ class Exported:
         return said + (f" {len(self.skipped)} could not be written: {'; '.join(reasons)}." if reasons else "")
 
 
-def export(certificate: Any, classifier: Classifier, folder: str | Path) -> Exported:
+def export(certificate: Any, classifier: Classifier | BlackBox, folder: str | Path) -> Exported:
     """Write the questions of a certificate (a path, bytes or an object with `lines`) to a folder that is new or empty.
 
     Rejected if it is no certificate for this classifier. Leaves that have no plain form in VNN-LIB are in `skipped`.
     """
+    if isinstance(classifier, BlackBox):
+        raise InputError("A black box has no network to export: `check` runs the texts of its certificate again.")
     if not isinstance(classifier, Classifier):
         raise InputError(f"A certificate is exported with its Classifier, not {classifier!r}: use load(name) first.")
     graph_of(classifier.network.steps, None)  # says what cannot be exported before anything is written

@@ -74,7 +74,12 @@ class Querying(Walk):
         self.attacked: tuple[Floats, Attacked] | None = None  # the last start, and what was made of it
 
     def wait(self, leaf: Leaf) -> None:
-        """A leaf of a proof tree: no input is left at which the claim fails."""
+        """A leaf of a proof tree: no input is left at which the claim fails.
+
+        A bound of a unit is on the way there, and no question of its own.
+        """
+        if leaf.stated is not None:
+            return
         inputs, sign = self.about
         name = f"line-{leaf.line:06d}"
         lower, higher = (self.label, leaf.rival) if sign > 0 else (leaf.rival, self.label)

@@ -1,0 +1,431 @@
+"""Climbing: better lines around maxima of the first step, for many subproblems of one question at once.
+
+Numbers of the input move within boxes. In coordinates in which all of them move between -1 and 1, a bound is a
+constant, minus the size |r| of what is left of its row, minus the constants of the lines above maxima, each the largest
+of b_p + |w_p - a| over its candidates p. Steps along its own slopes zigzag: at the best lines most of r is zero, and
+many candidates are equally large. So steps follow a smoothed bound, in which what is close to zero counts in part and
+candidates count the more the larger they are, and which comes closer to the real one on the way. What that leaves is
+also a good guess of where the margin is least and of who wins there: it says what to split on.
+
+Numbers are of single precision here, and nothing is proved: the bound of what was found is worked out by
+`bounds.margin_bound`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.model.step import Groups
+from suffice.prove import maxima
+from suffice.prove.attack import sides
+from suffice.prove.bounds import Dual, Form, Items, Pass, margin_bound
+from suffice.prove.peaks import Peaks, seen
+from suffice.sets.regions import Ball, Box
+
+QUICK = np.float32(5.0)  # times as fast as rows, the logarithms of shares move
+FLAT = np.float32(1.7)  # times as much as what numbers are smoothed by, candidates are
+PART = np.float32(6.0)  # of the usual size of a row's numbers: what smoothing is measured by
+DECAY, SPREAD = np.float32(0.9), np.float32(0.99)  # of the mean slope and of its mean square
+LOWEST = np.float32(-12.0)  # logarithm of a share
+SURE = np.float32(0.01)  # of the first bound: how far above zero is far enough, as rows are rounded later
+TINY = np.float32(1e-12)
+FINE = 2048  # shares of rows are whole multiples of this part of one
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How many steps, what they are smoothed by and how far they go, at first and in the end."""
+
+    steps: int
+    smooth: tuple[float, float]
+    rate: tuple[float, float]
+
+    def at(self, turn: int) -> tuple[np.float32, np.float32]:
+        way = turn / max(1, self.steps)
+        smooth, rate = (first * (last / first) ** way for first, last in (self.smooth, self.rate))
+        return np.float32(smooth), np.float32(rate)
+
+
+def _single(values: Floats) -> Floats:
+    return cast(Floats, np.asarray(values, dtype=np.float32))
+
+
+# --- where one climbs ---
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Candidates of some maxima, group by group: their weights, and their values where every number is at 0."""
+
+    units: Ints
+    groups: Groups
+    rows: Floats
+    own: Floats
+
+    @staticmethod
+    def of(step: Step, units: Ints, owner: Ints, middle: Floats, radius: Floats) -> Side:
+        """For numbers (inputs,) that move by `radius` around `middle`; those that do not move are left out."""
+        weight = step.weight[units]
+        rows = weight if isinstance(weight, np.ndarray) else np.asarray(weight.toarray())
+        parts = np.split(np.arange(len(units)), np.flatnonzero(np.diff(owner)) + 1) if len(units) else []
+        own, scaled = rows @ middle + step.bias[units], (rows * radius)[:, radius > 0]
+        return Side(units, Groups(parts, len(units)), _single(scaled), _single(own))
+
+    def each(self, values: Floats) -> Floats:
+        """What is known of maxima (n, maxima), for each candidate."""
+        return values[:, self.groups.group]
+
+    def softly(self, values: Floats) -> Floats:
+        """Shares (n, candidates) that add up to one in each maximum, by their logarithms, up to a constant."""
+        grown = np.exp(values - self.each(self.groups.highest(values)))
+        return np.asarray(grown / self.each(self.groups.total(grown)))
+
+    @cached_property
+    def size(self) -> Floats:
+        """The largest weight (maxima, numbers) of a candidate, up or down."""
+        return np.asarray(np.maximum.reduceat(np.abs(self.rows), self.groups.starts))
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """One set of free words: the maxima that may take lines above, and some that may take shares of candidates.
+
+    `middle` and `radius` (inputs,) say how numbers move.
+    """
+
+    peaks: Peaks
+    above: Side
+    below: Side
+    middle: Floats
+    radius: Floats
+
+    @staticmethod
+    def of(step: Step, peaks: Peaks, below: Ints, free: Bools, live: Bools) -> Ground:
+        """While words (length,) are free, with the candidates (units,) that may win; `below` are places of maxima."""
+        assert step.groups is not None
+        assert isinstance(peaks.region, Box | Ball)
+        move, radius = (np.where(free[:, None], side, 0.0).ravel() for side in peaks.region.spread)
+        middle = peaks.region.center.ravel() + move
+        mine, theirs = live[peaks.members], np.isin(step.groups.group, below) & live[step.groups.units]
+        high = Side.of(step, peaks.members[mine], peaks.owner[mine], middle, radius)
+        low = Side.of(step, step.groups.units[theirs], step.groups.group[theirs], middle, radius)
+        return Ground(peaks, high, low, middle, radius)
+
+    @cached_property
+    def moving(self) -> Ints:
+        return np.flatnonzero(self.radius > 0)
+
+    def points(self, at: Floats) -> Floats:
+        """Points of the input, from numbers (n, moving) between -1 and 1."""
+        found = np.repeat(self.middle[None], len(at), axis=0)
+        found[:, self.moving] += at * self.radius[self.moving]
+        return np.clip(found.reshape(len(at), *self.peaks.region.center.shape), *sides(self.peaks.region))
+
+    # --- rows of lines above, in these coordinates, and as shares ---
+
+    def rows(self, share: Floats) -> Floats:
+        return _single((self.peaks.lean(share) * self.radius)[..., self.moving])
+
+    def shares(self, rows: Floats) -> Floats:
+        """As certificates hold them; numbers that do not move have none."""
+        found = np.zeros((*rows.shape[:2], len(self.radius)))
+        base, span = self.peaks.base[:, self.moving], self.peaks.span[:, self.moving]
+        up = (rows / self.radius[self.moving] - base) / np.where(span > 0, span, 1.0)
+        found[..., self.moving] = np.clip(up, 0.0, 1.0)
+        return _single(np.rint(found * FINE) / FINE)
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest weight (maxima, numbers) that a candidate has."""
+        starts = self.above.groups.starts
+        return np.minimum.reduceat(self.above.rows, starts), np.maximum.reduceat(self.above.rows, starts)
+
+    @cached_property
+    def span(self) -> Floats:
+        return np.asarray(self.ends[1] - self.ends[0])
+
+    @cached_property
+    def widest(self) -> Floats:
+        """The largest span (maxima,) of a number."""
+        return np.asarray(self.span.max(-1, initial=0.0) + TINY)
+
+    @cached_property
+    def width(self) -> Floats:
+        """How far the candidate that moves furthest moves (maxima,)."""
+        return np.asarray(self.above.groups.highest(np.abs(self.above.rows).sum(-1)) + TINY)
+
+    @cached_property
+    def seen(self) -> Ints:
+        """The numbers (candidates, s) that each candidate sees."""
+        return seen(self.above.rows)
+
+    @cached_property
+    def weights(self) -> Floats:
+        return np.take_along_axis(self.above.rows, self.seen, 1)
+
+    @cached_property
+    def places(self) -> Ints:
+        """Where the numbers that candidates see are in the rows of all maxima."""
+        return np.asarray(self.above.groups.group[:, None] * len(self.moving) + self.seen)
+
+    @cached_property
+    def sources(self) -> tuple[Ints, Ints]:
+        """Places that are seen at all, and where each finds what its candidates see (k, places); the end: nowhere."""
+        order = np.argsort(self.places, axis=None, kind="stable")
+        place = self.places.ravel()[order]
+        starts = np.flatnonzero(np.diff(place, prepend=-1))
+        turn = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
+        found = np.full((int(turn.max(initial=0)) + 1, len(starts)), len(order))
+        found[turn, np.searchsorted(place[starts], place)] = order
+        return place[starts], found
+
+
+# --- climbing ---
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Subproblems: rows of lines above (n, maxima, numbers), logarithms of shares below, and who may win above.
+
+    `push` and `pull` (n, maxima) are what maxima above and below are weighted with, both at least 0; `rest` (n,
+    numbers) and `constant` (n,) are what else there is in row and bound.
+    """
+
+    rows: Floats
+    logs: Floats
+    live: Bools
+    push: Floats
+    pull: Floats
+    rest: Floats
+    constant: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Summit:
+    """What a climb found: rows, shares below, and guesses at where the margin is least (n, numbers) and who wins there.
+
+    `loss` (n, maxima) is what the lines above give away there.
+    """
+
+    rows: Floats
+    shares: Floats
+    at: Floats
+    wins: Floats
+    loss: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Bounds (n,) and their rows (n, numbers); the shares below, and what the lines above are made of.
+
+    `away` (n, candidates, s) is how far the weights of candidates are from their line's, `reach` (n, candidates) what
+    each of them asks of its line's constant, and `top` (n, maxima) the largest of that.
+    """
+
+    bound: Floats
+    row: Floats
+    shares: Floats
+    away: Floats
+    reach: Floats
+    top: Floats
+
+    @staticmethod
+    def of(ground: Ground, start: Start, rows: Floats, shares: Floats) -> View:
+        above, below = ground.above, ground.below
+        weighted = shares * below.each(start.pull)
+        row = start.rest + weighted @ below.rows - np.einsum("nm,nmk->nk", start.push, rows)
+        here = np.take(rows.reshape(len(rows), -1), ground.places, axis=1)
+        away = ground.weights - here
+        reach = above.own + above.each(np.abs(rows).sum(-1)) + (np.abs(away) - np.abs(here)).sum(-1)
+        top = above.groups.highest(np.where(start.live, reach, -np.float32(np.inf)))
+        bound = start.constant + weighted @ below.own - np.abs(row).sum(-1) - (start.push * top).sum(-1)
+        return View(bound, row, shares, away, reach, top)
+
+
+class Climb:
+    """One climb: where the subproblems are, and how they got there."""
+
+    def __init__(self, ground: Ground, start: Start) -> None:
+        self.ground, self.start = ground, start
+        self.rows, self.logs = _with_settled(ground, start), start.logs
+        self.several = (ground.above.groups.total(start.live.astype(np.float32)) > 1)[..., None]
+        self.scale = _scale(ground, start)
+        self.forward, self.upward = Steps(), Steps()
+
+    def run(self, pace: Pace) -> Summit:
+        """Steps along the smoothed bounds; what gave the best bound of each subproblem on the way."""
+        view = self._view()
+        best, rows, shares = view.bound, self.rows.copy(), view.shares.copy()
+        goal = SURE * np.abs(best)
+        for turn in range(pace.steps):
+            if (best > goal).all():
+                break
+            self._step(view, *pace.at(turn))
+            view = self._view()
+            better = view.bound > best
+            best = np.where(better, view.bound, best)
+            rows[better], shares[better] = self.rows[better], view.shares[better]
+        at, wins = self._guess(view, np.float32(pace.smooth[1]))
+        return Summit(rows, shares, at, wins, self._loss(view, at))
+
+    def _view(self) -> View:
+        return View.of(self.ground, self.start, self.rows, self.ground.below.softly(self.logs))
+
+    def _guess(self, view: View, smooth: np.float32) -> tuple[Floats, Floats]:
+        """Where the margin is least (n, numbers), and how far each candidate wins there (n, candidates)."""
+        above = self.ground.above
+        at = -np.clip(view.row / (smooth * self.scale), -1, 1)
+        behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.ground.width[above.groups.group])
+        return at, above.softly(np.where(self.start.live, behind, -np.float32(np.inf)))
+
+    def _step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
+        ground, below = self.ground, self.ground.below
+        at, wins = self._guess(view, smooth)
+        slope = (self._touched(view, wins, smooth) - at[:, None]) * self.start.push[..., None] * self.several
+        self.rows = np.clip(self.rows + ground.span * self.forward.step(slope, rate), *ground.ends)
+        gain = below.each(self.start.pull) * (below.own + at @ below.rows.T)
+        rise = view.shares * (gain - below.each(below.groups.total(view.shares * gain)))
+        logs = np.clip(self.logs + self.upward.step(rise, QUICK * rate), LOWEST, -LOWEST)
+        self.logs = logs - below.each(below.groups.highest(logs))
+
+    def _touched(self, view: View, wins: Floats, smooth: np.float32) -> Floats:
+        """Where constants of lines are attained (n, maxima, numbers): a mean over the candidates that ask for them."""
+        ground, count = self.ground, len(view.row)
+        width = smooth * ground.widest
+        found = np.clip(-self.rows / width[:, None], -1, 1)
+        seen = np.clip(view.away / width[ground.above.groups.group][:, None], -1, 1)
+        seen -= np.take(found.reshape(count, -1), ground.places, axis=1)
+        seen *= wins[..., None]
+        padded = np.concatenate([seen.reshape(count, -1), np.zeros((count, 1), dtype=np.float32)], axis=1)
+        places, sources = ground.sources
+        found.reshape(count, -1)[:, places] += sum(np.take(padded, some, axis=1) for some in sources)
+        return found
+
+    def _loss(self, view: View, at: Floats) -> Floats:
+        """What the lines above give away (n, maxima) where the margin is least."""
+        above = self.ground.above
+        values = np.where(self.start.live, at @ above.rows.T + above.own, -np.float32(np.inf))
+        line = np.einsum("nmk,nk->nm", self.rows, at) + view.top
+        lost = np.maximum(line - above.groups.highest(values), TINY)
+        return np.asarray(np.where(self.several[..., 0], self.start.push * lost, 0.0))
+
+
+class Steps:
+    """Adam for one array."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+        self.first: Floats | np.float32 = np.float32(0.0)
+        self.second: Floats | np.float32 = np.float32(0.0)
+
+    def step(self, slope: Floats, rate: np.float32) -> Floats:
+        self.turn += 1
+        self.first = DECAY * self.first + (1 - DECAY) * slope
+        self.second = SPREAD * self.second + (1 - SPREAD) * slope * slope
+        wide = np.sqrt(self.second / (1 - SPREAD**self.turn)) + TINY
+        return np.asarray((rate / (1 - DECAY**self.turn)) * self.first / wide)
+
+
+def _with_settled(ground: Ground, start: Start) -> Floats:
+    """The rows, which are those of the candidate where one is left."""
+    groups, rows = ground.above.groups, start.rows.copy()
+    alone = (groups.total(start.live.astype(np.float32)) == 1)[:, groups.group] & start.live
+    item, candidate = np.nonzero(alone)
+    rows[item, groups.group[candidate]] = ground.above.rows[candidate]
+    return rows
+
+
+def _scale(ground: Ground, start: Start) -> Floats:
+    """How large numbers of rows usually are (n, 1), whatever the lines."""
+    square = start.push**2 @ ground.above.size**2 + start.pull**2 @ ground.below.size**2
+    return np.asarray(np.sqrt(square).sum(-1, keepdims=True) / (PART * max(1, square.shape[1])) + TINY)
+
+
+# --- from bounds and back ---
+
+
+@dataclass(frozen=True, eq=False)
+class Climbed:
+    """Better bounds and the duals they are those of; points where margins may be least; and what splits may bring.
+
+    `loss` (n, units) is what the line above each maximum of the first step gives away, at the candidate to split on.
+    """
+
+    found: Pass
+    dual: Dual
+    points: Floats
+    loss: Floats
+
+    @property
+    def unfinished(self) -> Bools:
+        """Where all splits together could not lift the bound above zero: better lines below must."""
+        return np.asarray(self.loss.sum(-1) < -self.found.bound)
+
+    def take(self, index: Ints) -> Climbed:
+        return Climbed(self.found.take(index), self.dual.take(index), self.points[index], self.loss[index])
+
+
+def climbed(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, pace: Pace, least: float) -> Climbed:
+    """For subproblems over one set of free words; no share below begins lower than `least`."""
+    summit = Climb(ground, started(form, batch, dual, found, ground, least)).run(pace)
+    new = replace(dual, alpha=_with_shares(form, ground, dual.alpha, summit.shares), share=ground.shares(summit.rows))
+    after = margin_bound(form, batch, new)
+    wins = after.bound > found.bound
+    if not wins.all():
+        new = dual.pick(wins, new)
+        after = margin_bound(form, batch, new)
+    return Climbed(after, new, ground.points(summit.at), _loss(form, ground, summit))
+
+
+def started(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, least: float) -> Start:
+    """The subproblems as climbers see them; what is not theirs to change is what is left of row and bound."""
+    groups, below = form.steps[0].groups, ground.below
+    assert groups is not None
+    assert dual.share is not None
+    assert batch.bounds.live is not None
+    shares = np.zeros((len(found.over), len(groups.owner)))
+    shares[:, groups.units] = maxima.shares(groups, dual.alpha[:, groups.units])
+    shares = _single(shares[:, below.units])
+    pull = _single(np.maximum(found.over[:, below.units[below.groups.starts]], 0.0))
+    push = _single(np.maximum(-found.over[:, ground.peaks.units], 0.0))
+    logs = np.log(np.maximum(shares, np.float32(least)))
+    row = _single((found.inputs.reshape(len(pull), -1) * ground.radius)[:, ground.moving])
+    start = Start(
+        rows=ground.rows(dual.share),
+        logs=logs,
+        live=batch.bounds.live[:, ground.above.units],
+        push=push,
+        pull=pull,
+        rest=np.zeros_like(row),
+        constant=_single(np.zeros(len(row))),
+    )
+    alone = View.of(ground, start, _with_settled(ground, start), shares)
+    rest, size = row - alone.row, np.abs(row).sum(-1) - np.abs(alone.row).sum(-1)
+    return replace(start, rest=rest, constant=_single(found.bound - alone.bound + size))
+
+
+def _with_shares(form: Form, ground: Ground, alpha: Floats, shares: Floats) -> Floats:
+    """The slopes with these shares below; the first candidate of a maximum has what the others leave."""
+    groups = form.steps[0].groups
+    assert groups is not None
+    found = alpha.copy()
+    mine = np.isin(groups.owner, groups.owner[ground.below.units])
+    mine[groups.leaders] = False
+    units = np.flatnonzero(mine)
+    every = np.zeros((len(alpha), len(groups.owner)))
+    every[:, ground.below.units] = shares
+    found[:, units] = every[:, units]
+    return found
+
+
+def _loss(form: Form, ground: Ground, summit: Summit) -> Floats:
+    found = np.zeros((len(summit.loss), len(form.steps[0].bias)))
+    groups = ground.above.groups
+    first = groups.first(summit.wins == groups.highest(summit.wins)[:, groups.group])
+    found[:, ground.above.units] = np.where(first, ground.above.each(summit.loss), 0.0)
+    return found

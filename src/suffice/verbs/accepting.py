@@ -1,0 +1,32 @@
+"""Accepting: the one way in which every verb has its certificates read by the independent checker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from suffice.errors import NotACertificate, Rejected
+from suffice.proof.certificate import Certificate
+from suffice.proof.check import Checked, check
+from suffice.proof.replay import Wanted, replay
+from suffice.prove.verdict import Unknown, Verdict
+from suffice.verbs.question import Question
+
+
+def accepted(question: Question, certificate: Certificate) -> Checked:
+    """What the checker accepts, else Rejected; what a black box has answered before counts as run."""
+    if question.blackbox is not None:
+        return replay(certificate, question.asked.blackbox, Wanted(anew=False))
+    return check(certificate, question.classifier, seconds=question.checking)
+
+
+def accepted_verdict(question: Question, answer: Verdict) -> Verdict:
+    """A verdict with what the checker accepted of its certificate, in words; Unknown where it did not accept it.
+
+    A verdict without a certificate (a solver's word, a tie) stays as it is, and nothing of it is called proved.
+    """
+    if isinstance(answer, Unknown) or answer.certificate is None or answer.proved:
+        return answer
+    try:
+        return replace(answer, proved=accepted(question, answer.certificate).proved)
+    except (Rejected, NotACertificate) as error:
+        return Unknown(f"the checker did not accept the certificate: {error}", by=answer.by)

@@ -1,0 +1,349 @@
+"""Ceilings: lines above every text's margin, and the sets of words that they rule out, against all sets and texts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+
+import suffice as sf
+from suffice.errors import Rejected
+from suffice.importers.bag import lowered
+from suffice.model.text import written
+from suffice.proof.bag import BagCheck
+from suffice.proof.ceilings import Sets, none_enough
+from suffice.prove import ceiling
+from suffice.prove.bag import Case
+from suffice.prove.layout import laid_out
+from suffice.search import opened
+from suffice.search.opened_writing import _parts
+from tests.prove.test_bag import (
+    WORDS,
+    case_of,
+    every_text,
+    fitted,
+    mutated,
+    random_pipeline,
+    random_question,
+    scores,
+    sentence,
+)
+
+TWICE = "warm soup and fresh bread but cold soup and stale bread"
+
+
+def cases(rng: np.random.Generator, count: int) -> Iterator[tuple[Pipeline, str, list[tuple[str, ...]], Case]]:
+    """Small texts before pipelines whose neighbours count."""
+    while count:
+        pipeline = random_pipeline(rng)
+        source, options = random_question(rng, 7)
+        if pipeline is None:
+            continue
+        layout = laid_out(lowered([step for _, step in pipeline.steps]), written(source), options)
+        label = int(scores(pipeline, [source])[0].argmax())
+        case = case_of(layout, label, (label + 1) % len(layout.bag.bias), None)
+        if layout.pairs and np.prod(np.diff(layout.ends)) <= 600:
+            count -= 1
+            yield pipeline, source, options, case
+
+
+def texts_of(case: Case) -> list[np.ndarray]:
+    ways = [np.flatnonzero(case.allowed[a:b]) + a for a, b in itertools.pairwise(case.layout.ends)]
+    return [np.array(chosen) for chosen in itertools.product(*ways)]
+
+
+def form(case: Case, chosen: np.ndarray) -> float:
+    """N + b|v|, also where nothing is known of a text."""
+    counts = case.layout.counts(chosen)
+    return case.form(counts)[0] if counts.any() or case.layout.bag.norm is None else 0.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_feature_counts_more_than_its_range_says(seed):
+    for _, _, _, case in cases(np.random.default_rng([1, seed]), 25):
+        counts = np.array([case.layout.counts(chosen) for chosen in texts_of(case)])
+        assert (counts.max(0) <= case.everything.most).all()
+        assert (counts.min(0) >= case.everything.least).all()
+
+
+def test_pairs_of_one_kind_are_counted_as_they_can_stand_in_one_text():
+    """a a a b b b has one "a b" at the most, a b a b two."""
+    pipeline = make_pipeline(TfidfVectorizer(ngram_range=(2, 2), token_pattern=r"\w"), LogisticRegression())
+    pipeline.fit(["a b", "b a", "a b", "b a"], [0, 1, 0, 1])
+    model = lowered([step for _, step in pipeline.steps])
+    for source, most in (("a a a b b b", 1), ("a b a b", 2), ("b b a a", 0)):
+        layout = laid_out(model, written(source), [("",)] * len(source.split()))
+        place = list(layout.columns).index(pipeline[0].vocabulary_["a b"]) if most else None
+        assert place is None or case_of(layout, 0, 1, None).everything.most[place] == most
+
+
+def wrong_lines(rng: np.random.Generator, spoil: Callable[[ceiling.Line], ceiling.Line]) -> int:
+    """How many texts lie above a ceiling or below a floor."""
+    wrong = 0
+    for _, _, _, case in cases(rng, 20):
+        mix = case.layout.counts(case.layout.first) * rng.random(len(case.layout.columns))
+        above, below = spoil(ceiling.ceiling(case, mix)), ceiling.floor(case, mix)
+        for chosen in texts_of(case):
+            counts, value = case.layout.counts(chosen), form(case, chosen)
+            wrong += value > above.constant + above.prices @ counts + 1e-9
+            wrong += value < below.constant + below.prices @ counts - 1e-9
+    return wrong
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_text_lies_between_floor_and_ceiling(seed):
+    assert wrong_lines(np.random.default_rng([2, seed]), lambda line: line) == 0
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda line: replace(line, constant=line.constant - 0.02),
+        lambda line: replace(line, prices=0.9 * line.prices),
+    ],
+    ids=["lower", "flatter"],
+)
+def test_lines_that_are_no_ceilings_are_found_out(spoil):
+    assert wrong_lines(np.random.default_rng([2, 0]), spoil) > 3
+
+
+def wanted_of(rng: np.random.Generator, size: int) -> ceiling.Wanted:
+    role = rng.integers(0, 6, size)
+    return ceiling.Wanted([int(c) for c in rng.integers(1, 3, size)], role == 0, role == 1)
+
+
+def sets_of(wanted: ceiling.Wanted) -> Iterator[tuple[np.ndarray, int]]:
+    """Every set that is wanted, and what it costs."""
+    for some in itertools.product((False, True), repeat=len(wanted.costs)):
+        held = np.array(some)
+        if (held >= wanted.include).all() and not (held & wanted.exclude).any():
+            yield held, int(np.array(wanted.costs) @ held)
+
+
+def least_value(case: Case, line: ceiling.Line, held: np.ndarray) -> float:
+    keep = [chosen for chosen in texts_of(case) if (chosen == case.layout.first)[held].all()]
+    return min(line.constant + float(line.prices @ case.layout.counts(chosen)) for chosen in keep)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_strongest_sets_are_those_of_all_sets(seed):
+    rng = np.random.default_rng([3, seed])
+    for _, _, _, whole in cases(rng, 12):
+        size = whole.layout.size
+        base, wanted = ceiling.fixed(whole, np.zeros(size, dtype=bool)), wanted_of(rng, size)
+        case = ceiling.fixed(base, rng.random(size) < 0.2)  # of these texts, some words standing
+        line = ceiling.ceiling(case, case.layout.counts(case.layout.first))
+        several = ceiling.movable(base)
+        paid = sum(wanted.costs[i] for i in np.flatnonzero(wanted.include & ~several))
+        most = sum(wanted.costs)
+        parts = ceiling.between(case, line.prices, ~several)
+        found = ceiling.strongest(base, parts, line.constant, wanted, most)
+        values = np.full(most + 1, -np.inf)
+        for held, cost in sets_of(wanted):
+            if not (held & ~several & ~wanted.include).any():
+                values[cost - paid] = max(values[cost - paid], least_value(case, line, held))
+        assert np.allclose(found.values, values, atol=1e-9)
+        if found.first <= most:
+            words = found.words(found.first, wanted.costs)
+            held = np.isin(np.arange(size), words) | wanted.include
+            assert sum(wanted.costs[i] for i in words) == found.first
+            assert least_value(case, line, held) == pytest.approx(found.values[found.first])
+            stops = found.stops(found.first, wanted.costs)
+            assert ceiling.Ceiling(held, line, parts).of(stops) == pytest.approx(found.values[found.first])
+
+
+def cheapest_enough(pipeline: Pipeline, source: str, options: Any, label: int, wanted: ceiling.Wanted) -> float:
+    """By all strings, as scikit-learn scores them, and all sets."""
+    texts = every_text(source, options, None)
+    rows = scores(pipeline, [text for _, text in texts])
+    margins = rows[:, label] - np.delete(rows, label, axis=1).max(1)
+    flips = [changed for (changed, _), margin in zip(texts, margins, strict=True) if margin <= 0]
+    hit = (cost for held, cost in sets_of(wanted) if all(held[list(changed)].any() for changed in flips))
+    return min(hit, default=np.inf)
+
+
+def grown(lift: ceiling.Lift, below: int, splits: int) -> ceiling.Tree | None:
+    """Ceilings for every set that costs less, by splits and mixtures; None where they are not found."""
+    halves = lift.halves() if splits else None
+    if halves is not None:
+        sides = [grown(half, below, splits - 1) for half in halves[1:]]
+        return None if None in sides else ceiling.Split(halves[0], *sides)
+    found = [lift.mixed(below) for _ in range(4)]
+    return next((mixture for mixture, words in found if words is None), None)
+
+
+def too_high(rng: np.random.Generator, count: int) -> tuple[int, int]:
+    """How many lower bounds by splits there are, and how many of all are above the truth; the checker agrees."""
+    split, wrong = 0, 0
+    for pipeline, source, options, case in cases(rng, count):
+        wanted, label = wanted_of(rng, case.layout.size), int(scores(pipeline, [source])[0].argmax())
+        lift = ceiling.Lift(case, wanted)
+        tree: ceiling.Tree = max((lift.above(sum(wanted.costs) + 1)[0] for _ in range(4)), key=lambda one: one.lower)
+        tree = grown(lift, tree.lower + 1, 2) or grown(lift, tree.lower, 2) or tree
+        split += isinstance(tree, ceiling.Split)
+        truth = cheapest_enough(pipeline, source, options, label, wanted)
+        wrong += tree.lower > truth
+        judged(case, (source, options, label), wanted, tree, truth)
+    return split, wrong
+
+
+def judged(case: Case, asked: tuple[str, Any, int], wanted: ceiling.Wanted, tree: ceiling.Tree, truth: float) -> None:
+    """The checker accepts what the ceilings say and nothing above the truth."""
+    source, options, label = asked
+    model = case.layout.bag
+    check = BagCheck(model, written(source), options, None, label)
+    sides = (frozenset(np.flatnonzero(side).tolist()) for side in (wanted.include, wanted.exclude))
+    sets = Sets(wanted.costs, *sides, tree.lower)
+    wide = np.flatnonzero(case.everything.most - case.everything.least > 1)
+    line = {"rival": str((label + 1) % len(model.bias)), "tree": list(_parts(case.layout, tree, wide))}
+    names = [str(k) for k in range(len(model.bias))]
+    none_enough(check, line, names, sets)
+    if truth < np.inf:
+        with pytest.raises(Rejected):
+            none_enough(check, line, names, replace(sets, below=int(truth) + 1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lower_bounds_are_never_above_the_truth_and_the_checker_says_so_too(seed):
+    assert too_high(np.random.default_rng([4, seed]), 25)[1] == 0
+
+
+def test_some_lower_bounds_come_from_splits_of_the_sets():
+    assert too_high(np.random.default_rng([4, 0]), 25)[0] > 5
+
+
+def test_a_mixture_is_the_best_of_its_game():
+    """Rows against columns: no weights of rows leave a smaller largest column."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        values = rng.normal(size=(int(rng.integers(1, 5)), int(rng.integers(1, 5))))
+        rows, columns = ceiling._best_mixture(values)
+        assert (rows >= 0).all()
+        assert rows.sum() == pytest.approx(1)
+        assert (rows @ values).max() == pytest.approx((values @ columns).min(), abs=1e-9)
+
+
+def test_a_direction_that_is_too_long_is_found_out(monkeypatch):
+    """|v| >= u v holds for u of length 1 only: with a longer one bounds would be too high."""
+    whole = ceiling.ceiling
+
+    def longer(case: Case, counts: Any) -> ceiling.Line:
+        line = whole(case, counts)
+        long = ceiling._added(case, line.slope, 1.5 * line.along, np.ones(len(counts)))
+        right = ceiling._added(case, line.slope, line.along, np.ones(len(counts)))
+        return replace(line, prices=line.prices + long - right)
+
+    monkeypatch.setattr(ceiling, "ceiling", longer)
+    assert wrong_lines(np.random.default_rng([2, 0]), lambda line: line) > 3
+
+
+# --- the whole way ---
+
+
+def long_question(rng: np.random.Generator) -> tuple[Pipeline, str]:
+    texts, labels = [sentence(rng, 3, 9) for _ in range(40)], rng.integers(0, 2, 40)
+    steps = TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(C=10)
+    return make_pipeline(*steps).fit(texts, labels), " ".join(rng.choice(WORDS, 9))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ceilings_and_rules_come_to_the_same_words_of_the_same_cost(seed, monkeypatch):
+    rng, ways = np.random.default_rng([6, seed]), set()
+    for _ in range(6):
+        pipeline, source = long_question(rng)
+        box = sf.from_sklearn(pipeline)
+        lifted = sf.explain(box, source, perturbation=sf.Deletion())
+        with monkeypatch.context() as patch:
+            patch.setattr(opened, "fits", lambda *_: False)
+            ruled = sf.explain(box, source, perturbation=sf.Deletion())
+        assert (lifted.status, lifted.cost) == (ruled.status, ruled.cost)
+        ways |= {name for line in lifted.certificate.lines for name in line if name in ("ceilings", "rule")}
+    assert "ceilings" in ways
+
+
+def ceilings_of(lines: list[Any]) -> Any:
+    return next(line["ceilings"] for line in lines if "ceilings" in line)
+
+
+def _higher(lines: list[Any]) -> None:
+    other = next(i for i in range(11) if i not in lines[0]["claim"]["positions"])
+    claim = lines[0]["claim"]
+    claim["positions"] = sorted([*claim["positions"], other])
+    claim["cost"] = claim["lower"] = claim["cost"] + 1
+    next(line["computed"] for line in lines if "computed" in line)["free"].remove(other)
+
+
+def leaf_of(lines: list[Any]) -> Any:
+    return ceilings_of(lines)["tree"][-1]
+
+
+def _all_kept(lines: list[Any]) -> None:
+    for line in leaf_of(lines)["lines"]:
+        line["kept"] = list(range(11))
+
+
+def _no_lines(lines: list[Any]) -> None:
+    leaf_of(lines)["lines"] = []
+
+
+def _against_it(lines: list[Any]) -> None:
+    for line in leaf_of(lines)["lines"]:
+        line["weight"] = -1.0
+
+
+def _no_leaf(lines: list[Any]) -> None:
+    ceilings_of(lines)["tree"].pop()
+
+
+def _one_half(lines: list[Any]) -> None:
+    tree = ceilings_of(lines)["tree"]
+    tree.insert(0, {"word": 0})
+
+
+def _not_a_number(lines: list[Any]) -> None:
+    line = leaf_of(lines)["lines"][0]
+    line["slope"], line["along"] = "nan", dict.fromkeys(line["along"], "inf")
+
+
+def _own_label(lines: list[Any]) -> None:
+    ceilings_of(lines)["rival"] = lines[0]["label"]
+
+
+EDITS = [_higher, _all_kept, _no_lines, _against_it, _no_leaf, _one_half, _not_a_number, _own_label]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_forged_ceilings_are_rejected(edit):
+    box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
+    assert sf.check(result.certificate, box).optimal
+    with pytest.raises(Rejected):
+        sf.check(mutated(result.certificate, edit), box)
+
+
+def test_very_small_directions_lift_no_bound():
+    """Squares of numbers of 1e-162 are rounded to a few bits: a direction must not become longer by that."""
+    box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
+    check = BagCheck(box.bag, written(TWICE), [("",)] * 11, None, 0)
+    for sign in (1.0, -1.0):
+        found = check.form(1, sign).direction(dict.fromkeys(range(5), 2.7e-162))
+        assert sum(x * x for x in found.values()) <= check.form(1, sign).bias ** 2 * (1 + 1e-12)
+
+
+def test_ceilings_that_the_checker_rejects_are_left_out_and_the_words_stay(monkeypatch):
+    def strict(*_: object) -> None:
+        raise Rejected(0, "not today")
+
+    box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
+    monkeypatch.setattr("suffice.proof.replay.none_enough", strict)
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
+    assert result.meta["checked"] is True
+    assert result.lower_bound < result.cost
+    assert not any("ceilings" in line for line in result.certificate.lines)
