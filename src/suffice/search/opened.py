@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
@@ -308,33 +309,37 @@ class Opened(Asking):
         """Both bounds by lines above and below the margin: the best set of every cost, at once."""
         wanted = Wanted(self.costs, self.mask(self.include), self.mask(self.exclude))
         lifts = {rival: Lift(self.worst.whole(rival), wanted) for rival in self.worst.order}
+        floors: dict[int, list[int]] = {}
         for _ in range(LIFTS):
             for rival, lift in lifts.items():
                 found, words = lift.above(self._upper)
                 if found.lower > self.lower:
                     self.lower, self.ceiling = found.lower, (rival, found)
                 self._tried(words)
-                self._tried(lift.below(self._upper))
+                floors[rival] = lift.below(self._upper) or floors.get(rival, [])
+                self._tried(sorted({*chain.from_iterable(floors.values())}))  # enough against every rival seen so far
                 self.budget()
                 if self._closed():
                     return
+        until = (1.0 - RELAXED) * self.budget().left if len(lifts) > 1 else 0.0  # rules are about all rivals at once
         for rival, lift in lifts.items():
-            while lift.lower == self.lower and self._raised(rival, lift) and not self._closed():
+            while lift.lower == self.lower and self._raised(rival, lift, until) and not self._closed():
                 pass
 
-    def _raised(self, rival: int, lift: Lift) -> bool:
+    def _raised(self, rival: int, lift: Lift, until: float) -> bool:
         """Raise the lower bound by one, by mixtures of ceilings for parts of the sets of words."""
         below = self.lower + 1
-        found = self._mixed(lift, below, [SPLITS])
+        found = self._mixed(lift, below, [SPLITS], until)
         if found is not None:
             self.lower, self.ceiling = below, (rival, found)
             lift.lower = below
         return found is not None
 
-    def _mixed(self, lift: Lift, below: int, left: list[int]) -> Tree | None:
+    def _mixed(self, lift: Lift, below: int, left: list[int], until: float) -> Tree | None:
         """Ceilings for all sets that cost less than this; None where they are not found, or a set is enough."""
         for _ in range(MIXED):
-            self.budget()
+            if self.budget().left < until:
+                return None
             found, words = lift.mixed(below)
             if words is None:
                 return found
@@ -346,8 +351,8 @@ class Opened(Asking):
             return None
         left[0] -= 1
         word, with_it, without = halves
-        held = self._mixed(with_it, below, left)
-        out = None if held is None else self._mixed(without, below, left)
+        held = self._mixed(with_it, below, left, until)
+        out = None if held is None else self._mixed(without, below, left, until)
         return None if held is None or out is None else Split(word, held, out)
 
     @property
