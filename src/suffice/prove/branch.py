@@ -383,7 +383,7 @@ class Branching:
 
     def _work_on(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers, and where these do not do, other lines around maxima."""
-        if not isinstance(batch.tilts, Peaks) or len(self.form.steps) > 1:
+        if not isinstance(batch.tilts, Peaks) or not self._only_maxima:
             pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
             found, dual = optimise(self.form, batch, dual, found, self._ascent(parts[0], batch), self.budget, pace)
         if isinstance(self.tilts, Peaks):
@@ -394,6 +394,11 @@ class Branching:
         if parts:
             self._conclude(parts, batch, dual, found)
 
+    @property
+    def _only_maxima(self) -> bool:
+        """Whether there is nothing but maxima of the input to choose lines for."""
+        return len(self.form.steps) == 1 and bool(self.form.steps[0].pooled.all())
+
     def _climb(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass, peaks: Peaks) -> None:
         """Lines above maxima have rows of their own from here on, and those of the parts of these subproblems."""
         pace, least = CLIMB_ON, LITTLE
@@ -403,7 +408,7 @@ class Branching:
             dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
             found, pace, least = margin_bound(self.form, batch, dual), CLIMB, SOME
         ground = self._ground(parts[0], batch, peaks)
-        result = climbed(self.form, batch, dual, found, ground, pace, least)
+        result = climbed(self.form, batch, dual, found, ground, pace, least, self.budget)
         if len(low := np.flatnonzero((result.found.bound <= 0) & result.unfinished)):
             self._climb_again([parts[i] for i in low], batch.take(low), result.take(low), ground)
             high = np.flatnonzero((result.found.bound > 0) | ~result.unfinished)
@@ -414,7 +419,7 @@ class Branching:
 
     def _climb_again(self, parts: list[Subproblem], batch: Items, result: Climbed, ground: Ground) -> None:
         """Where no split would do, as lines below maxima are not good enough yet."""
-        result = climbed(self.form, batch, result.dual, result.found, ground, CLIMB_LONG, LITTLE)
+        result = climbed(self.form, batch, result.dual, result.found, ground, CLIMB_LONG, LITTLE, self.budget)
         self._try_around(parts, result.points)
         self._conclude(parts, batch, result.dual, result.found, result.loss)
 
@@ -444,9 +449,11 @@ class Branching:
     ) -> None:
         """Close what is proved; attack the rest, and keep it with what to split it on (`first`: in the first step)."""
         self._try(parts, batch.inputs.minimiser(found.inputs))
-        loss, bounds = losses(self.form, batch, found, dual), batch.bounds
+        bounds, pooled = batch.bounds, np.flatnonzero(self.form.steps[0].pooled) if self.form.steps else ()
+        known = first is not None and self._only_maxima
+        loss = np.zeros_like(found.over) if known else losses(self.form, batch, found, dual)
         if first is not None:
-            loss[:, self.form.slices[0]] = first
+            loss[:, pooled] = first[:, pooled]
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
         closing = settled(self.form, bounds, dual) if (found.bound > 0).any() else dual

@@ -25,6 +25,7 @@ from suffice.prove import maxima
 from suffice.prove.attack import sides
 from suffice.prove.bounds import Dual, Form, Items, Pass, margin_bound
 from suffice.prove.peaks import Peaks, seen
+from suffice.prove.verdict import Budget
 from suffice.sets.regions import Ball, Box
 
 QUICK = np.float32(5.0)  # times as fast as rows, the logarithms of shares move
@@ -257,13 +258,13 @@ class Climb:
         self.scale = _scale(ground, start)
         self.forward, self.upward = Steps(), Steps()
 
-    def run(self, pace: Pace) -> Summit:
+    def run(self, pace: Pace, budget: Budget) -> Summit:
         """Steps along the smoothed bounds; what gave the best bound of each subproblem on the way."""
         view = self._view()
         best, rows, shares = view.bound, self.rows.copy(), view.shares.copy()
         goal = SURE * np.abs(best)
         for turn in range(pace.steps):
-            if (best > goal).all():
+            if (best > goal).all() or budget.spent:
                 break
             self._step(view, *pace.at(turn))
             view = self._view()
@@ -370,9 +371,11 @@ class Climbed:
         return Climbed(self.found.take(index), self.dual.take(index), self.points[index], self.loss[index])
 
 
-def climbed(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, pace: Pace, least: float) -> Climbed:
+def climbed(
+    form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, pace: Pace, least: float, budget: Budget
+) -> Climbed:
     """For subproblems over one set of free words; no share below begins lower than `least`."""
-    summit = Climb(ground, started(form, batch, dual, found, ground, least)).run(pace)
+    summit = Climb(ground, started(form, batch, dual, found, ground, least)).run(pace, budget)
     new = replace(dual, alpha=_with_shares(form, ground, dual.alpha, summit.shares), share=ground.shares(summit.rows))
     after = margin_bound(form, batch, new)
     wins = after.bound > found.bound

@@ -32,6 +32,7 @@ KEEP = 3  # attacks handed down to the children
 TRIES = 6  # attacks tried on a node before it is split
 EASY = 2  # of them before one is made harder to undo (at the root, all that come)
 KNOWN = 24  # sets that are no explanations that this looks at
+LARGE = 10**8  # multiplications per subproblem, from which on a lower bound is wanted before better attacks
 MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
 LONG = 100  # or words
 DEEP = 3  # rounds of nodes in which attacks are deepened where it is open whether they can be undone
@@ -243,6 +244,8 @@ class Search:
             if not waiting or self.budget.spent:
                 break
             waiting = [node for node in waiting if not self._closed_at_sight(node)]
+            if turn == EASY and self.root in waiting and self.collect is None and self.prover.form.effort > LARGE:
+                self._raise(self.root, QUICK)  # what comes now may take all the time there is
             for node in waiting:
                 if turn == EASY or (turn > EASY and node is self.root):
                     self._harden(node)

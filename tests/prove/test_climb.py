@@ -1,0 +1,186 @@
+"""Climbing: climbers see the bound that is worked out, come close to the best, and prove nothing themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from test_maxima import WORDS, text_cnn
+from test_peaks import TEXT, both_accept, form_of, inputs_of
+
+import suffice as sf
+from suffice.model.network import Network
+from suffice.model.step import Step
+from suffice.prove import climb
+from suffice.prove.attack import descend, slide, slides
+from suffice.prove.bounds import NEAR, Items, chosen_lines, hidden, margin_bound, margin_rows, plain
+from suffice.prove.branch import CLIMB, SOME
+from suffice.prove.peaks import Peaks
+from suffice.prove.verdict import Budget, Problem
+from suffice.sets.regions import Ball, Box
+
+
+def question_of(kind, seed):
+    """A subproblem with everything in it open: the form, the items, their dual and bound, and where one climbs."""
+    form = form_of(kind, seed, filters=6)
+    inputs, points = inputs_of(form, np.random.default_rng(seed))
+    step, bounds, weight = form.steps[0], hidden(form, inputs), form.margin.dense()[0]
+    above, below = (np.flatnonzero(sign * weight[step.groups.leaders] > 0) for sign in (-1, 1))
+    peaks = Peaks.of(step, above, NEAR * form.size[0], inputs, form.problem.region)
+    batch = Items(inputs, bounds, margin_rows(form, np.array([0])), None, peaks)
+    slopes = chosen_lines(form, bounds, plain(bounds))[1]
+    dual = replace(plain(bounds), share=peaks.start(slopes[:, peaks.members]))
+    ground = climb.Ground.of(step, peaks, below, inputs.free[0], bounds.live[0])
+    return form, batch, dual, margin_bound(form, batch, dual), ground, points
+
+
+@pytest.mark.parametrize("kind", ["box", "cube"])
+@pytest.mark.parametrize("seed", range(6))
+def test_climbers_see_the_bound_that_is_worked_out(kind, seed):
+    form, batch, dual, found, ground, _ = question_of(kind, seed)
+    start = climb.started(form, batch, dual, found, ground, 1e-7)
+    assert np.allclose(start.rest, 0, atol=1e-5)  # all of the row is theirs: there is nothing else in this network
+    seen = climb.Climb(ground, start)._view()
+    assert np.allclose(seen.bound, found.bound, atol=1e-4)
+    rng = np.random.default_rng(seed)
+    other = replace(dual, share=ground.shares(ground.rows(rng.random(dual.share.shape))))
+    there = climb.Climb(ground, replace(start, rows=ground.rows(other.share)))
+    moved = climb.View.of(ground, start, there.rows, seen.shares)
+    assert np.allclose(moved.bound, margin_bound(form, batch, other).bound, atol=1e-4)
+
+
+def best_of(form, ground, live):
+    """The best bound that lines above and below each maximum alone can give, by a linear program.
+
+    Of a maximum that pulls the margin down, every candidate has a part of the whole, and a point of its own in it.
+    """
+    weight, (above, below) = form.margin.dense()[0], (ground.above, ground.below)
+    numbers = len(ground.moving)
+    down, up = above.groups, below.groups
+    columns = numbers + len(up.starts) + len(above.units) * (numbers + 1)
+    cost, rows, most, equal, whole = np.zeros(columns), [], [], [], []
+    cost[numbers : numbers + len(up.starts)] = weight[form.steps[0].groups.owner[below.units[up.starts]]]
+    for unit, group in enumerate(up.group):
+        row = np.zeros(columns)
+        row[:numbers], row[numbers + group] = below.rows[unit], -1.0
+        rows.append(row)
+        most.append(-below.own[unit])
+    first = numbers + len(up.starts) + np.arange(len(above.units)) * (numbers + 1)
+    for group in range(len(down.starts)):
+        mine = np.flatnonzero((down.group == group) & live[above.units])
+        row = np.zeros(columns)
+        row[first[mine]] = 1.0
+        equal.append(row)
+        whole.append(1.0)
+        for number in range(numbers):
+            row = np.zeros(columns)
+            row[first[mine] + 1 + number], row[number] = 1.0, -1.0
+            equal.append(row)
+            whole.append(0.0)
+        for unit in mine:
+            price = weight[ground.peaks.units[group]]
+            cost[first[unit]] = price * above.own[unit]
+            cost[first[unit] + 1 : first[unit] + 1 + numbers] = price * above.rows[unit]
+            for number in range(numbers):
+                for sign in (-1.0, 1.0):
+                    row = np.zeros(columns)
+                    row[first[unit] + 1 + number], row[first[unit]] = sign, -1.0
+                    rows.append(row)
+                    most.append(0.0)
+    lowest = [(-1, 1)] * numbers + [(None, None)] * (columns - numbers)
+    solved = linprog(cost, np.array(rows), np.array(most), np.array(equal), np.array(whole), lowest)
+    assert solved.status == 0
+    return solved.fun + form.margin.bias[0]
+
+
+@pytest.mark.parametrize("kind", ["box", "cube"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_climb_comes_close_to_the_best_bound_and_stays_below_every_margin(kind, seed):
+    form, batch, dual, _, ground, points = question_of(kind, seed)
+    # far below zero, so that the climb goes on to its end
+    lowered = replace(batch, rows=replace(batch.rows, constant=batch.rows.constant - 100.0))
+    start = margin_bound(form, lowered, dual)
+    result = climb.climbed(form, lowered, dual, start, ground, CLIMB, SOME, Budget(60))
+    best = best_of(form, ground, batch.bounds.live[0]) - 100.0
+    assert start.bound[0] <= result.found.bound[0] <= best + 1e-6
+    assert result.found.bound[0] >= best - 0.15 * (best - start.bound[0]) - 0.02
+    assert result.found.bound[0] <= form.problem.margins(points)[:, 0].min() - 100.0
+    assert (result.loss >= 0).all()
+    assert form.problem.region.contains(result.points).all()
+
+
+def test_what_climbers_say_proves_nothing(monkeypatch, tmp_path):
+    """Whatever they come back with, answers are the same, and both checkers accept them."""
+    rng, used = np.random.default_rng(0), []
+    run = climb.Climb.run
+
+    def lost(self, pace, budget):
+        summit = run(self, pace, budget)
+        used.append(len(summit.rows))
+        rows = summit.rows + rng.standard_normal(summit.rows.shape).astype(np.float32)
+        return replace(summit, rows=rows, loss=summit.loss * rng.random(summit.loss.shape))
+
+    for seed in range(6):
+        classifier = text_cnn(seed, filters=6)
+        plain_ = sf.explain(classifier, TEXT, perturbation=sf.KNNBox(2), seconds=60)
+        with monkeypatch.context() as patched:
+            patched.setattr(climb.Climb, "run", lost)
+            found = sf.explain(classifier, TEXT, perturbation=sf.KNNBox(2), seconds=60)
+        assert (found.status, found.cost) == (plain_.status, plain_.cost)
+        both_accept(found.certificate, classifier, tmp_path)
+    assert used
+
+
+def mixed(seed):
+    """A first step with maxima and relus side by side."""
+    rng = np.random.default_rng(seed)
+    relu = np.arange(20) >= 12
+    pools = tuple(np.arange(12).reshape(4, 3))
+    first = Step(rng.standard_normal((20, 12)), rng.standard_normal(20), relu, (), pools)
+    weight = rng.standard_normal((2, 20)) * (relu | np.isin(np.arange(20), [0, 3, 6, 9]))
+    network = Network((first, Step(weight, rng.standard_normal(2), np.zeros(2, dtype=bool))))
+    return sf.Classifier(network, rng.standard_normal((9, 2)), ["<PAD>", "<UNK>", *WORDS], ["no", "yes"], 6)
+
+
+def test_relus_beside_maxima_are_split_too(monkeypatch, tmp_path):
+    used = []
+    run = climb.Climb.run
+
+    def counted(self, pace, budget):
+        used.append(len(self.rows))
+        return run(self, pace, budget)
+
+    for seed in range(8):
+        classifier = mixed(seed)
+        with monkeypatch.context() as patched:
+            patched.setattr(climb.Climb, "run", counted)
+            found = sf.explain(classifier, TEXT, perturbation=sf.KNNBox(3), seconds=60)
+        with monkeypatch.context() as patched:
+            patched.setattr(Peaks, "of", lambda *_: None)
+            other = sf.explain(classifier, TEXT, perturbation=sf.KNNBox(3), seconds=60)
+        assert found.status == other.status == "optimal"
+        assert found.cost == other.cost
+        both_accept(found.certificate, classifier, tmp_path)
+    assert used
+
+
+def valley(region):
+    """A margin of |x| - 1/2 over one number: positive at both ends, and below zero in between."""
+    first = Step(np.array([[1.0], [-1.0]]), np.zeros(2), np.zeros(2, dtype=bool), (), (np.arange(2),))
+    last = Step(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([-0.5, 0.0]), np.zeros(2, dtype=bool))
+    return Problem(Network((first, last)), region, 0, np.ones(1, dtype=bool))
+
+
+@pytest.mark.parametrize("kind", ["box", "cube"])
+def test_small_steps_find_what_no_corner_shows(kind):
+    center = np.array([[1.0]])
+    problem = valley(Box(center, center - 2.0, center) if kind == "box" else Ball(center, 2.0, np.inf))
+    free, rivals = np.ones((1, 1), dtype=bool), np.zeros(1, dtype=np.int64)
+    assert slides(problem)
+    assert descend(problem, free, center[None], rivals, 8).margin[0] > 0
+    found = slide(problem, free, center[None], rivals)
+    assert found.margin[0] < 0
+    assert problem.region.contains(found.point).all()
+    assert problem.margins(found.point)[0, 0] == found.margin[0]
