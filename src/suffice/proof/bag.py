@@ -249,7 +249,7 @@ class BagCheck:
 
     def _single(self, form: Form, region: Region) -> None:
         """A leaf without lines: there is one text, or none that counts so."""
-        if region.counts and self._walk(region).impossible:
+        if region.counts and self.walk(region).impossible:
             return
         need(all(len(some) == 1 for some in region.allowed), "a leaf without lines must be one text")
         chosen = [some[0] for some in region.allowed]
@@ -274,12 +274,12 @@ class BagCheck:
             self.forms[rival, sign] = Form(self.bag, sign * weight, sign * shift, self)
         return self.forms[rival, sign]
 
-    def _walk(self, region: Region) -> Walk:
+    def walk(self, region: Region) -> Walk:
         return Walk(self, region) if self.ways is None else _Stroll(self, region)
 
     def _lines(self, form: Form, region: Region, lines: Sequence[Mapping[str, Any]]) -> float:
         """The least of the bounds of all lines, which together say something about every text."""
-        walk, lines = self._walk(region), _read(lines)
+        walk, lines = self.walk(region), _read(lines)
         need(not walk.impossible, "there are bounds of texts that cannot be")
         if self.bag.norm != "l2" or form.bias < 0:
             (line,) = lines
@@ -332,16 +332,10 @@ class Form:
     owner: BagCheck
 
     def __post_init__(self) -> None:
-        counts: dict[int, float] = {}
-        for word in self.owner.words:
-            for choice in word:
-                for column, count in choice.counts.items():
-                    counts[column] = counts.get(column, 0.0) + abs(count)
-        for column, _ in self.owner.paired.values():
-            counts[column] = counts.get(column, 0.0) + len(self.owner.words)
-        if self.owner.ways is not None:
-            low, high = self.owner.ways.ranges([range(len(word)) for word in self.owner.words])
-            counts = dict(zip(self.owner.ways.columns, np.maximum(-low, high).tolist(), strict=True))
+        words = self.owner.words
+        whole = self.owner.walk(Region(tuple(tuple(range(len(word))) for word in words), (0,) * len(words), None))
+        ends = {*whole.least, *whole.most}
+        counts = {c: max(abs(whole.least.get(c, 0.0)), abs(whole.most.get(c, 0.0))) for c in ends}
         size = sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items())
         self.close = CLOSE * (size * 1e-1 + abs(self.bias) + 1e-30)
 
