@@ -114,7 +114,7 @@ class Exactly:
         self.model, count = model, len(TEXT)
         self.reach = model.intervals([span for word in words for span in word.spans()])
         inputs = exact.Inputs(own, words, 0, frozenset(), [1] * count, 0, count)
-        self.leaf = exact.Leaf(model, self.reach, inputs, {})
+        self.leaf = exact.Leaf(model, self.reach, inputs, {}, {})
         self.leaf.lines = {}
 
     def draw(self, below: Any, above: Any, shift: Any) -> None:
