@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.model.network import Bools, Floats
+from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Verdict
 from suffice.search.cost import costs
 from suffice.search.inquiry import Inquiry
+from suffice.search.node import ByCost, Node, shown
+from suffice.search.restoration import Restoration
 from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Choice
@@ -468,3 +471,62 @@ def test_costs_may_be_numbers_of_numpy(tiny: sf.Classifier) -> None:
 def test_an_unknown_verdict_has_no_truth() -> None:
     with pytest.raises(TypeError, match="three cases"):
         bool(sf.Unknown("time is up"))
+
+
+def stopped_after(allowed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search is interrupted when it begins the round after so many."""
+    rounds, left = getattr(Search.round, "whole", Search.round), [allowed]
+
+    def limited(self: Search) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        rounds(self)
+
+    limited.whole = rounds  # type: ignore[attr-defined]
+    monkeypatch.setattr(Search, "round", limited)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_search_that_is_stopped_says_the_bound_that_its_certificate_proves(kind: str, monkeypatch) -> None:
+    """After each number of rounds: no more than what the checker accepts, and no more than the truth."""
+    for seed, allowed in itertools.product(range(8), range(4)):
+        case = Case(kind, seed, length=6)
+        stopped_after(allowed, monkeypatch)
+        result = case.explain()
+        if result.status != "sufficient":
+            continue
+        checked, included = sf.check(result.certificate, case.classifier), case.price(tuple(case.include))
+        assert result.lower_bound == (included if checked.lower is None else float(checked.lower * checked.unit))
+        assert result.lower_bound <= case.best
+
+
+def ruled_out(budget: int) -> Restoration:
+    return Restoration(np.zeros((3, 1)), 0, budget, Leaf(None, np.zeros(0)))
+
+
+def a_node(held: str, **more: object) -> Node:
+    """A node over three words, those held marked with x."""
+    mask = np.array([mark == "x" for mark in held])
+    return Node(mask, np.zeros(3, dtype=bool), 0, **more)  # type: ignore[arg-type]
+
+
+def counted(held: Bools) -> int:
+    return int(held.sum())
+
+
+def test_what_open_nodes_have_proved_counts() -> None:
+    """A tree proves the least of what its open nodes have, or what an inner node had before it was split."""
+    closed = a_node("...", reason=ByCost())
+    for inner, outer, expected in ((None, 2, 4), (None, None, 1), (1, None, 2), (1, 2, 4), (6, 2, 7)):
+        child = a_node("x..", partial=None if outer is None else ruled_out(outer))
+        root = a_node("...", partial=None if inner is None else ruled_out(inner), word=0, children=(child, closed))
+        found = shown(root, counted, 100)
+        assert found is not None
+        lower, tree = found
+        assert lower == expected
+        leaves = [tree] if tree.children is None else list(tree.children)
+        assert all(leaf.closed for leaf in leaves)
+        assert (tree.children is None) == (inner is not None and inner + 1 >= expected)
+        assert shown(root, counted, expected - 1)[0] == expected - 1
+    assert shown(a_node("..."), counted, 100) is None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -40,6 +41,7 @@ class ByProof:
     proof: Proved
 
 
+Price: TypeAlias = Callable[[Bools], int]
 Reason: TypeAlias = ByCost | ByAttack | ByRestoration | ByProof
 
 
@@ -77,17 +79,52 @@ class Node:
         self.reason, self.starts, self.candidate, self.refuted = reason, (), None, ()
 
     @property
-    def evidence(self) -> Node | None:
-        """A tree that proves a lower bound: this one if all of it is closed, else what raised its bound, else None."""
-        waiting = [self]
-        while waiting:
-            node = waiting.pop()
-            if node.children is not None:
-                waiting += node.children
-            elif not isinstance(node.reason, ByCost | ByAttack | ByRestoration):
-                partial = self.partial
-                return None if partial is None else replace(self, children=None, reason=ByRestoration(partial))
-        return self
+    def closed(self) -> bool:
+        """Closed for good: no set that fits here is an explanation of interest."""
+        return isinstance(self.reason, ByCost | ByAttack | ByRestoration)
+
+    def proved(self, price: Price) -> int:
+        """What every explanation that fits here costs at least, by its held words or by what raised its bound."""
+        paid = price(self.held)
+        return paid if self.partial is None else paid + self.partial.budget + 1
+
+
+def shown(root: Node, price: Price, most: int) -> tuple[int, Node] | None:
+    """The highest lower bound, up to `most`, that the tree proves with what its open nodes have, and a closed tree
+    that proves it.
+
+    None where that is no more than what the words asked for cost.
+    """
+    order, waiting = list[Node](), [root]
+    while waiting:
+        order.append(node := waiting.pop())
+        waiting += node.children or ()
+    bounds: dict[int, float] = {}
+    for node in reversed(order):  # children first
+        below = math.inf if node.closed else node.proved(price)
+        if node.children is not None:
+            below = max(node.proved(price), min(bounds[id(child)] for child in node.children))
+        bounds[id(node)] = below
+    lower = int(min(most, bounds[id(root)]))
+    return None if lower <= price(root.held) and not root.settled else (lower, _closed(order, price, lower))
+
+
+def _closed(order: Sequence[Node], price: Price, lower: int) -> Node:
+    """The tree with every open node closed by what proves that much of it; a node comes before its children."""
+    made: dict[int, Node] = {}
+    for node in reversed(order):
+        if node.closed:
+            made[id(node)] = node
+        elif price(node.held) >= lower:
+            made[id(node)] = replace(node, children=None, reason=ByCost())
+        elif node.partial is not None and node.proved(price) >= lower:
+            made[id(node)] = replace(node, children=None, reason=ByRestoration(node.partial))
+        elif node.children is not None:
+            held, out = node.children
+            made[id(node)] = replace(node, children=(made[id(held)], made[id(out)]))
+        else:
+            made[id(node)] = node
+    return made[id(order[0])]
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.search import writing
-from suffice.search.node import Node
+from suffice.search.node import Node, shown
 from suffice.search.words import Outcome
 from suffice.verbs.accepting import accepted
 from suffice.verbs.alternatives import alternatives
@@ -33,7 +33,13 @@ def finished(question: Question, outcome: Outcome, started: float, self_check: b
     stats = {"seconds": time.monotonic() - started, **outcome.stats}
     with single_threaded():
         result = _explanation(question, outcome, _certificate(question, outcome), stats)
-        return self_checked(result, question) if self_check else result
+        if not self_check:
+            return result
+        checked = self_checked(result, question)
+        if outcome.finished or "unchecked" not in checked.meta:
+            return checked
+        alone = replace(outcome, root=Node(outcome.root.held, outcome.root.out, question.costs.of(outcome.root.held)))
+        return self_checked(_explanation(question, alone, _certificate(question, alone), stats), question)
 
 
 def _explanation(
@@ -86,11 +92,11 @@ def _certificate(question: Question, outcome: Outcome) -> Certificate | None:
     if outcome.held is None or outcome.proof is None or outcome.proof.evidence is None:
         return None
     proof = writing.sufficient(labels, problem, outcome.proof)
-    tree = outcome.root.evidence
-    if tree is None:
+    least = shown(outcome.root, question.costs.of, outcome.lower)
+    if least is None:
         head = question.header({"kind": "sufficient", "positions": writing.positions(outcome.held)})
         return writing.assemble(head, proof)
-    lower = outcome.lower if outcome.finished else outcome.root.lower
+    lower, tree = least
     claim = writing.cheapest_claim(outcome.held, question.costs, question.included, question.excluded, lower)
     return writing.assemble(question.header(claim), proof, writing.cheapest(labels, problem, tree))
 
@@ -142,7 +148,14 @@ def self_checked(result: Explanation, question: Question) -> Explanation:
         return replace(result, status="unknown", lower_bound=0.0, certificate=None, meta=meta, count=None)
     open_ = checked.kind == "cheapest" and result.status == "optimal" and not checked.optimal
     meta = {**result.meta, "checked": True, "proved": "sufficient" if open_ else checked.kind}
-    return replace(result, meta=meta, proved=checked.proved)
+    return replace(result, lower_bound=_least(result, question, checked), meta=meta, proved=checked.proved)
+
+
+def _least(result: Explanation, question: Question, checked: Checked) -> float:
+    """The lower bound that is said where the search was stopped: what the checker accepted, and no more."""
+    if result.status != "sufficient" or result.meta["method"] != "search":
+        return result.lower_bound
+    return question.costs.price(question.costs.of(question.included) if checked.lower is None else checked.lower)
 
 
 def public(question: Question, answer: Verdict) -> Verdict:
