@@ -105,7 +105,7 @@ def test_the_exact_checkers_lines_are_the_same(seed):
     for given in (None, choice):
         below, above, shift = checking.lines(around, None if given is None else pools.of(given, 0.0))
         shares = None if given is None else tuple(Fraction(given[0, u]) for u in group)
-        lines = check_exact.maximum_lines(spans, counts, Fraction(0), shares)
+        lines = check_exact.maximum_lines(spans, counts, shares)
         np.testing.assert_allclose([float(line.below) for line in lines], below[0, 0], atol=1e-9)
         np.testing.assert_allclose([float(line.above) for line in lines], above[0, 0], atol=1e-9)
         assert sum(line.shift for line in lines) <= Fraction(shift[0, 0])
