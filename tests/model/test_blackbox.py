@@ -19,7 +19,7 @@ from suffice.model.text import Writer, rewritten, written
 from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
-from suffice.proof.replay import _count
+from suffice.proof.replay.question import count_of
 from suffice.render.phrases import certified
 from tests.blackboxes import SWAPS, WORDS, Truth, box, is_true, mask
 from tests.forging import forged
@@ -613,14 +613,14 @@ def test_long_texts_are_drawn_from_and_counted_in_little_memory():
     tracemalloc.start()
     try:
         found = list(draws(options, range(3000), 3000, 3, 0))
-        assert _count(options, range(3000), 3000) == 2**3000
+        assert count_of(options, range(3000), 3000) == 2**3000
         assert tracemalloc.get_traced_memory()[1] < 20e6
     finally:
         tracemalloc.stop()
     assert all(1300 < len(change) < 1700 for change in found)
     for limit in range(5):
         sizes = sum(math.comb(4, size) * 2**size for size in range(limit + 1))
-        assert _count([("x", "y")] * 4, range(4), limit) == sizes
+        assert count_of([("x", "y")] * 4, range(4), limit) == sizes
 
 
 def test_a_text_and_a_limit_that_only_a_puzzle_has_are_refused():
