@@ -20,6 +20,7 @@ from suffice.model.text import written
 from suffice.proof.bag import BagCheck
 from suffice.proof.ceilings import Sets, none_enough
 from suffice.prove import ceiling
+from suffice.prove.asked import OutOfBudget
 from suffice.prove.bag import Case
 from suffice.prove.layout import laid_out
 from suffice.search import opened
@@ -347,3 +348,37 @@ def test_ceilings_that_the_checker_rejects_are_left_out_and_the_words_stay(monke
     assert result.meta["checked"] is True
     assert result.lower_bound < result.cost
     assert not any("ceilings" in line for line in result.certificate.lines)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_enough_by_a_floor_is_enough_and_words_that_say_nothing_yet_are_held(seed):
+    rng, seen, silent = np.random.default_rng([9, seed]), 0, 0
+    for _, _, _, case in cases(rng, 40):
+        lift = ceiling.Lift(case, plain(case.layout.size))
+        words = lift.below(case.layout.size + 1)
+        if words is not None:
+            held = np.isin(np.arange(case.layout.size), words)
+            keep = [chosen for chosen in texts_of(case) if (chosen == case.layout.first)[held].all()]
+            assert min(form(case, chosen) for chosen in keep) > 0
+            seen, silent = seen + 1, silent + int(lift.silent.any())
+    assert seen > 3
+    assert silent > 0
+
+
+def plain(size: int) -> ceiling.Wanted:
+    """Any set, each word costing the same."""
+    none = np.zeros(size, dtype=bool)
+    return ceiling.Wanted([1] * size, none, none)
+
+
+def test_some_words_are_proved_before_time_goes_into_the_lower_bound(monkeypatch):
+    def endless(*_: object) -> None:
+        raise OutOfBudget("time is up")
+
+    monkeypatch.setattr(ceiling.Lift, "below", lambda *_: None)
+    monkeypatch.setattr(ceiling.Lift, "above", lambda lift, _: (ceiling.Mixture(0, np.zeros(0), ()), None))
+    monkeypatch.setattr(opened.Opened, "_raised", endless)
+    box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
+    assert (result.status, result.meta["checked"]) == ("sufficient", True)
+    assert len(result.positions) < len(result.text.words)

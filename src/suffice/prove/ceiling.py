@@ -259,6 +259,7 @@ class Lift:
         self.layout, self.wanted = case.layout, wanted
         self.case = fixed(case, np.zeros(self.layout.size, dtype=bool))
         self.stand = ~movable(self.case)
+        self.silent = self.stand & movable(case) & ~wanted.exclude  # no line is about what these may become
         self.paid = sum(wanted.costs[i] for i in np.flatnonzero(self.stand & wanted.include).tolist())
         self.counts = self.layout.counts(self.layout.first)
         self.turn, self.step, self.lower = 0, 0.0, 0
@@ -352,11 +353,13 @@ class Lift:
             self._ceiling(settled(self.case, self.chosen, self.held, share * self.step), counts)
 
     def below(self, below: int) -> list[int] | None:
-        """The cheapest set that is enough by a floor and costs less than `below`; None where there is none."""
+        """The cheapest set that is enough by a floor (with all words that are silent) and costs less than `below`."""
         line = floor(self.case, self.layout.counts(self.chosen))
         parts, constant = between(self.case, line.prices, self.stand), line.constant - self.case.tolerance
         found = strongest(self.case, parts, constant, self.wanted, max(below - 1 - self.paid, 0))
-        return found.words(found.first, self.wanted.costs) if found.first < len(found.values) else None
+        if found.first >= len(found.values):
+            return None
+        return sorted({*found.words(found.first, self.wanted.costs), *np.flatnonzero(self.silent).tolist()})
 
 
 def _best_mixture(values: Floats) -> tuple[Floats, Floats]:
