@@ -20,6 +20,7 @@ from suffice.model.text import written
 from suffice.proof.bag import BagCheck
 from suffice.proof.ceilings import Sets, none_enough
 from suffice.prove import ceiling
+from suffice.prove.asked import OutOfBudget
 from suffice.prove.bag import Case
 from suffice.prove.layout import laid_out
 from suffice.search import opened
@@ -137,7 +138,7 @@ def test_the_strongest_sets_are_those_of_all_sets(seed):
     rng = np.random.default_rng([3, seed])
     for _, _, _, whole in cases(rng, 12):
         size = whole.layout.size
-        base, wanted = ceiling.fixed(whole, np.zeros(size, dtype=bool)), wanted_of(rng, size)
+        base, wanted = ceiling.fixed(whole, ceiling.silent(whole)), wanted_of(rng, size)
         case = ceiling.fixed(base, rng.random(size) < 0.2)  # of these texts, some words standing
         line = ceiling.ceiling(case, case.layout.counts(case.layout.first))
         several = ceiling.movable(base)
@@ -155,8 +156,9 @@ def test_the_strongest_sets_are_those_of_all_sets(seed):
             held = np.isin(np.arange(size), words) | wanted.include
             assert sum(wanted.costs[i] for i in words) == found.first
             assert least_value(case, line, held) == pytest.approx(found.values[found.first])
-            stops = found.stops(found.first, wanted.costs)
-            assert ceiling.Ceiling(held, line, parts).of(stops) == pytest.approx(found.values[found.first])
+            legs = ceiling._legs(found.stops(found.first, wanted.costs), size)
+            twice, starts = np.concatenate([legs, legs]), np.array([0, len(legs)])
+            assert ceiling.Ceiling(held, line, parts).of(twice, starts) == pytest.approx(found.values[found.first])
 
 
 def cheapest_enough(pipeline: Pipeline, source: str, options: Any, label: int, wanted: ceiling.Wanted) -> float:
@@ -205,9 +207,17 @@ def judged(case: Case, asked: tuple[str, Any, int], wanted: ceiling.Wanted, tree
     line = {"rival": str((label + 1) % len(model.bias)), "tree": list(_parts(case.layout, tree, wide))}
     names = [str(k) for k in range(len(model.bias))]
     none_enough(check, line, names, sets)
-    if truth < np.inf:
+    for claimed in (line, _nothing_kept(line)) if truth < np.inf else ():
         with pytest.raises(Rejected):
-            none_enough(check, line, names, replace(sets, below=int(truth) + 1))
+            none_enough(check, claimed, names, replace(sets, below=int(truth) + 1))
+
+
+def _nothing_kept(line: Any) -> Any:
+    """The same lines, said of all texts."""
+    tree = [
+        {"lines": [{**one, "kept": []} for one in node["lines"]]} if "lines" in node else node for node in line["tree"]
+    ]
+    return {**line, "tree": tree}
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -347,3 +357,52 @@ def test_ceilings_that_the_checker_rejects_are_left_out_and_the_words_stay(monke
     assert result.meta["checked"] is True
     assert result.lower_bound < result.cost
     assert not any("ceilings" in line for line in result.certificate.lines)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_enough_by_a_floor_is_enough_and_words_that_say_nothing_yet_are_held(seed):
+    rng, seen, silent = np.random.default_rng([9, seed]), 0, 0
+    for _, _, _, case in cases(rng, 40):
+        lift = ceiling.Lift(case, plain(case.layout.size))
+        words = lift.below(case.layout.size + 1)
+        if words is not None:
+            held = np.isin(np.arange(case.layout.size), words)
+            keep = [chosen for chosen in texts_of(case) if (chosen == case.layout.first)[held].all()]
+            assert min(form(case, chosen) for chosen in keep) > 0
+            seen, silent = seen + 1, silent + int(lift.silent.any())
+    assert seen > 3
+    assert silent > 0
+
+
+def plain(size: int) -> ceiling.Wanted:
+    """Any set, each word costing the same."""
+    none = np.zeros(size, dtype=bool)
+    return ceiling.Wanted([1] * size, none, none)
+
+
+def test_some_words_are_proved_before_time_goes_into_the_lower_bound(monkeypatch):
+    def endless(*_: object) -> None:
+        raise OutOfBudget("time is up")
+
+    monkeypatch.setattr(ceiling.Lift, "below", lambda *_: None)
+    monkeypatch.setattr(ceiling.Lift, "above", lambda lift, _: (ceiling.Mixture(0, np.zeros(0), ()), None))
+    monkeypatch.setattr(opened.Opened, "_raised", endless)
+    box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
+    assert (result.status, result.meta["checked"]) == ("sufficient", True)
+    assert len(result.positions) < len(result.text.words)
+
+
+def test_a_word_that_says_nothing_yet_is_held_or_left_out_by_a_split():
+    """And where it is left out, ceilings are about what it may become."""
+    split = 0
+    for _, _, _, case in cases(np.random.default_rng([10, 0]), 60):
+        lift = ceiling.Lift(case, plain(case.layout.size))
+        lift.above(case.layout.size + 1)
+        halves = lift.halves()
+        if halves is not None and lift.silent[halves[0]]:
+            split += 1
+            mine = case.layout.slot == halves[0]
+            assert halves[1].paid == 1
+            assert [half.case.allowed[mine].sum() for half in halves[1:]] == [1, mine.sum()]
+    assert split > 3

@@ -65,24 +65,26 @@ def _leaf(check: BagCheck, form: Form, sets: Sets, lines: Sequence[Mapping[str, 
     for line in lines:
         weight = number(line["weight"])
         need(0 < weight <= 1, "a weight must be above 0 and at most 1")
-        rest, lost, parts = _bound(check, form, line, free)
+        rest, lost, parts = _bound(check, form, line, free, sets.exclude)
         constant, close, mixed = constant + weight * rest, close + weight * lost, mixed + weight * parts
     lead = constant + _least(check, mixed, free, sets)
     need(lead > close, f"a cheaper set may be enough (the bound is {lead:.3g}, not above zero)")
 
 
 def _free(check: BagCheck) -> list[bool]:
-    """The words that may change; one that is empty as it stands is left alone."""
+    """The words that may change; one that is empty as it stands is left alone, unless no set holds it."""
     return [len(word) > 1 and bool(word[0].tokens) for word in check.words]
 
 
-def _bound(check: BagCheck, form: Form, line: Mapping[str, Any], free: Sequence[bool]) -> tuple[float, float, Floats]:
+def _bound(
+    check: BagCheck, form: Form, line: Mapping[str, Any], free: Sequence[bool], out: frozenset[int]
+) -> tuple[float, float, Floats]:
     """The lead by one line: a constant, what may be lost in rounding, and the largest sums between held words."""
     fields(line, "weight kept slope along slopes")
     kept = line["kept"]
     right = type(kept) is list and all(type(i) is int and 0 <= i < len(free) for i in kept)
     need(right and kept == sorted(set(kept)), "kept must be a list of positions, sorted, each once")
-    moves = [may and i not in set(kept) for i, may in enumerate(free)]
+    moves = [(may or i in out) and i not in set(kept) for i, may in enumerate(free)]
     allowed = tuple(tuple(range(len(word))) if may else (0,) for may, word in zip(moves, check.words, strict=True))
     walk = Walk(check, Region(allowed, (0,) * len(allowed), None))
     along = {int(column): number(value) for column, value in line["along"].items()}

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -119,10 +118,9 @@ class Ceiling:
     line: Line
     parts: Floats
 
-    def of(self, words: Sequence[int]) -> float:
-        """The worst text that keeps these words (and those that cannot change), by the line."""
-        ends = [0, *(word + 1 for word in words), len(self.parts)]
-        return self.line.constant + float(sum(self.parts[a, b - 1] for a, b in pairwise(ends)))
+    def of(self, legs: Ints, starts: Ints) -> Floats:
+        """The worst texts by the line that keep the stops of some sets, the parts of each beginning at `starts`."""
+        return self.line.constant + np.add.reduceat(self.parts.ravel()[legs], starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +254,9 @@ class Lift:
     """Ceilings and floors of one case, each close to texts that were worst by those before."""
 
     def __init__(self, case: Case, wanted: Wanted) -> None:
-        self.layout, self.wanted = case.layout, wanted
-        self.case = fixed(case, np.zeros(self.layout.size, dtype=bool))
+        self.layout, self.wanted, self.whole = case.layout, wanted, case
+        self.silent = silent(case) & ~wanted.exclude  # no line is about what these may become
+        self.case = fixed(case, self.silent)
         self.stand = ~movable(self.case)
         self.paid = sum(wanted.costs[i] for i in np.flatnonzero(self.stand & wanted.include).tolist())
         self.counts = self.layout.counts(self.layout.first)
@@ -282,7 +281,25 @@ class Lift:
         return self._judged(Mixture(0, weights[used], chosen), below, cheapest=False)
 
     def halves(self) -> tuple[int, Lift, Lift] | None:
-        """Sets with a word and sets without it: one that about half of the last sets hold, or on which a line loses."""
+        """Sets with a word and sets without it."""
+        word = self._loudest()
+        word = self._doubtful() if word is None else word
+        if word is None:
+            return None
+        mark = np.arange(self.layout.size) == word
+        held = replace(self.wanted, include=self.wanted.include | mark)
+        out = replace(self.wanted, exclude=self.wanted.exclude | mark)
+        return word, self._among(held), self._among(out)
+
+    def _loudest(self) -> int | None:
+        """The silent word, neither held nor left out so far, by which the worst text can fall most, if it can."""
+        here = np.flatnonzero(self.silent & ~self.wanted.include).tolist()
+        forms = {word: min(_others(self.whole, self.chosen, word)) for word in here}
+        word = min(forms, key=lambda one: forms[one], default=None)
+        return None if word is None or forms[word] >= _form(self.whole, self.chosen) else word
+
+    def _doubtful(self) -> int | None:
+        """A word that about half of the last sets hold, or on which a line loses."""
         sets = [np.isin(np.arange(self.layout.size), stops) for stops in self.seen[-LAST:]]
         often = np.mean(sets, axis=0) if sets else np.zeros(self.layout.size)
         free = ~self.stand & ~self.wanted.include & ~self.wanted.exclude & (often > 0)
@@ -290,27 +307,27 @@ class Lift:
             return None
         lost = np.asarray(abs(self.layout.inner[self.layout.first]) @ self.gaps).ravel()
         score = 0.5 - np.abs(often - 0.5) + 0.1 * lost / (lost.max() + 1e-30)
-        word = int(np.where(free, score, -1.0).argmax())
-        mark = np.arange(self.layout.size) == word
-        held = replace(self.wanted, include=self.wanted.include | mark)
-        out = replace(self.wanted, exclude=self.wanted.exclude | mark)
-        return word, self._among(held), self._among(out)
+        return int(np.where(free, score, -1.0).argmax())
 
     def _among(self, wanted: Wanted) -> Lift:
         """The same ceilings for fewer sets."""
-        found = Lift(self.case, wanted)
+        found = Lift(self.whole, wanted)
+        must = {*np.flatnonzero(wanted.include & ~self.stand).tolist()}
         found.ceilings, found.counts, found.turn = list(self.ceilings), self.counts, self.turn
         found.held, found.chosen, found.step, found.gaps = self.held, self.chosen, self.step, self.gaps
         for stops, counts in zip(self.seen, self.worst, strict=True):
-            if set(np.flatnonzero(wanted.include)) <= {*stops} and not wanted.exclude[stops].any():
+            if must <= {*stops} and not wanted.exclude[stops].any():
                 found.seen.append(stops)
                 found.worst.append(counts)
         return found
 
     def _game(self) -> tuple[Floats, Floats]:
         """Weights of ceilings against the sets that were seen, and weights of these sets against the ceilings."""
-        values = np.array([[one.of(stops) for stops in self.seen] for one in self.ceilings])
-        return _best_mixture(values.reshape(len(self.ceilings), len(self.seen)))
+        if not self.seen:
+            return np.eye(len(self.ceilings))[-1], np.zeros(0)
+        legs = [_legs(stops, self.layout.size) for stops in self.seen]
+        starts = np.cumsum([0, *map(len, legs[:-1])])
+        return _best_mixture(np.array([one.of(np.concatenate(legs), starts) for one in self.ceilings]))
 
     def _judged(self, mixture: Mixture, below: int, cheapest: bool) -> tuple[Mixture, list[int] | None]:
         most, costs = max(below - 1 - self.paid, 0), self.wanted.costs
@@ -323,10 +340,10 @@ class Lift:
         self.seen.append(found.stops(cost, costs))
         words = found.words(cost, costs)
         self._look(mixture.ceilings[int(mixture.weights.argmax())], found, words)
-        return mixture, words
+        return mixture, sorted({*words, *np.flatnonzero(self.wanted.include).tolist()})
 
     def _ceiling(self, kept: Bools, counts: Floats) -> Ceiling:
-        kept = kept | self.wanted.include
+        kept = kept | self.wanted.include | self.silent
         case = fixed(self.case, kept)
         line = ceiling(case, counts)
         line = replace(line, constant=line.constant + case.tolerance)
@@ -352,11 +369,19 @@ class Lift:
             self._ceiling(settled(self.case, self.chosen, self.held, share * self.step), counts)
 
     def below(self, below: int) -> list[int] | None:
-        """The cheapest set that is enough by a floor and costs less than `below`; None where there is none."""
+        """The cheapest set that is enough by a floor (with all words that are silent) and costs less than `below`."""
         line = floor(self.case, self.layout.counts(self.chosen))
         parts, constant = between(self.case, line.prices, self.stand), line.constant - self.case.tolerance
         found = strongest(self.case, parts, constant, self.wanted, max(below - 1 - self.paid, 0))
-        return found.words(found.first, self.wanted.costs) if found.first < len(found.values) else None
+        if found.first >= len(found.values):
+            return None
+        return sorted({*found.words(found.first, self.wanted.costs), *np.flatnonzero(self.silent).tolist()})
+
+
+def _legs(stops: Sequence[int], size: int) -> Ints:
+    """Where the parts from each stop to the next are, row after row."""
+    ends = np.array([0, *(word + 1 for word in stops), size + 1])
+    return np.asarray(ends[:-1] * (size + 1) + ends[1:] - 1)
 
 
 def _best_mixture(values: Floats) -> tuple[Floats, Floats]:
@@ -372,7 +397,7 @@ def _best_mixture(values: Floats) -> tuple[Floats, Floats]:
         b_eq=np.ones(1),
         bounds=[(0.0, None)] * rows + [(None, None)],
     )
-    if found.status != 0:  # no set was seen yet
+    if found.status != 0:
         return np.eye(rows)[-1], np.full(columns, 1.0 / max(columns, 1))
     return np.asarray(found.x[:-1]), np.asarray(-found.ineqlin.marginals)
 
@@ -388,12 +413,15 @@ def fits(case: Case, costs: Sequence[int]) -> bool:
     return float((np.arange(layout.size) * meeting * sizes).sum()) <= MOST_STEPS
 
 
+def silent(case: Case) -> Bools:
+    """The words that are empty and could become something: no part ends with one, so splits say whether it is held."""
+    return np.asarray(case.layout.empty[case.layout.first] & movable(case))
+
+
 def fixed(case: Case, kept: Bools) -> Case:
-    """The same texts, but these words stand; so do those that are empty and could become something."""
-    layout = case.layout
-    stand = kept | layout.empty[layout.first]
-    allowed = case.allowed & ~stand[layout.slot]
-    allowed[layout.first] = True
+    """The same texts, but these words stand."""
+    allowed = case.allowed & ~kept[case.layout.slot]
+    allowed[case.layout.first] = True
     return replace(case, allowed=allowed)
 
 
@@ -406,13 +434,20 @@ def worst_text(case: Case, line: Line, held: Bools) -> Ints:
 
 def settled(case: Case, chosen: Ints, held: Bools, loss: float) -> Bools:
     """Words that stand in a text although they need not, and whose change would lift its form by more than `loss`."""
-    layout, found = case.layout, np.zeros(case.layout.size, dtype=bool)
-    form = case.form(layout.counts(chosen))[0]
-    for word in np.flatnonzero((chosen == layout.first) & ~held).tolist():
-        others = range(layout.ends[word] + 1, layout.ends[word + 1])
-        forms = [case.form(layout.counts(_put(chosen, word, other)))[0] for other in others]
-        found[word] = min(forms, default=-np.inf) > form + loss
+    found, form = np.zeros(case.layout.size, dtype=bool), _form(case, chosen)
+    for word in np.flatnonzero((chosen == case.layout.first) & ~held).tolist():
+        found[word] = min(_others(case, chosen, word), default=-np.inf) > form + loss
     return found
+
+
+def _others(case: Case, chosen: Ints, word: int) -> list[float]:
+    """The forms of a text with the other choices of one word."""
+    others = range(case.layout.ends[word] + 1, case.layout.ends[word + 1])
+    return [_form(case, _put(chosen, word, other)) for other in others]
+
+
+def _form(case: Case, chosen: Ints) -> float:
+    return case.form(case.layout.counts(chosen))[0]
 
 
 def _put(chosen: Ints, word: int, choice: int) -> Ints:

@@ -67,6 +67,7 @@ class Opened(Asking):
     needed: list[Rule] = field(default_factory=list)  # the rules that the lower bound follows from, once that is known
     proved: list[tuple[int, Enough]] = field(default_factory=list)  # sets that are enough
     tried: set[int] = field(default_factory=set)  # sets that seemed to be enough by a line
+    trimmed: int | None = None  # the best set, once no word could be left out of it
     ceiling: tuple[int, Tree] | None = None  # a rival, and the ceilings that the lower bound follows from
 
     # --- is it enough? ---
@@ -82,7 +83,10 @@ class Opened(Asking):
         """A flip that keeps these words; None where the worst case is proved, or too close to call."""
         if self.known(held):
             return None
-        found = self.worst.ask(self.mask(held), self.budget())
+        found = self.worst.ask(self.mask(held), self.budget(), EASY)
+        if isinstance(found, Open) and found.chosen is None:
+            self._trim(0.8 * self.budget().left)  # the rest may take all the time
+            found = self.worst.ask(self.mask(held), self.budget())
         match found:
             case Enough():
                 self._keep(held, found)
@@ -310,6 +314,7 @@ class Opened(Asking):
         wanted = Wanted(self.costs, self.mask(self.include), self.mask(self.exclude))
         lifts = {rival: Lift(self.worst.whole(rival), wanted) for rival in self.worst.order}
         floors: dict[int, list[int]] = {}
+        seem: list[int] = []
         for _ in range(LIFTS):
             for rival, lift in lifts.items():
                 found, words = lift.above(self._upper)
@@ -317,10 +322,13 @@ class Opened(Asking):
                     self.lower, self.ceiling = found.lower, (rival, found)
                 self._tried(words)
                 floors[rival] = lift.below(self._upper) or floors.get(rival, [])
-                self._tried(sorted({*chain.from_iterable(floors.values())}))  # enough against every rival seen so far
+                seem = sorted({*chain.from_iterable(floors.values())})  # enough against every rival seen so far
+                self._tried(seem)
                 self.budget()
                 if self._closed():
                     return
+        self._greedy(mask_of(seem) | self.include)  # something is to be proved before time goes into the lower bound
+        self._trim(0.8 * self.budget().left)
         until = (1.0 - RELAXED) * self.budget().left if len(lifts) > 1 else 0.0  # rules are about all rivals at once
         for rival, lift in lifts.items():
             while lift.lower == self.lower and self._raised(rival, lift, until) and not self._closed():
@@ -426,14 +434,16 @@ class Opened(Asking):
 
     def _trim(self, until: float) -> None:
         """Leave words of the best set out where the others are enough, until so many seconds are left."""
-        for word in bits(0 if self.best is None else self.best & ~self.include):
-            assert self.best is not None
+        if self.best is None or self.best == self.trimmed:
+            return
+        for word in bits(self.best & ~self.include):
             held = self.best & ~(1 << word)
             found = self.worst.ask(self.mask(held), self.budget(), EASY)
             if isinstance(found, Enough):
                 self._keep(held, found)
-            if price(self.best, self.costs) <= self.lower or self.budget().left < until:
+            if self._closed() or self.budget().left < until:
                 return
+        self.trimmed = self.best
 
     def _news(self, held: int) -> bool:
         """Whether looking at a candidate brought anything new."""
