@@ -494,7 +494,7 @@ def test_a_search_that_is_stopped_says_the_bound_that_its_certificate_proves(kin
         case = Case(kind, seed, length=6)
         stopped_after(allowed, monkeypatch)
         result = case.explain()
-        if result.status != "sufficient":
+        if result.status not in ("sufficient", "unknown") or result.certificate is None:
             continue
         checked, included = sf.check(result.certificate, case.classifier), case.price(tuple(case.include))
         assert result.lower_bound == (included if checked.lower is None else float(checked.lower * checked.unit))

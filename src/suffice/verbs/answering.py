@@ -153,7 +153,7 @@ def self_checked(result: Explanation, question: Question) -> Explanation:
 
 def _least(result: Explanation, question: Question, checked: Checked) -> float:
     """The lower bound that is said where the search was stopped: what the checker accepted, and no more."""
-    if result.status != "sufficient" or result.meta["method"] != "search":
+    if result.status in ("optimal", "infeasible") or result.meta["method"] != "search":
         return result.lower_bound
     return question.costs.price(question.costs.of(question.included) if checked.lower is None else checked.lower)
 
