@@ -223,6 +223,8 @@ def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> 
         (["explain", "\udcff\udcfe"], "UTF-8"),
         (["explain", "good \ud83d film"], "surrogate"),
         (["check", "no-such-file"], "no-such-file"),
+        (["explain", "a", "quiet", "film"], "into quotes"),
+        (["explain", "sentiment", TEXT], "--model"),
         (["frobnicate"], "frobnicate"),
         ([], "command"),
     ],

@@ -42,6 +42,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     "check": ("accepted: a proof", "rejected", "not checked within the limit, or not a proof"),
     "export": ("every question was written", "the certificate is rejected", "some could not be written"),
 }
+LOOSE = "unrecognized arguments: "  # how argparse begins to speak of words that no option and no place takes
 ANY = ("answered with proof, or done", "answered in the negative: infeasible, dependent, rejected", "undecided")
 
 
@@ -67,7 +68,9 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": Help, **settings})
 
     def error(self, message: str) -> NoReturn:
-        print(f"suffice: {message} (see {self.prog} --help)", file=sys.stderr)
+        loose = message.startswith(LOOSE) and not message.startswith(f"{LOOSE}-")
+        hint = "; put the whole text into quotes, and name a model by --model" if loose else ""
+        print(f"suffice: {message}{hint} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(run.MISUSE)
 
 
