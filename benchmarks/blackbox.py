@@ -108,6 +108,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--confidence", type=float, help="of tests of what cannot be exhausted; none without it")
     parser.add_argument("--head", type=int, default=2000, help="sentences that MiniLM's head is trained on")
+    parser.add_argument("--units", type=int, default=64, help="of each layer of the two-layer transformer")
     parser.add_argument("--epochs", type=int, default=4, help="of the two-layer transformer")
     parser.add_argument("--log", help="a line of JSON for every answer")
     parser.add_argument("--out", help="the table")
@@ -149,7 +150,7 @@ def _name(one: Any) -> str:
 
 
 def two_layers(args: argparse.Namespace) -> tuple[Callable[[list[str]], Any], str]:
-    """A transformer of two layers with 128 units over words, trained here."""
+    """A transformer of two layers over words, trained here."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -165,10 +166,10 @@ def two_layers(args: argparse.Namespace) -> tuple[Callable[[list[str]], Any], st
 
     config = BertConfig(
         vocab_size=len(words) + 4,
-        hidden_size=128,
+        hidden_size=args.units,
         num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=256,
+        num_attention_heads=max(1, args.units // 32),
+        intermediate_size=2 * args.units,
         max_position_embeddings=64,
     )
     model = BertForSequenceClassification(config)

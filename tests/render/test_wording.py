@@ -649,3 +649,21 @@ def test_a_batch_counts_the_texts_with_nothing_to_prove(sst):
     assert len(list(run)) == 2
     assert run.summary.nothing == 1
     assert "(1 of them with nothing to prove)" in str(run.summary)
+
+
+def even(texts: list[str]) -> list[list[float]]:
+    """Positive with "good" in it; without, a tie as long as "film" is there."""
+    return [[1.0, 2.0] if "good" in text else [1.0, 1.0] if "film" in text else [2.0, 1.0] for text in texts]
+
+
+def test_a_change_that_only_ties_is_never_said_to_win() -> None:
+    judge = sf.from_function(even, ["down", "up"], "even")
+    once, text = sf.Deletion(at_most=1), "a good film"
+    kept = sf.explain(judge, text, perturbation=once)
+    without = sf.explain(judge, text, perturbation=once, exclude=["good"])
+    repaired = sf.repair(judge, text, [0], perturbation=once)
+    for said in (str(without), phrases.meaning(without), str(repaired), shown(judge, kept)):
+        assert "tie" in said
+        assert not re.search(r"into|become 'down'|→ down", said)
+    lost = sf.explain(judge, "a good tale", perturbation=once, exclude=["good"])
+    assert phrases.meaning(lost) == "Changing only the excluded words already turns “up” into “down”."

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from suffice.verbs.wording import ends
+
 ORDER = ("dependent", "unknown", "error", "independent", "trivial")  # worst first
 SAME = {"question", "label", "status"}  # the same few strings in all lines
 PARTS = {"by_word", "by_group"}
@@ -256,7 +258,7 @@ def _cells(line: Line) -> dict[str, Any]:
         "expected": line.get("expected") or "",
         "text": shown(line),
         "protected": " ".join(item["text"] for item in line.get("protected", ())),
-        "witness_label": witness.get("label", ""),
+        "witness_label": ends(witness["label"], witness["margin"]) if witness else "",
         "changed": "; ".join(moves),
         "changed_text": witness.get("text", ""),
         "reason": line.get("reason") or line.get("error", ""),

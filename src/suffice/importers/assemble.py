@@ -83,30 +83,11 @@ def assemble(
     note: str = "",
 ) -> Classifier:
     """The classifier of a walked network; `original` answers index rows (n, length) with (n, outputs)."""
-    single = walked.scores.size == 1
-    scores = two_scores(walked.scores) if single else walked.scores
-    if len(given.labels) != scores.size:
-        means = "one output, the score of the second of two labels" if single else f"{scores.size} outputs"
-        raise ModelError(f"There are {len(given.labels)} labels, but {source} has {means}: give {scores.size} labels.")
-    reading = {} if given.tokenizer is None else {"tokenizer": given.tokenizer}
-    network, embedding, padding = Network.of(scores), walked.embedding, walked.padding
-    if padding is not None:
-        _is_padding(padding, given)
-        network, embedding = over_present(network, given.length), counted(embedding, padding)
-    classifier = Classifier(
-        network=network,
-        embedding=embedding,
-        vocabulary=given.vocabulary,
-        labels=given.labels,
-        length=given.length,
-        pad=given.pad,
-        unknown=given.unknown,
-        **reading,
-    )
+    single, padding = walked.scores.size == 1, walked.padding
+    classifier = _built(walked, given, source)
     ending = walked.endings[-1] if walked.endings else ""
     if single and not ending:
         _refuse_share(classifier, source)
-
     rows = random_rows(classifier)
     if padding is not None:  # the mean over no word is not a number to some
         rows = rows[(rows != padding).any(1)]
@@ -126,6 +107,29 @@ def assemble(
         floor=FAINT if ending else 0.0,
         against=against,
         note=" ".join(part for part in (note, "" if padding is None else NOTE) if part),
+    )
+
+
+def _built(walked: Walked, given: Given, source: str) -> Classifier:
+    """The classifier, with a score for each label and means over the words that are present."""
+    single = walked.scores.size == 1
+    scores = two_scores(walked.scores) if single else walked.scores
+    if len(given.labels) != scores.size:
+        means = "one output, the score of the second of two labels" if single else f"{scores.size} outputs"
+        raise ModelError(f"There are {len(given.labels)} labels, but {source} has {means}: give {scores.size} labels.")
+    network, embedding = Network.of(scores), walked.embedding
+    if walked.padding is not None:
+        _is_padding(walked.padding, given)
+        network, embedding = over_present(network, given.length), counted(embedding, walked.padding)
+    return Classifier(
+        network=network,
+        embedding=embedding,
+        vocabulary=given.vocabulary,
+        labels=given.labels,
+        length=given.length,
+        pad=given.pad,
+        unknown=given.unknown,
+        **({} if given.tokenizer is None else {"tokenizer": given.tokenizer}),
     )
 
 

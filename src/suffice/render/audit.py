@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from suffice.corpus.findings import Audit, Comparison, Rate, shown, verdict
 from suffice.render.html import document, pill, say
-from suffice.verbs.wording import turned_into
+from suffice.verbs.wording import ends, turned_into
 
 Line = Mapping[str, Any]
 BADGES = {
@@ -194,12 +194,13 @@ def _evidence(line: Line) -> str:
 def _witness(witness: Line) -> str:
     pairs, real = [(move["word"], move["became"]) for move in witness["changed"]], witness["real_words"]
     moves = [f"'{own}' {turned_into(own, became, real)}" for own, became in pairs]
-    told = f"{', '.join(moves) or 'nothing changes'}: {witness['label']} (margin {witness['margin']:.3g})"
+    label, margin = ends(witness["label"], witness["margin"]), witness["margin"]
+    told = f"{', '.join(moves) or 'nothing changes'}: {label} (margin {margin:.3g})"
     return f"<details open><summary>witness</summary><p>{say(told)}</p>{_rewritten(witness)}</details>"
 
 
 def _rewritten(witness: Line) -> str:
-    """The text so changed, where the classifier was run on it and gives another label."""
+    """The text so changed, where the classifier was run on it and does not keep the label."""
     if witness["text"] is None:
         return ""
     how = "" if witness["real_words"] else "By the nearest words, as an illustration: "

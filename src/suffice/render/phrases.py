@@ -15,7 +15,7 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
 from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
-from suffice.verbs.wording import authority, change_of, fitting, placed, turned_into
+from suffice.verbs.wording import authority, change_of, ends, fitting, placed, turned_into
 from suffice.verbs.wording import quoted as in_quotes
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -148,8 +148,7 @@ def meaning(result: Explanation) -> str:
         case "infeasible" if result.tied is not None:
             return f"{label} is a tie with {quoted(result.tied)} as the text stands, so that no set makes it sure."
         case "infeasible":
-            flipped = quoted(result.witness.label) if result.witness is not None else "another label"
-            return f"Changing only the excluded words already turns {label} into {flipped}."
+            return f"Changing only the excluded words already {_flipping(result)}."
         case "unknown":
             said = [result.meta.get(name) for name in ("rejected", "unchecked", "reason")]
             reason = visible(next(filter(None, said), "time is up"))
@@ -166,6 +165,14 @@ def meaning(result: Explanation) -> str:
         case _:
             others = change_of(result.meta, "the others")
             return f"While the marked words stay, no {others} can change the label {label}."
+
+
+def _flipping(result: Explanation) -> str:
+    label, found = quoted(result.label), result.witness
+    if found is None:
+        return f"turns {label} into another label"
+    reached = quoted(found.label)
+    return f"turns {label} into {reached}" if found.margin < 0 else f"lets {reached} reach {label} (a tie)"
 
 
 def price(result: Explanation) -> str:
@@ -287,12 +294,14 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
     own = named(result.text, position)
     if flip.text is not None and flip.real:
-        return f"Without {own}: {quoted(flip.text)} → {visible(flip.label)}"
+        return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
     moves = [move(result.text, flip, place) for place in order]
     shown = moves[:MOVES] if len(moves) > MOVES + 1 else moves
     rest = f" and {len(moves) - len(shown)} more changes" if len(shown) < len(moves) else ""
-    return f"Were {own} free, the label could turn {quoted(flip.label)}: {', '.join(shown)}{rest}."
+    reached = quoted(flip.label)
+    deed = f"the label could turn {reached}" if flip.margin < 0 else f"{reached} could reach the label (a tie)"
+    return f"Were {own} free, {deed}: {', '.join(shown)}{rest}."
 
 
 def move(text: Text, flip: Change | Witness, place: int) -> str:
@@ -310,7 +319,7 @@ def named(text: Text, position: int) -> str:
 def witness(text: Text, found: Witness) -> str:
     """The change that flips the label, word by word, and as a text where the classifier was run on it."""
     moves = ", ".join(move(text, found, place) for place in range(len(found.positions)))
-    said = f"{visible(found.label)} when {moves or 'nothing changes'} (margin {found.margin:.3g})"
+    said = f"{visible(ends(found.label, found.margin))} when {moves or 'nothing changes'} (margin {found.margin:.3g})"
     how = "" if found.real else ", an illustration by the nearest words"
     return said if found.text is None else f"{said}{how}: {quoted(found.text)}"
 
@@ -387,7 +396,7 @@ def _tried(text: Text, flip: Change) -> dict[str, Any]:
     """A change that the classifier was run on: as a text where there is one, else by what becomes of each word."""
     words = dict(zip(flip.positions, flip.words, strict=True))
     return {
-        "label": visible(flip.label),
+        "label": visible(ends(flip.label, flip.margin)),
         "margin": flip.margin,
         "real": flip.real,
         "text": None if flip.text is None else visible(flip.text),

@@ -18,7 +18,7 @@ from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
 from suffice.verbs.question import FORMAT, KEYS, LIMITS
-from suffice.verbs.wording import listed
+from suffice.verbs.wording import ends, listed
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -89,7 +89,8 @@ def _rewritten(flip: Witness | None) -> str:
     if flip is None or flip.text is None:
         return ""
     how = "The classifier was run on it" if flip.real else "By the nearest words, as an illustration; it was run on it"
-    return f'<p class="became"><bdi>{say(phrases.quoted(flip.text))}</bdi> → {say(flip.label)}. {how}.</p>'
+    label = say(ends(flip.label, flip.margin))
+    return f'<p class="became"><bdi>{say(phrases.quoted(flip.text))}</bdi> → {label}. {how}.</p>'
 
 
 def _cost(result: Contrast) -> Pairs:

@@ -16,7 +16,7 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, fitting, listed, placed, short
+from suffice.verbs.wording import authority, change_of, deed_of, fitting, listed, placed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -349,10 +349,9 @@ def sentence(result: Explanation) -> str:
         case "tested":
             return f"{ladder(result)} The words: {placed(result.text, result.words) or 'none'}."
         case "infeasible" if result.tied is not None:
-            return f"No set suffices: {kept} is a tie with {_flipped(result)} as the text stands."
+            return f"No set suffices: {kept} is a tie with {result.tied!r} as the text stands."
         case "infeasible":
-            flip = f"changing only them gives {_flipped(result)} instead of {result.label!r}"
-            return f"No set{fitting(result.text, meta)} suffices: {flip}."
+            return f"No set{fitting(result.text, meta)} suffices: changing only them {_flip(result)}."
         case "unknown":
             reason = meta.get("reason", "within the limit")
             return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
@@ -401,8 +400,11 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _flipped(result: Explanation) -> str:
-    return repr(result.witness.label) if result.witness is not None else "another label"
+def _flip(result: Explanation) -> str:
+    """What changing the excluded words does, where no set suffices without them."""
+    if result.witness is None:
+        return "changes the label"
+    return deed_of(result.label, result.witness.label, tie=result.witness.margin >= 0)
 
 
 def _flips(details: Sequence[Detail]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, searcher, single_threaded
-from suffice.verbs.wording import authority, listed
+from suffice.verbs.wording import authority, can_still, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +117,8 @@ class Repair:
     def _doubt(self) -> str:
         if self.counterexample is None:
             return "Whether the given words suffice is undecided."
-        flipped = self.counterexample.label
-        return f"The given words do not suffice: with all of them fixed the label can still become {flipped!r}."
+        deed = can_still(self.label, self.counterexample.label, tie=self.counterexample.margin >= 0)
+        return f"The given words do not suffice: with all of them fixed {deed}."
 
     def _extension(self) -> str:
         names = listed([word for word in self.words if word.position in self.added])

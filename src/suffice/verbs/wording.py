@@ -110,9 +110,19 @@ def turned_into(own: str, word: str, real: bool) -> str:
     return f"becomes '{word}'" if real else f"moves towards '{word}'"
 
 
+def ends(label: str, margin: float) -> str:
+    """What a change leads to, said of the winner or of the rival that catches up; a tie is no other label."""
+    return label if margin < 0 else f"a tie with {label}"
+
+
 def deed_of(before: str, after: str, tie: bool) -> str:
     """What a change does to the label; a tie counts against it, but turns it into no other."""
     return f"lets {after!r} reach {before!r} (a tie)" if tie else f"turns {before!r} into {after!r}"
+
+
+def can_still(before: str, after: str, tie: bool) -> str:
+    """The same of what a change could do."""
+    return f"{after!r} can still reach {before!r} (a tie)" if tie else f"the label can still become {after!r}"
 
 
 def complaint(error: Exception) -> dict[str, str]:

@@ -31,6 +31,7 @@ from suffice.corpus.journal import sealed
 from suffice.corpus.rows import Row, read_rows
 from suffice.errors import InputError
 from suffice.render.phrases import visible
+from suffice.verbs.wording import ends
 from suffice.web import sse
 from suffice.web.asking import Desk
 from suffice.web.fields import Limits
@@ -95,7 +96,7 @@ def _explained(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judged(line: Mapping[str, Any]) -> dict[str, Any]:
     flip = line["witness"]
-    became = "" if flip is None or flip["text"] is None else f"{flip['text']} → {flip['label']}"
+    became = "" if flip is None or flip["text"] is None else f"{flip['text']} → {ends(flip['label'], flip['margin'])}"
     return {
         "status": verdict(line),
         "checked": line["checked"] is True,
