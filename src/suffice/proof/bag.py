@@ -455,15 +455,20 @@ class Walk:
         return count
 
     def _limited(self, least: dict[int, float], most: dict[int, float]) -> None:
-        """One changed word moves a feature by what a choice holds of it, and by two pairs at the most."""
+        """One changed word moves a feature by what a choice holds of it, and by pairs: two are lost, two are won.
+
+        Where all pairs of a feature count the same way, what is won makes up for what is lost.
+        """
         words, limit = self.check.words, self.region.limit
         assert limit is not None
         tokens = [t for i, k in enumerate(self.region.reference) for t in words[i][k].tokens]
         now = self.bag.features(tokens)
+        taken_off = {column for column, sign in self.check.paired.values() if sign < 0}
         for column in {*least, *most}:
             held = [abs(c.counts.get(column, 0.0)) for word in words for c in word]
             signed = any(c.counts.get(column, 0.0) < 0 for word in words for c in word)
-            each = max(held, default=0.0) * (2.0 if signed else 1.0) + (2.0 if self.meets else 0.0)
+            pairs = (4.0 if column in taken_off else 2.0) if self.check.paired else 0.0
+            each = max(held, default=0.0) * (2.0 if signed else 1.0) + pairs
             least[column] = max(least.get(column, 0.0), now.get(column, 0.0) - limit * each)
             most[column] = min(most.get(column, 0.0), now.get(column, 0.0) + limit * each)
 

@@ -729,7 +729,8 @@ def _limit(case: Case, most: Floats, least: Floats) -> None:
     table = layout.inner.tocoo()
     np.maximum.at(largest, table.col, np.abs(table.data))
     each = 2.0 * largest if (table.data < 0).any() else largest
-    each = each + (3.0 if layout.pairs else 0.0)
+    if layout.pairs:  # two are lost and two are won, which add up where hashing takes some of them off
+        each = each + (4.0 if (layout.pairs.sign < 0).any() else 2.0)
     np.minimum(most, before + limit * each, out=most)
     np.maximum(least, before - limit * each, out=least)
 
