@@ -308,7 +308,8 @@ class _Adds:
         first, moves = problem.network.steps[0], problem.center - starts
         if isinstance(first.weight, np.ndarray):
             rows = first.weight.reshape(len(first.bias), *problem.center.shape)
-            self.rows = np.einsum("hld,nld->nlh", rows, moves, optimize=True).reshape(-1, len(first.bias))
+            added = np.matmul(moves.transpose(1, 0, 2), rows.transpose(1, 2, 0))  # (length, n, units)
+            self.rows = added.transpose(1, 0, 2).reshape(-1, len(first.bias))
         else:
             self.rows = _sparse_adds(first.by_word(self.length), moves, len(first.bias))
 
