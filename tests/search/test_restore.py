@@ -21,7 +21,7 @@ from suffice.prove.inputs import Restored
 from suffice.prove.tree import Tree
 from suffice.prove.verdict import Budget, Problem, Proved, Unknown
 from suffice.search.cost import Costs
-from suffice.search.restoration import Prover
+from suffice.search.restoration import Exchange, Prover, Restoration
 from suffice.verbs.question import Question
 
 WORDS = 7
@@ -150,6 +150,50 @@ def test_a_deepened_attack_stays_allowed_and_leaves_the_label_further_behind() -
             kept.append(max(margin(problem, sets, words) for words in affordable(sets)))
     assert np.mean(after) < np.mean(before) - 0.1
     assert sum(a < b for a, b in zip(after, before, strict=True)) >= 6
+
+
+def test_exchanged_words_are_affordable_and_no_exchange_of_two_helps_any_more() -> None:
+    """Against every affordable set: words are open, help at least as much as those before, and often as much as any."""
+    best = 0
+    for seed in range(200):
+        problem, inputs = attacked(seed)
+        sets = list(affordable(inputs))
+        first = sets[int(np.random.default_rng(seed).integers(len(sets)))]
+        exchange = Exchange(problem, inputs.start[0], 0, first, inputs.cost, inputs.budget[0])
+        words, before = exchange.run(inputs.open[0], Budget(60)), margin(problem, inputs, first)
+        assert any((words == other).all() for other in sets)
+        assert words.sum() == first.sum()
+        near = [other for other in sets if (words & ~other).sum() == (other & ~words).sum() == 1]
+        found = margin(problem, inputs, words)
+        assert found >= before
+        assert np.isclose(exchange.margin, found)
+        assert all(margin(problem, inputs, other) <= found + 1e-5 * abs(found) for other in near)
+        best += found >= max(margin(problem, inputs, other) for other in sets if other.sum() == words.sum()) - 1e-9
+    assert best > 150
+
+
+def test_what_is_said_of_an_attack_is_so_whatever_found_it() -> None:
+    """Words that exchanges find undo it, and what is proved no affordable set undoes."""
+    proved = undone = 0
+    for seed in range(120):
+        problem, inputs = attacked(seed)
+        prover, opened = Prover(Form.of(problem), Costs(inputs.cost, Fraction(1)), Budget(60)), inputs.open[0]
+        if problem.margins(inputs.start).min() >= 0:
+            continue
+        attack, level = prover.hardest([inputs.start[0]], opened), int(inputs.budget[0])
+        answer = prover.decide([attack], [opened], [level])[0]
+        best = max(margin(problem, inputs, words) for words in affordable(inputs))
+        match answer:
+            case Restoration(budget=budget):
+                assert budget == level
+                assert best < 0
+                proved += 1
+            case Restorable(words):
+                assert any((words == other).all() for other in affordable(inputs))
+                assert margin(problem, inputs, words) >= 0
+                undone += 1
+    assert proved > 20
+    assert undone > 20
 
 
 def test_what_is_given_up_for_lack_of_promise_would_have_been_undecided() -> None:

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text
+from suffice.proof.check import sets as check_sets
+from suffice.sets import neighbours
 from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import from_dict
@@ -253,6 +255,21 @@ def test_so_are_they_in_a_vocabulary_of_which_a_sample_is_looked_at_first(k):
         near = [words[j] for j in naive_neighbours(classifier, text.indices[0], k)]
         assert KNNBox(k).around(classifier, text).names[0] == tuple(near)
         assert KNNBox(k).around(classifier, text).names[0] == tuple(near)  # and when it is known already
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e-161, 1e38])
+def test_so_are_they_where_products_say_little_of_distances(size):
+    """Far from zero, or so close to it that squares vanish: prover and checker go by sums of squares all the same."""
+    small = make_classifier(0, length=2, dimension=2, words=3)
+    rng = np.random.default_rng(7)
+    words = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(3000))]
+    table = size * (1 + 1e-9 * rng.standard_normal((len(words), 2)))
+    classifier = Classifier(small.network, table, words, small.labels, 2)
+    for place in (2, 77, 3001):
+        distance = (table[:, 0] - table[place, 0]) ** 2 + (table[:, 1] - table[place, 1]) ** 2
+        order = [int(j) for j in np.argsort(distance, kind="stable") if j not in (0, 1, place)]
+        assert neighbours._nearest(classifier, place, [0, 1], 5).tolist() == order[:5]
+        assert check_sets._nearest(classifier, place, 5) == order[:5]
 
 
 def test_what_is_remembered_of_nearest_words_is_bounded(monkeypatch):

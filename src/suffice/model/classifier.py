@@ -87,6 +87,11 @@ class Classifier:
         return np.ascontiguousarray(self.table.T)
 
     @cached_property
+    def squares(self) -> Floats:
+        """The squared length of every word's vector."""
+        return np.asarray((self.columns**2).sum(0))
+
+    @cached_property
     def nearest(self) -> dict[tuple[int, int], Ints]:
         """What is known of nearest words, by word and k: texts share most of their words."""
         return {}

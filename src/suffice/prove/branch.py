@@ -86,9 +86,9 @@ class Restorable:
 
 
 Answer: TypeAlias = Verdict | Restorable
-# Says of points where bounds are attained, (n, length, dimension), and of their margins against the rival asked about,
-# which of them answer their question.
-Judge: TypeAlias = Callable[[InputSet, Floats, Floats], Sequence[Answer | None]]
+# Says of points where bounds are attained, (n, length, dimension), one for each set, and of their margins against the
+# rival asked about, which of them answer their question.
+Judge: TypeAlias = Callable[[Sequence[InputSet], Floats, Floats], Sequence[Answer | None]]
 
 
 @dataclass(eq=False)
@@ -187,12 +187,13 @@ def _every_choice(form: Form, count: int) -> Bools | None:
 def _flips(form: Form, aims: Sequence[int] | None = None) -> Judge:
     """A point that a rival wins (one of the `aims`), confirmed, refutes."""
 
-    def judge(inputs: InputSet, points: Floats, margins: Floats) -> list[Answer | None]:
+    def judge(sets: Sequence[InputSet], points: Floats, margins: Floats) -> list[Answer | None]:
         answers: list[Answer | None] = [None] * len(points)
-        assert not isinstance(inputs, Restored)
-        hits = np.flatnonzero(margins <= 1e-9)
-        for i, witness in zip(hits, confirm(form.problem, points[hits], inputs.words[hits], aims=aims), strict=True):
-            answers[i] = None if witness is None else Refuted(witness)
+        hits = np.flatnonzero(margins <= 1e-9).tolist()
+        if hits:
+            words = np.concatenate([_words(sets[i]) for i in hits])
+            for i, witness in zip(hits, confirm(form.problem, points[hits], words, aims=aims), strict=True):
+                answers[i] = None if witness is None else Refuted(witness)
         return answers
 
     return judge
@@ -201,16 +202,23 @@ def _flips(form: Form, aims: Sequence[int] | None = None) -> Judge:
 def _undone(form: Form) -> Judge:
     """A point that the label wins, if whole words of it are restored, shows how the attack is undone."""
 
-    def judge(inputs: InputSet, points: Floats, margins: Floats) -> list[Answer | None]:
+    def judge(sets: Sequence[InputSet], points: Floats, margins: Floats) -> list[Answer | None]:
         answers: list[Answer | None] = [None] * len(points)
-        assert isinstance(inputs, Restored)
-        for i in np.flatnonzero(margins >= 0):
+        for i in np.flatnonzero(margins >= 0).tolist():
+            inputs = sets[i]
+            assert isinstance(inputs, Restored)
             restored = (points[i] == inputs.center).all(-1)
-            if (restored | (points[i] == inputs.start[i]).all(-1)).all():
+            if (restored | (points[i] == inputs.start[0]).all(-1)).all():
                 answers[i] = Restorable(restored & form.problem.features)
         return answers
 
     return judge
+
+
+def _words(inputs: InputSet) -> Bools:
+    """The words (1, length) that can move in a set."""
+    assert not isinstance(inputs, Restored)
+    return inputs.words
 
 
 class Branching:
@@ -429,7 +437,7 @@ class Branching:
         self._try(parts, points)
         if slides(problem) and not self._answered(parts[0]):
             low = np.argsort(margins(problem, points, rivals), kind="stable")[:AROUND]
-            free = np.concatenate([parts[i].inputs.words for i in low])
+            free = np.concatenate([_words(parts[i].inputs) for i in low])
             self._try([parts[i] for i in low], slide(problem, free, points[low], rivals[low], AROUND_STEPS).point)
 
     def _ground(self, part: Subproblem, batch: Items, peaks: Peaks) -> Ground:
@@ -483,7 +491,7 @@ class Branching:
     def _try(self, parts: list[Subproblem], points: Floats) -> None:
         """Run the points where the bounds are attained through the real network: one may answer the question."""
         margins = self.form.problem.margins(points)[np.arange(len(parts)), [part.rival for part in parts]]
-        for part, answer in zip(parts, self.judge(_joined(parts), points, margins), strict=True):
+        for part, answer in zip(parts, self.judge([p.inputs for p in parts], points, margins), strict=True):
             question = self.questions[part.question]
             if question.answer is None:
                 question.answer = answer

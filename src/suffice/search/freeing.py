@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.model.network import Bools, Ints
-from suffice.prove.bounds import Items, hidden, margin_bound, margin_rows, plain
+from suffice.prove.bounds import Items, Pass, hidden, margin_bound, margin_rows, plain, settled
 from suffice.prove.inputs import Free, steady
+from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Proved
 from suffice.search.inquiry import Inquiry
 
@@ -15,7 +16,11 @@ def free_many(inquiry: Inquiry) -> None:
     """Free words in order of least harm, as many as plain bounds allow."""
     if not inquiry.oracle.form.finite:
         return
-    held, order = inquiry.task.everything, harmless_first(inquiry)
+    found, proof = _all_free(inquiry)
+    if proof is not None and not inquiry.task.include.any():
+        inquiry.learn(inquiry.task.include, proof)  # no word is needed
+        return
+    held, order = inquiry.task.everything, _harmless_first(inquiry, found)
     sets = np.repeat(held[None], len(order) + 1, axis=0)  # first nothing is freed: is it enough at all?
     for i, word in enumerate(order, 1):
         sets[i:, word] = False
@@ -73,13 +78,27 @@ def _free_together(inquiry: Inquiry, held: Bools, words: Ints) -> None:
             high = many - 1
 
 
+def _all_free(inquiry: Inquiry) -> tuple[Pass, Proved | None]:
+    """Bounds of the margins while every word is free, and the proof that none is needed, where they are one."""
+    problem, form = inquiry.task.problem, inquiry.oracle.form
+    rivals, inputs = np.arange(len(problem.rivals)), Free(problem.region, problem.features[None])
+    bounds = hidden(form, inputs, budget=inquiry.task.budget)
+    wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
+    dual = plain(spread)
+    found = margin_bound(form, Items(wide, spread, margin_rows(form, rivals)), dual)
+    if not (found.bound > 0).all():
+        return found, None
+    chosen = settled(form, spread, dual)
+    return found, Proved(tuple(map(Leaf, chosen.alpha, chosen.beta)))
+
+
 def harmless_first(inquiry: Inquiry) -> Ints:
     """The words that may be freed, by how little they could lower the margin per unit of cost saved."""
-    task, problem, form = inquiry.task, inquiry.task.problem, inquiry.oracle.form
-    rivals, inputs = np.arange(len(problem.rivals)), Free(problem.region, problem.features[None])
-    bounds = hidden(form, inputs, budget=task.budget)
-    wide, spread = inputs.take(np.zeros_like(rivals)), bounds.take(np.zeros_like(rivals))
-    found = margin_bound(form, Items(wide, spread, margin_rows(form, rivals)), plain(spread))
+    return _harmless_first(inquiry, _all_free(inquiry)[0])
+
+
+def _harmless_first(inquiry: Inquiry, found: Pass) -> Ints:
+    task, problem = inquiry.task, inquiry.task.problem
     harm = -problem.region.support(found.inputs) + (found.inputs * problem.center).sum(-1)
     words = np.flatnonzero(task.everything & ~task.include)
     score = harm.max(0)[words] / task.costs.units[words]

@@ -46,7 +46,7 @@ class Inquiry:
             self.stats["queries"] += len(fresh)
             for i, answer in zip(fresh, self._ask_afresh(held[fresh], effort), strict=True):
                 answers[i] = answer
-                self._learn(held[i], answer)
+                self.learn(held[i], answer)
         return [answer for answer in answers if answer is not None]
 
     def _ask_afresh(self, held: Bools, effort: int) -> Sequence[Verdict]:
@@ -64,7 +64,7 @@ class Inquiry:
         free = self.task.problem.features & ~held[fresh]
         found = self.oracle.ask_cheaply(free, optimised=True, budget=self.task.budget)
         for i, answer in zip(fresh, found, strict=True):
-            self._learn(held[i], answer)
+            self.learn(held[i], answer)
         answers = [self.known.says(row) for row in held]
         return [Unknown("bounds do not decide it") if answer is None else answer for answer in answers]
 
@@ -115,7 +115,8 @@ class Inquiry:
 
     # --- what the answers say ---
 
-    def _learn(self, held: Bools, answer: Verdict) -> None:
+    def learn(self, held: Bools, answer: Verdict) -> None:
+        """Keep what an answer says of other sets, and the set itself where it is the best so far."""
         if isinstance(answer, Refuted):
             self.known.add_attack(answer.witness)
         elif isinstance(answer, Proved):

@@ -26,6 +26,8 @@ class Masks:
 
     def within(self, words: Bools) -> int | None:
         """The first of them that has only these words."""
+        if not self._count:
+            return None
         beyond = self._rows[: self._count] @ ~words
         return None if beyond.all() else int(beyond.argmin())
 

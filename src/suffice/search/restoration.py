@@ -20,7 +20,7 @@ from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.attack import Attacker, chosen, descend, gradients, jump
 from suffice.prove.bounds import Form
 from suffice.prove.branch import Restorable, decide_restorations
-from suffice.prove.inputs import Restored, pieces, steady
+from suffice.prove.inputs import PIECE, Restored, pieces, steady
 from suffice.prove.tree import Tree
 from suffice.prove.verdict import Budget, Problem, Proved, Unknown
 from suffice.search.cost import Costs
@@ -31,6 +31,8 @@ PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
 LEAST, WORK = 240, 4 * 10**9  # of them in any case, and multiplications that the others may take
 QUICK = 24  # for a first idea of what can be proved
+EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
+CLOSER = 1e-6  # what an exchange must help by, as a share of the margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +104,7 @@ class Prover:
         rival, known = int(steady(problem.margins(start[None])).argmin(-1)[0]), []
         for _ in range(TURNS):
             undone = stamina(problem, text[None], np.array([rival]), opened[None], self.costs.units, self.budget)
-            helps = self._within(undone.order[0], level)
-            margin = float(problem.margins(np.where(helps[:, None], problem.center, text)[None])[0, rival])
+            helps, margin = self._helped(text, rival, undone.order[0], opened, level)
             if margin < least:
                 best, least = text, margin
             known.append(helps)
@@ -120,17 +121,39 @@ class Prover:
         self, attacks: Sequence[Attack], opened: Sequence[Bools], levels: Sequence[int], effort: int | None = None
     ) -> list[Restoration | Restorable | Unknown]:
         """For each attack, its open words and a cost: the proof that no such cost undoes it, or words that do."""
-        inputs = Restored(
-            self.form.problem.center,
-            np.stack([attack.start for attack in attacks]),
-            np.stack(opened),
-            self.costs.units,
-            np.array(levels, dtype=np.float64),
-        )
+        asked = list(zip(attacks, opened, levels, strict=True))
+        answers: list[Restoration | Restorable | Unknown | None] = [self._undone(*one) for one in asked]
+        left = [i for i, answer in enumerate(answers) if answer is None]
+        for i, answer in zip(left, self._decide([asked[i] for i in left], effort), strict=True):
+            answers[i] = answer
+        return [answer for answer in answers if answer is not None]
+
+    def _decide(
+        self, asked: Sequence[tuple[Attack, Bools, int]], effort: int | None
+    ) -> list[Restoration | Restorable | Unknown]:
+        if not asked:
+            return []
+        attacks, opened, levels = zip(*asked, strict=True)
+        start, budget = np.stack([attack.start for attack in attacks]), np.array(levels, dtype=np.float64)
+        inputs = Restored(self.form.problem.center, start, np.stack(opened), self.costs.units, budget)
         rivals = np.array([attack.rival for attack in attacks])
         most = min(EFFORT, max(LEAST, WORK // self.form.effort)) if effort is None else effort
         answers = decide_restorations(self.form, inputs, rivals, Budget(self.budget.left, most))
         return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
+
+    def _undone(self, attack: Attack, opened: Bools, level: int) -> Restorable | None:
+        """Words worth at most `level` that undo an attack, where exchanging words finds some."""
+        words, margin = self._helped(attack.start, attack.rival, attack.order, opened, level)
+        return Restorable(words) if margin >= 0 else None
+
+    def _helped(self, text: Floats, rival: int, order: Sequence[int], opened: Bools, level: int) -> tuple[Bools, float]:
+        """The words worth at most `level` that help the label most when they are put back, and the margin then.
+
+        As far as exchanges find them, from the first words of an order that helps.
+        """
+        problem, words = self.form.problem, self._within(order, level)
+        words = Exchange(problem, text, rival, words, self.costs.units, level).run(opened, self.budget)
+        return words, float(problem.margins(np.where(words[:, None], problem.center, text)[None])[0, rival])
 
     def highest(
         self, attack: Attack, opened: Bools, low: int, high: int, effort: int | None = None
@@ -229,6 +252,54 @@ def stamina(
     return Stamina(total, words, tuple(tuple(o) for o in order))
 
 
+class Exchange:
+    """Words of an attacked text that are put back, exchanged for others, one for one, as long as that helps the label.
+
+    They cost no more than `level` in all, before and after.
+    """
+
+    def __init__(self, problem: Problem, text: Floats, rival: int, words: Bools, cost: Floats, level: float) -> None:
+        self.problem, self.rival, self.words = problem, rival, words.copy()
+        self.cost, self.level, adds = cost, level, _Adds(problem, text[None])
+        self.rows = adds.of(np.zeros(adds.length, dtype=np.int64), np.arange(adds.length))
+        self.z = problem.network.steps[0].apply(text.reshape(1, -1))[0] + self.rows[words].sum(0)
+        self.margin = float(self._margins(self.z[None])[0])
+
+    def run(self, opened: Bools, budget: Budget) -> Bools:
+        """The words after every exchange, with some of the open ones."""
+        for _ in range(EXCHANGES):
+            if budget.spent or not self._improved(np.flatnonzero(self.words), np.flatnonzero(opened & ~self.words)):
+                break
+        return self.words
+
+    def _improved(self, inside: Ints, outside: Ints) -> bool:
+        """Make the exchange that helps most, of the words that matter least alone for those that help most alone."""
+        inside, outside = self._likely(inside, -1.0), self._likely(outside, 1.0)
+        if not len(inside) or not len(outside):
+            return False
+        trial = (self.z - self.rows[inside])[:, None] + self.rows[outside]
+        reached = self._margins(trial.reshape(-1, len(self.z))).reshape(trial.shape[:2])
+        room = self.level - self.cost[self.words].sum()
+        found = np.where(self.cost[outside] - self.cost[inside][:, None] <= room, reached, -np.inf)
+        back, more = np.unravel_index(found.argmax(), found.shape)
+        if found[back, more] <= self.margin + CLOSER * abs(self.margin):
+            return False
+        self.words[inside[back]], self.words[outside[more]] = False, True
+        self.z, self.margin = trial[back, more], float(found[back, more])
+        return True
+
+    def _likely(self, words: Ints, sign: float) -> Ints:
+        """The words after which the margin is highest, once they are back (sign 1) or no longer back (-1)."""
+        many = min(PAIRED, int((PIECE / len(self.z)) ** 0.5))
+        if len(words) <= many:
+            return words
+        return words[np.argsort(-self._margins(self.z + sign * self.rows[words]), kind="stable")[:many]]
+
+    def _margins(self, z: Floats) -> Floats:
+        """Margins (n,), up to their last digits, from sums (n, units) of the first step on."""
+        return np.asarray(steady(_margin(self.problem, z, np.full(len(z), self.rival))[None])[0])
+
+
 class _Adds:
     """What restoring each word of each text adds to the first step: rows (n · length, units), sparse where that is."""
 
@@ -237,7 +308,8 @@ class _Adds:
         first, moves = problem.network.steps[0], problem.center - starts
         if isinstance(first.weight, np.ndarray):
             rows = first.weight.reshape(len(first.bias), *problem.center.shape)
-            self.rows = np.einsum("hld,nld->nlh", rows, moves, optimize=True).reshape(-1, len(first.bias))
+            added = np.matmul(moves.transpose(1, 0, 2), rows.transpose(1, 2, 0))  # (length, n, units)
+            self.rows = added.transpose(1, 0, 2).reshape(-1, len(first.bias))
         else:
             self.rows = _sparse_adds(first.by_word(self.length), moves, len(first.bias))
 

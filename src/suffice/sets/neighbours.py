@@ -12,6 +12,8 @@ from suffice.sets.regions import Names
 
 # Nearest words are remembered for so many words, and only so few of each: 16 MB at most.
 REMEMBERED, FEW = 20_000, 100
+ROUGH = 2.0**-40  # of the largest squared length, and for each coordinate: far more than rounding adds up to
+TINY = 1e-250  # and than what is lost of products that are too small for doubles
 
 
 def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Names]:
@@ -32,7 +34,8 @@ def neighbours(classifier: Classifier, text: Text, k: int) -> tuple[Floats, Name
         raise InputError(f"k = {k} is more than the {max(len(table) - 3, 0)} other words of the vocabulary.")
     nearest = {index: _remembered(classifier, index, special, k) for index in set(text.indices)}
     rows = np.array([[index, *nearest[index]] for index in text.indices], dtype=np.int64)
-    return table[rows], tuple(tuple(classifier.vocabulary[j] for j in row[1:]) for row in rows)
+    names = {index: tuple(map(classifier.vocabulary.__getitem__, near.tolist())) for index, near in nearest.items()}
+    return table[rows], tuple(names[index] for index in text.indices)
 
 
 def _remembered(classifier: Classifier, index: int, special: list[int], k: int) -> Ints:
@@ -40,7 +43,7 @@ def _remembered(classifier: Classifier, index: int, special: list[int], k: int) 
     known = classifier.nearest
     found = known.get((index, k))
     if found is None:
-        found = _nearest(classifier.columns, index, special, k)
+        found = _nearest(classifier, index, special, k)
         if len(known) >= REMEMBERED:
             known.clear()
         if k <= FEW:
@@ -48,14 +51,22 @@ def _remembered(classifier: Classifier, index: int, special: list[int], k: int) 
     return found
 
 
-def _nearest(columns: Floats, index: int, special: list[int], k: int) -> Ints:
+def _nearest(classifier: Classifier, index: int, special: list[int], k: int) -> Ints:
     """Squared distances are summed coordinate by coordinate, ties go to the lower index: the same anywhere."""
-    distance = np.zeros(columns.shape[1])
-    for column in columns:
-        distance += (column - column[index]) ** 2
-    distance[[index, *special]] = np.inf
     if k == 0:
         return np.zeros(0, dtype=np.int64)
-    some = distance[:: 1 + len(distance) // (100 * k)]  # the k nearest of all are no farther than those of a sample
-    near = np.flatnonzero(distance <= np.partition(some, k - 1)[k - 1])
-    return near[np.argsort(distance[near], kind="stable")[:k]]
+    near, columns = _perhaps(classifier, index, special, k), classifier.columns
+    distance = np.zeros(len(near))
+    for column in columns:
+        distance += (column[near] - column[index]) ** 2
+    return near[np.argsort(distance, kind="stable")[:k]]
+
+
+def _perhaps(classifier: Classifier, index: int, special: list[int], k: int) -> Ints:
+    """Words among which the k nearest ones are, by what a product knows of distances up to rounding."""
+    columns, squares = classifier.columns, classifier.squares
+    close = 2 * columns[:, index] @ columns - squares  # the less far away, the more
+    close[[index, *special]] = -np.inf
+    some = close[:: 1 + len(close) // (100 * k)]  # the k nearest of all are no farther than those of a sample
+    least = np.partition(some, -k)[-k] - ROUGH * len(columns) * (squares.max() + TINY)
+    return np.flatnonzero(close >= least)

@@ -112,6 +112,8 @@ class Question:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        if isinstance(text, str):
+            object.__setattr__(self, "_is_string", True)  # as it was read just now
 
     def __repr__(self) -> str:
         source = self.text.source
@@ -237,7 +239,7 @@ class Question:
             **self.more,
         }
 
-    @property
+    @cached_property
     def _is_string(self) -> bool:
         """Whether reading the source again gives the same words; a list of words may not."""
         try:

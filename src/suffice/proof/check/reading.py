@@ -49,8 +49,9 @@ class Evidence:
         self.limit.look(self.number)
         self.number += 1
         line: Any = next(self.lines, "nothing, since the proof is not complete")
-        need(type(line) is dict, f"here must be an object, not {str(line)[:80]}")
-        return dict(line)
+        if type(line) is not dict:
+            raise Rejected(0, f"here must be an object, not {str(line)[:80]}")
+        return line
 
     def expect(self, line: dict[str, Any], what: str) -> None:
         need(self.take() == line, f"here must start {what}")

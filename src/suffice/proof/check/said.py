@@ -152,7 +152,8 @@ def _substitutes(header: Header) -> str:
 
 def _costs(costs: Costs, header: Header) -> str:
     places = np.flatnonzero(header.features).tolist()
-    prices = [price(costs.price(int(costs.units[i]))) for i in places]
+    named = {count: price(costs.price(count)) for count in set(costs.units[places].tolist())}
+    prices = [named[count] for count in costs.units[places].tolist()]
     if len(set(prices)) == 1:
         return f"Each word costs {prices[0]}."
     listed = list(dict.fromkeys(f"{header.tokens[i]!r} {cost}" for i, cost in zip(places, prices, strict=True)))

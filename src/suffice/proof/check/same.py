@@ -46,6 +46,8 @@ def asked(classifier: Classifier, text: Any, perturbation: Any, cost: Any, inclu
 
 def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
     """Rejected, with the part that differs, unless all that was given is what the certificate is about."""
+    if all(part is None for part in (asked.text, asked.perturbation, asked.cost, asked.include, asked.exclude)):
+        return
     shown = [token for token, word in zip(header.tokens, real(header.tokens, classifier.pad), strict=True) if word]
     text = classifier.read(shown or list(header.tokens[:1])) if asked.text is None else asked.text
     if asked.text is not None:

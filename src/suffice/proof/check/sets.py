@@ -20,6 +20,9 @@ MAX_POINTS = 2 * 10**7  # numbers in the points of all sets together
 SAMPLE = 64  # times as many words as are wanted tell how far these can be
 REMEMBERED = 10**6  # nearest words of a classifier
 NEAREST: WeakKeyDictionary[Classifier, dict[tuple[int, int], list[int]]] = WeakKeyDictionary()
+SQUARES: WeakKeyDictionary[Classifier, Floats] = WeakKeyDictionary()
+ROUGH = 2.0**-40  # of the largest squared length, for each coordinate: a product of doubles is within 2^-50 of that
+TINY = 1e-250  # far more than what is lost of products that are too small for doubles
 CHOICES = ("word-swap", "deletion", "mask", "removal-or-swap")  # sets of real words, each choice a point
 
 
@@ -154,18 +157,32 @@ def _remembered(classifier: Classifier, place: int, k: int, limit: Limit) -> lis
 
 
 def _nearest(classifier: Classifier, place: int, k: int) -> list[int]:
-    """The k words nearest to one, by the rule of the format: coordinates in order, ties to the first."""
+    """The k words nearest to one, by the rule of the format: coordinates in order, ties to the first.
+
+    |w|² - |w - v|² = 2 w·v - |v|² is the larger the nearer v is. Words for which it is smaller than for enough others,
+    by more than rounding adds up to, are none of them; the rule decides among the rest.
+    """
+    columns, squares = classifier.columns, _squares(classifier)
     special = [place, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]]
-    distance = np.zeros(len(classifier.table))
-    for axis in classifier.columns:
-        gap = axis - axis[place]
-        distance += np.multiply(gap, gap, out=gap)
-    count = min(k + len(special), len(distance))  # the k nearest are among these, whichever of them are special
-    some = distance[:: max(1, len(distance) // (SAMPLE * count))]  # so many of all are no farther than of a part
-    close = distance <= np.partition(some, count - 1)[count - 1]
-    close[special] = False
-    near = np.flatnonzero(close)
-    return [int(i) for i in near[np.argsort(distance[near], kind="stable")[:k]]]
+    close = 2 * columns[:, place] @ columns - squares
+    count = min(k + len(special), len(close))  # the k nearest are among these, whichever of them are special
+    some = close[:: max(1, len(close) // (SAMPLE * count))]  # so many of all are no farther than of a part
+    least = np.partition(some, -count)[-count] - ROUGH * len(columns) * (squares.max() + TINY)
+    near = close >= least
+    near[special] = False
+    words = np.flatnonzero(near)
+    distance = np.zeros(len(words))
+    for axis in columns:
+        gap = axis[words] - axis[place]
+        distance += gap * gap
+    return [int(i) for i in words[np.argsort(distance, kind="stable")[:k]]]
+
+
+def _squares(classifier: Classifier) -> Floats:
+    """The squared lengths of all words' vectors, worked out once."""
+    if classifier not in SQUARES:
+        SQUARES[classifier] = np.asarray((classifier.columns**2).sum(0))
+    return SQUARES[classifier]
 
 
 def movable(sets: Sets, features: Bools) -> Bools:
