@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import suffice as sf
 from suffice.model.network import Bools, Floats
 from suffice.prove.tree import Leaf
-from suffice.prove.verdict import Verdict
+from suffice.prove.verdict import Unknown, Verdict
 from suffice.search.cost import costs
 from suffice.search.inquiry import Inquiry
-from suffice.search.node import ByCost, Node, shown
+from suffice.search.node import ByCost, Frontier, Node, shown
 from suffice.search.restoration import Restoration
 from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
@@ -285,6 +285,41 @@ def test_the_bounds_hold_wherever_the_search_is_interrupted(kind: str, monkeypat
                 assert case.best is not None
                 assert result.lower_bound <= case.best <= result.cost, (kind, seed, count)
                 assert case.robust[result.positions]
+
+
+@pytest.mark.parametrize("kind", ["box", "swap", "hull"])
+def test_nodes_that_a_first_look_leaves_in_doubt_are_looked_at_again(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, doubted = Inquiry.ask, []
+
+    def hesitant(self: Inquiry, held: Bools, effort: int) -> list[Verdict]:
+        if effort < self.task.budget.subproblems:
+            return [Unknown("a first look")] * len(held)
+        return ask(self, held, effort)
+
+    push = Frontier.push
+    monkeypatch.setattr(Inquiry, "ask", hesitant)
+    monkeypatch.setattr(Frontier, "push", lambda self, node: (doubted.append(node.doubted), push(self, node))[1])
+    for seed in range(10):
+        case = Case(kind, 900 + seed, length=5, constrained=False)
+        result = case.explain(self_check=True)
+        assert "rejected" not in result.meta
+        assert (result.status, result.cost) == ("optimal", case.best)
+    assert any(doubted)
+
+
+def test_doubted_nodes_wait_for_all_others_of_their_bound() -> None:
+    nodes = {name: a_node("...", doubted=name.isupper()) for name in "AbCde"}
+    nodes["d"].lower = nodes["e"].lower = 1
+    frontier = Frontier(nodes["b"])
+    for node in nodes.values():
+        frontier.push(node)
+    taken = []
+    while not frontier.empty:
+        batch = frontier.take(4)
+        taken.append("".join(name for name, node in nodes.items() if node in batch))
+    assert taken == ["b", "AC", "de"]
 
 
 @pytest.mark.parametrize("kind", ["box", "inf", "two"])

@@ -71,14 +71,14 @@ class Inquiry:
     def look_at(self, held: Bools) -> Verdict:
         """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit that grows."""
         answer = self.ask(held[None], 0)[0]
-        if not isinstance(answer, Unknown) or self._doubted.get(held.tobytes(), 0) >= self._probe:
+        if not isinstance(answer, Unknown) or self._doubted.get(held.tobytes(), 0) >= self.probe:
             return answer
         found = self._attacked_hard(self.task.problem.features & ~held)
         if found:
             return Refuted(found[0])
-        answer = self._preferred(held) or self.ask(held[None], self._probe)[0]
+        answer = self._preferred(held) or self.ask(held[None], self.probe)[0]
         if isinstance(answer, Unknown):
-            self._doubted[held.tobytes()] = self._probe
+            self._doubted[held.tobytes()] = self.probe
         return answer
 
     def _preferred(self, held: Bools) -> Proved | None:
@@ -86,7 +86,7 @@ class Inquiry:
         better = held if self.rather is None else self.rather(held)
         if (better == held).all():
             return None
-        answer = self.ask(better[None], self._probe)[0]
+        answer = self.ask(better[None], self.probe)[0]
         return answer if isinstance(answer, Proved) else None
 
     def _attacked_hard(self, free: Bools) -> list[Witness]:
@@ -106,7 +106,7 @@ class Inquiry:
         return flips
 
     @property
-    def _probe(self) -> int:
+    def probe(self) -> int:
         """How many subproblems a complete look at a candidate may take: more where they are small, fewer at first."""
         (least, most), work = PROBE, self.oracle.form.effort
         most = max(least, min(most, PROBE_WORK // work))

@@ -6,6 +6,7 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TypeAlias
 
 import numpy as np
@@ -58,6 +59,7 @@ class Node:
     reason: Reason | None = None
     partial: Restoration | None = None  # what raised `lower`, where the node could not be closed
     word: int | None = None
+    doubted: bool = False  # a first look left open whether the held words suffice
     children: tuple[Node, Node] | None = None  # with the word held, with the word out
 
     @property
@@ -129,11 +131,14 @@ def _closed(order: Sequence[Node], price: Price, lower: int) -> Node:
 
 @dataclass(eq=False)
 class Frontier:
-    """The open nodes: those that wait, the lowest bound first, those in hand, and those that are stuck."""
+    """The open nodes: those that wait, the lowest bound first, those in hand, and those that are stuck.
+
+    Of equal bounds, doubted nodes come last: a cheap proof of another set often closes them by their cost.
+    """
 
     root: Node
     stuck: list[Node] = field(default_factory=list)
-    _waiting: list[tuple[int, int, int, Node]] = field(default_factory=list)
+    _waiting: list[tuple[int, bool, int, int, Node]] = field(default_factory=list)
     _in_hand: list[Node] = field(default_factory=list)
     _pushed: int = 0
 
@@ -158,17 +163,18 @@ class Frontier:
     def push(self, node: Node) -> None:
         self._pushed += 1
         decided = int(node.held.sum() + node.out.sum())
-        heapq.heappush(self._waiting, (node.lower, -decided, self._pushed, node))
+        heapq.heappush(self._waiting, (node.lower, node.doubted, -decided, self._pushed, node))
 
     def take(self, count: int) -> list[Node]:
-        """The nodes with the lowest bounds, which are in hand from now on."""
+        """The nodes with the lowest bounds, all doubted or none, which are in hand from now on."""
         # in hand before they leave the heap: the lower bound must hold whenever we are interrupted
-        self._in_hand = [entry[3] for entry in heapq.nsmallest(count, self._waiting)]
+        found = [entry[-1] for entry in heapq.nsmallest(count, self._waiting)]
+        self._in_hand = list(takewhile(lambda node: node.doubted == found[0].doubted, found))
         for _ in self._in_hand:
             heapq.heappop(self._waiting)
         return self._in_hand
 
     def drop(self, closed: Callable[[Node], bool]) -> None:
         """Let go of the nodes that are closed."""
-        self._waiting = [entry for entry in self._waiting if not closed(entry[3])]
+        self._waiting = [entry for entry in self._waiting if not closed(entry[-1])]
         heapq.heapify(self._waiting)

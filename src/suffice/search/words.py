@@ -213,13 +213,14 @@ class Search:
             inherited = [np.where(free[:, None], start, self.problem.center) for start in node.starts]
             fresh = strongest(self.inquiry.oracle.attacker, free, STARTS, self.task.seed, self.budget)
             node.starts = self._flipped([*inherited, *fresh])
-            if node.starts or not self._suffices(node):
+            if node.starts or not self._put_aside(node):
                 kept.append(node)
         return kept
 
-    def _suffices(self, node: Node) -> bool:
-        """No attack was found, so decide it completely: an explanation, or a late attack to start from."""
-        answer = self.inquiry.ask(node.held[None], self.budget.subproblems)[0]
+    def _put_aside(self, node: Node) -> bool:
+        """No attack was found, so decide it: an explanation, a late attack to start from, or for now left in doubt."""
+        effort = self.budget.subproblems if node.doubted else min(self.inquiry.probe, self.budget.subproblems)
+        answer = self.inquiry.ask(node.held[None], effort)[0]
         match answer:
             case Proved():
                 if self.collect is not None:
@@ -229,6 +230,10 @@ class Search:
             case Refuted(witness):
                 node.starts = self._flipped([_cornered(witness, self.problem.region)])
                 node.word = node.any_word
+            case Unknown() if not node.doubted:
+                node.doubted = True
+                self.frontier.push(node)
+                return True
         return False
 
     def _flipped(self, points: Sequence[Floats]) -> tuple[Floats, ...]:
