@@ -8,6 +8,7 @@ nothing on trust but the bag, which is compared with the program on every text t
 *Root.* Where b >= 0, b sqrt(S) is at least its chord on each of the ranges of S, which together cover all of S;
 where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts;
 s is brought between the least and the largest step of h, which only lifts the bound: a steep s would be all rounding.
+Where texts are split by counts of a feature it may go beyond, so that texts of the other side pay for what they count.
 *Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up
 to a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
 """
@@ -32,6 +33,7 @@ CLOSE = 1e-10  # of all that is added up
 SAME = 1e-7  # scores of bag and program may differ by this much
 MOST_NODES = 400  # of the search for a cheaper set
 MOST_COUNTED = 64  # changes in one text
+REACH = 0.1  # of all that is added up: what a feature may cost that counts as it must not
 START = (-1, 0)  # the place before the first word
 LINE = "low high slope toll slopes"
 RULES = ("rival changed words count tree", "rival changed words weights least size lines")
@@ -344,8 +346,8 @@ class Form:
         whole = self.owner.walk(Region(tuple(tuple(range(len(word))) for word in words), (0,) * len(words), None))
         ends = {*whole.least, *whole.most}
         counts = {c: max(abs(whole.least.get(c, 0.0)), abs(whole.most.get(c, 0.0))) for c in ends}
-        size = sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items())
-        self.close = CLOSE * (size * 1e-1 + abs(self.bias) + 1e-30)
+        self.size = float(sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items()))
+        self.close = CLOSE * (self.size * 1e-1 + abs(self.bias) + 1e-30)
 
     def value(self, column: int, count: float) -> float:
         return _value(self.bag, column, count)
@@ -441,7 +443,8 @@ class Walk:
         return least, most
 
     def _count(self) -> None:
-        """Only texts that count as the region says are meant."""
+        """Only texts that count as the region says are meant; `whole` keeps what others may count."""
+        self.whole = dict(self.least), dict(self.most)
         for column, (low, high) in self.region.counts.items():
             self.least[column] = max(self.least.get(column, 0.0), low)
             self.most[column] = min(self.most.get(column, 0.0), high)
@@ -520,10 +523,17 @@ class Walk:
             width = counts[-1] - counts[0]
             chord = (heights[-1] - heights[0]) / width if width else 0.0
             steps = np.diff(heights) if width > 1 else [chord]
-            price = min(max(given.get(column, chord), min(steps)), max(steps))
+            reach = self._reach(form, column)
+            price = min(max(given.get(column, chord), min(steps) - reach), max(steps) + reach)
             prices[column] = price
             constant += min(h - price * c for h, c in zip(heights, counts, strict=True))
         return prices, constant
+
+    def _reach(self, form: Form, column: int) -> float:
+        """How far beyond its steps a slope may go: texts that do not count as the region says are to pay for it."""
+        if column not in self.region.counts:
+            return 0.0
+        return REACH * form.size / max(1.0, abs(self.whole[0].get(column, 0.0)), abs(self.whole[1].get(column, 0.0)))
 
     def largest(self) -> float:
         """The sum of what features can be at most, whatever their sign."""

@@ -231,9 +231,10 @@ class _Bound:
 
     def __init__(self, case: Case, node: _Node) -> None:
         self.case, self.node, self.layout = case, node, case.layout
-        self.ranges = ranges(case, node.allowed)
+        whole = self.ranges = ranges(case, node.allowed)
         if node.within is not None:
-            self.ranges = self.ranges.inside(node.within)
+            self.ranges = whole.inside(node.within)
+        self.split = (self.ranges.least > whole.least) | (self.ranges.most < whole.most)  # texts may count otherwise
         self.slopes = node.slopes
         self.chosen, self.margin, self.value = case.reference, np.inf, -np.inf
         self.other: Ints | None = None  # the text on the other side of a tangent
@@ -244,7 +245,7 @@ class _Bound:
 
     def _tables(self) -> None:
         least, most = self.ranges.least, self.ranges.most
-        self.wide = np.flatnonzero(most > least)
+        self.wide = np.flatnonzero((most > least) | self.split)
         steps = int((most - least).max(initial=0.0))
         counts = least[self.wide, None] + np.arange(steps + 1)
         self.inside = counts <= most[self.wide, None]
@@ -428,7 +429,7 @@ class _Bound:
             settled = gaps.max(initial=0.0) <= 1e-12 * self.case.scale
             if bound > self.case.tolerance or (settled and toll.settled):
                 break
-            slopes = self._mended(table, slopes, at)
+            slopes = self._mended(table, slopes, at) + self._pull(counts, max(-bound, self.case.tolerance))
         self.slopes = np.full(len(self.layout.columns), np.nan)
         self.slopes[self.wide] = slopes if kept is None else kept
         return best, None
@@ -440,7 +441,7 @@ class _Bound:
         given = self.slopes[self.wide]
         over = table - table[:, :1] - chord[:, None] * (self.counts - self.counts[:, :1])
         arched = over.min(1, initial=0.0) >= -1e-12 * self.case.scale
-        return np.where(np.isnan(given) | arched, chord, given)
+        return np.where(np.isnan(given) | (arched & ~self.split[self.wide]), chord, given)
 
     def _mended(self, table: Floats, slopes: Floats, at: Ints) -> Floats:
         """Slopes that make the counts of the cheapest text cheapest for their feature too, halfway."""
@@ -451,6 +452,14 @@ class _Bound:
         convex = down <= up
         wanted = np.where(convex, np.clip(slopes, down, np.maximum(up, down)), slopes)
         return np.asarray(slopes + 0.6 * (wanted - slopes))
+
+    def _pull(self, counts: Floats, lacking: float) -> Floats:
+        """Changes of slopes: a text pays what is lacking for features that it counts too often or too rarely."""
+        beyond = (counts - np.clip(counts, self.ranges.least, self.ranges.most))[self.wide]
+        off = np.flatnonzero(beyond)
+        found = np.zeros(len(beyond))
+        found[off] = lacking / len(off) / beyond[off] if len(off) else 0.0
+        return found
 
     # --- where to split ---
 
