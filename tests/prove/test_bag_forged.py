@@ -60,7 +60,8 @@ def test_a_range_whose_bound_is_no_number_proves_nothing(high):
         print(sf.check(forged, box).sentence)
 
 
-def test_a_steep_slope_does_not_turn_rounding_into_a_bound():
+@pytest.mark.parametrize("split", [False, True], ids=["whole", "split by its count"])
+def test_a_steep_slope_does_not_turn_rounding_into_a_bound(split):
     """With "aa" gone nothing else may change, so that slopes cancel: what is left of them is rounding, and positive."""
     weights = {"aa": 2.0, "xx": 0.05, "qq": 0.0}
     box = linear(CountVectorizer(), weights, -1.0)
@@ -68,9 +69,12 @@ def test_a_steep_slope_does_not_turn_rounding_into_a_bound():
     text = f"aa{many} qq"
     assert (says(box, text), says(box, f"{many} qq")) == ("yes", "no")
     swaps = {"kind": "removal-or-swap", "swaps": {"qq": ["xx xx"]}, "at_most": 1}
-    rng, column = np.random.default_rng(0), str(dict(zip(sorted(weights), range(3), strict=True))["xx"])
+    rng, column = np.random.default_rng(0), sorted(weights).index("xx")
     for steep in 10.0 ** rng.uniform(20, 300, 100):
-        nodes = [{"word": 0, "keep": ["aa"]}, {"lines": [line()]}, {"lines": [line(slopes={column: steep})]}]
+        last = [{"lines": [line(slopes={str(column): steep})]}]
+        if split:  # no text counts more than that
+            last = [{"column": column, "most": 13.0}, *last, {"lines": []}]
+        nodes = [{"word": 0, "keep": ["aa"]}, {"lines": [line()]}, *last]
         computed = {"computed": {"free": list(range(12)), "at_most": 1, "proofs": {"no": nodes}}}
         claim = {"kind": "sufficient", "positions": [12]}
         forged = Certificate((header(box, text, claim, perturbation=swaps), computed))

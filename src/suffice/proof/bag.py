@@ -8,6 +8,7 @@ nothing on trust but the bag, which is compared with the program on every text t
 *Root.* Where b >= 0, b sqrt(S) is at least its chord on each of the ranges of S, which together cover all of S;
 where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts;
 s is brought between the least and the largest step of h, which only lifts the bound: a steep s would be all rounding.
+Where texts are split by counts of a feature it may go beyond, so that texts of the other side pay for what they count.
 *Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up
 to a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
 """
@@ -31,6 +32,8 @@ from suffice.proof.chain import Ways
 CLOSE = 1e-10  # of all that is added up
 SAME = 1e-7  # scores of bag and program may differ by this much
 MOST_NODES = 400  # of the search for a cheaper set
+MOST_COUNTED = 64  # changes in one text
+REACH = 0.1  # of all that is added up: what a feature may cost that counts as it must not
 START = (-1, 0)  # the place before the first word
 LINE = "low high slope toll slopes"
 RULES = ("rival changed words count tree", "rival changed words weights least size lines")
@@ -79,7 +82,8 @@ class Choice:
 class Region:
     """The choices of each word that are left, which one is unchanged, how many may change, and what a choice costs.
 
-    `counts` has the least and the most that some features count in the texts that are meant.
+    With `exactly` just so many change. `counts` has the least and the most that some features count in the texts that
+    are meant.
     """
 
     allowed: tuple[tuple[int, ...], ...]
@@ -87,6 +91,11 @@ class Region:
     limit: int | None
     extra: Mapping[Place, float] = field(default_factory=dict)
     counts: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    exactly: bool = False
+
+    def holds(self, changed: int) -> bool:
+        """Whether a text may change so many words."""
+        return self.limit is None or changed == self.limit or (changed < self.limit and not self.exactly)
 
 
 @dataclass(eq=False)
@@ -193,11 +202,12 @@ class BagCheck:
         chosen = self._chosen(dict(zip(changed, written, strict=True)))
         allowed = tuple((0,) if k == 0 else (0, k) for k in chosen)
         if "count" in line:
-            back = line["count"]
-            need(type(back) is int and back >= 1, "so many words that can be put back must be a whole number")
-            need(self.limit is None or len(changed) - back <= self.limit, "too many words change at once")
-            self._tree(form, Region(allowed, tuple(chosen), back), list(line["tree"]))
-            return np.isin(np.arange(len(chosen)), changed).astype(np.float64), back + 1.0
+            back, words = line["count"], np.sign(chosen)
+            need(type(back) is int and 1 <= back < words.sum(), "fewer words must be put back than change")
+            few = int(words.sum()) - back
+            need(self.limit is None or few <= self.limit, "too many words change at once")
+            self._tree(form, Region(allowed, (0,) * len(chosen), few, exactly=True), list(line["tree"]))
+            return words.astype(np.float64), back + 1.0
         need(self.limit is None or len(changed) <= self.limit, "too many words change at once")
         weights, least, size = line["weights"], line["least"], line["size"]
         need(len(weights) == len(chosen) and all(math.isfinite(w) for w in weights), "a weight for each word")
@@ -254,7 +264,7 @@ class BagCheck:
         need(all(len(some) == 1 for some in region.allowed), "a leaf without lines must be one text")
         chosen = [some[0] for some in region.allowed]
         moved = sum(k != r for k, r in zip(chosen, region.reference, strict=True))
-        if region.limit is None or moved <= region.limit:
+        if region.holds(moved):
             counts = self.bag.features(self._written(chosen))
             need(form.exact(counts) > form.close, "the only text left does not keep the label")
 
@@ -336,8 +346,8 @@ class Form:
         whole = self.owner.walk(Region(tuple(tuple(range(len(word))) for word in words), (0,) * len(words), None))
         ends = {*whole.least, *whole.most}
         counts = {c: max(abs(whole.least.get(c, 0.0)), abs(whole.most.get(c, 0.0))) for c in ends}
-        size = sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items())
-        self.close = CLOSE * (size * 1e-1 + abs(self.bias) + 1e-30)
+        self.size = float(sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items()))
+        self.close = CLOSE * (self.size * 1e-1 + abs(self.bias) + 1e-30)
 
     def value(self, column: int, count: float) -> float:
         return _value(self.bag, column, count)
@@ -433,7 +443,8 @@ class Walk:
         return least, most
 
     def _count(self) -> None:
-        """Only texts that count as the region says are meant."""
+        """Only texts that count as the region says are meant; `whole` keeps what others may count."""
+        self.whole = dict(self.least), dict(self.most)
         for column, (low, high) in self.region.counts.items():
             self.least[column] = max(self.least.get(column, 0.0), low)
             self.most[column] = min(self.most.get(column, 0.0), high)
@@ -517,10 +528,17 @@ class Walk:
             width = counts[-1] - counts[0]
             chord = (heights[-1] - heights[0]) / width if width else 0.0
             steps = np.diff(heights) if width > 1 else [chord]
-            price = min(max(given.get(column, chord), min(steps)), max(steps))
+            reach = self._reach(form, column)
+            price = min(max(given.get(column, chord), min(steps) - reach), max(steps) + reach)
             prices[column] = price
             constant += min(h - price * c for h, c in zip(heights, counts, strict=True))
         return prices, constant
+
+    def _reach(self, form: Form, column: int) -> float:
+        """How far beyond its steps a slope may go: texts that do not count as the region says are to pay for it."""
+        if column not in self.region.counts:
+            return 0.0
+        return REACH * form.size / max(1.0, abs(self.whole[0].get(column, 0.0)), abs(self.whole[1].get(column, 0.0)))
 
     def largest(self) -> float:
         """The sum of what features can be at most, whatever their sign."""
@@ -534,61 +552,73 @@ class Walk:
             for i, some in enumerate(self.region.allowed)
             for k in some
         }
+        here = self.region
         if not self.meets:
             return self._one_by_one(costs)
-        each = 0.0
-        if self.region.limit is not None:
-            both = zip(self.region.reference, self.region.allowed, strict=True)
-            if sum(unchanged not in some for unchanged, some in both) > self.region.limit:
-                return math.inf  # no text here changes so few words
-            each = 0.0 if toll is None else number(toll)
-            need(each >= 0, "a toll must be at least 0")
-        paid = {(i, k): cost + (each if k != self.region.reference[i] else 0.0) for (i, k), cost in costs.items()}
-        return self._along(paid, prices) - each * (self.region.limit or 0)
+        if here.limit is None:
+            return float(self._along(costs, prices, 1).min())
+        both = list(zip(here.reference, here.allowed, strict=True))
+        if sum(unchanged not in some for unchanged, some in both) > here.limit:
+            return math.inf  # no text here changes so few words
+        if here.exactly and sum(some != (unchanged,) for unchanged, some in both) < here.limit:
+            return math.inf  # or so many
+        if toll is None:
+            need(here.limit <= MOST_COUNTED, f"more than {MOST_COUNTED} changes are not counted: there must be a toll")
+            found = self._along(costs, prices, here.limit + 1)
+            return float(found[-1] if here.exactly else found.min())
+        each, most = number(toll), sum(map(abs, [*costs.values(), *prices.values()]))
+        need(each >= 0 or here.exactly, "a toll must be at least 0, where fewer words may change")
+        each = min(max(each, -most), most)  # a larger one is never better, and all rounding
+        paid = {(i, k): cost + (each if k != here.reference[i] else 0.0) for (i, k), cost in costs.items()}
+        return float(self._along(paid, prices, 1).min()) - each * here.limit
 
     def _one_by_one(self, costs: Mapping[Place, float]) -> float:
-        total, gains, forced = 0.0, [], 0
-        for i, some in enumerate(self.region.allowed):
-            cheapest = min(costs[i, k] for k in some)
-            if self.region.reference[i] in some:
-                stay = costs[i, self.region.reference[i]]
-                total += stay
-                gains.append(stay - cheapest)
-            else:
-                total += cheapest
+        total, gains, forced, here = 0.0, [], 0, self.region
+        for i, some in enumerate(here.allowed):
+            stay = costs[i, here.reference[i]] if here.reference[i] in some else None
+            others = [costs[i, k] for k in some if k != here.reference[i]]
+            if stay is None:
+                total += min(others)
                 forced += 1
-        limit = len(gains) if self.region.limit is None else self.region.limit - forced
-        return math.inf if limit < 0 else total - sum(sorted(gains, reverse=True)[:limit])
+                continue
+            total += stay
+            gains += [stay - min(others)] if others else []
+        limit = len(gains) if here.limit is None else here.limit - forced
+        if limit < 0 or (here.exactly and limit > len(gains)):
+            return math.inf
+        return total - sum(gain for gain in sorted(gains, reverse=True)[:limit] if here.exactly or gain > 0)
 
-    def _along(self, costs: Mapping[Place, float], prices: Mapping[int, float]) -> float:
-        """The cheapest way through the words; a place is the last choice that is not empty."""
-        words = self.check.words
-        places: list[Place] = [START]
-        number: dict[Place, int] = {START: 0}
-        values = np.full(len(costs) + 1, np.inf)
-        values[0], start, passed = 0.0, 0, 0.0
+    def _along(self, costs: Mapping[Place, float], prices: Mapping[int, float], layers: int) -> Floats:
+        """The cheapest ways through the words; a place is the last choice that is not empty.
+
+        With several layers by how many words change, up to so many; with one that does not matter.
+        """
+        words, places = self.check.words, {START: 0}
+        values = np.full((len(costs) + 1, layers), np.inf)
+        values[0, 0], start = 0.0, 0
         for i, some in enumerate(self.region.allowed):
-            end, arrived = len(places), []
+            end = len(places)
             for k in (k for k in some if words[i][k].tokens):
-                before = values[start:end]
-                near = [
-                    (number[p] - start, prices[c] * s) for p, c, s in self.meets.get((i, k), ()) if number[p] >= start
-                ]
-                if near:
-                    before = before.copy()
-                    for at, price in near:
-                        before[at] += price
-                arrived.append(((i, k), float(before.min()) + costs[i, k]))
-            gone = min((costs[i, k] for k in some if not words[i][k].tokens), default=None)
-            if gone is None:
+                before = values[start:end].copy()
+                for p, column, sign in self.meets.get((i, k), ()):
+                    if places[p] >= start:
+                        before[places[p] - start] += prices[column] * sign
+                places[i, k] = len(places)
+                values[places[i, k]] = self._on(before.min(0, initial=np.inf) + costs[i, k], i, k)
+            empty = [k for k in some if not words[i][k].tokens]
+            if not empty:
                 start = end
             else:
-                passed += gone
-            for place, value in arrived:
-                number[place] = len(places)
-                values[len(places)] = value - (gone or 0.0)
-                places.append(place)
-        return float(values[start : len(places)].min()) + passed
+                (k,) = empty  # choices differ in their tokens
+                values[start:end] = self._on(values[start:end] + costs[i, k], i, k)
+                start += next((n for n, some in enumerate(values[start:end]) if (some < np.inf).any()), end - start)
+        return np.asarray(values[start : len(places)].min(0, initial=np.inf))
+
+    def _on(self, values: Floats, word: int, choice: int) -> Floats:
+        """Ways that come to a choice: one word more has changed by then, or not."""
+        if values.shape[-1] == 1 or choice == self.region.reference[word]:
+            return values
+        return np.concatenate([np.full((*values.shape[:-1], 1), np.inf), values[..., :-1]], axis=-1)
 
 
 class _Stroll(Walk):
@@ -614,7 +644,8 @@ class _Stroll(Walk):
 
     def _cheapest(self, prices: Mapping[int, float], toll: float | None) -> float:
         here = self.region
-        return self.ways.cheapest(self._by_column(prices), here.allowed, here.extra, here.reference, here.limit)
+        least = here.limit if here.exactly and here.limit is not None else 0
+        return self.ways.cheapest(self._by_column(prices), here.allowed, here.extra, here.reference, here.limit, least)
 
 
 # --- no cheaper set ---

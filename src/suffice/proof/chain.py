@@ -288,8 +288,9 @@ class Ways:
         extra: Mapping[Place, float],
         reference: Sequence[int],
         limit: int | None,
+        least: int = 0,
     ) -> float:
-        """The least sum of the prices of what is counted, and of what choices cost, with at most so many changes."""
+        """The least sum of the prices of what is counted, and of what choices cost, with so many changes."""
         cost = np.asarray(self.table @ prices)
         count = len(self.pieces)
         layers = 1 if limit is None else min(limit, count) + 1
@@ -305,7 +306,7 @@ class Ways:
                 shifted[:, 1:] = reached[changed][:, :-1]
                 reached[changed] = shifted
             value = np.minimum.reduceat(reached, step.heads, axis=0)
-        return float(value.min())
+        return float(value[:, least:].min(initial=np.inf))
 
     def largest(self, allowed: Sequence[Sequence[int]], each: Floats) -> float:
         """The most that each word can add, of a number for each count of a column."""

@@ -26,18 +26,22 @@ from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.chain import MOST_LAYERS, Chain
 from suffice.prove.layout import Layout
-from suffice.prove.path import cheapest_path
+from suffice.prove.path import cheapest_path, counted_path
 from suffice.prove.verdict import Budget
 
 SLOPES = 4  # times that the slopes of repeated features are mended
 LINES = 10  # lines under the square root that are tried before words are split
+COUNTED = 8  # changes that are counted on a path
 LOSSY = 0.1  # of what a bound lacks: so much lost on one feature and its counts are split
 ROUNDING = 1e-9  # of all that is added up: far more than doubles lose in sums of up to a million terms
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """All texts of `allowed` choices, at most `at_most` of them other than `reference`: is w v/|v| + b above zero?"""
+    """All texts of `allowed` choices, at most `at_most` of them other than `reference`: is w v/|v| + b above zero?
+
+    With `exactly` only those with just so many others.
+    """
 
     layout: Layout
     weight: Floats  # (features,)
@@ -45,6 +49,14 @@ class Case:
     reference: Ints  # (words,) choices
     allowed: Bools  # (choices,)
     at_most: int | None
+    exactly: bool = False
+
+    def holds(self, chosen: Ints) -> bool:
+        """Whether a text changes as many words as it may."""
+        if self.at_most is None:
+            return True
+        changed = int((chosen != self.reference).sum())
+        return changed == self.at_most if self.exactly else changed <= self.at_most
 
     @cached_property
     def scale(self) -> float:
@@ -219,9 +231,10 @@ class _Bound:
 
     def __init__(self, case: Case, node: _Node) -> None:
         self.case, self.node, self.layout = case, node, case.layout
-        self.ranges = ranges(case, node.allowed)
+        whole = self.ranges = ranges(case, node.allowed)
         if node.within is not None:
-            self.ranges = self.ranges.inside(node.within)
+            self.ranges = whole.inside(node.within)
+        self.split = (self.ranges.least > whole.least) | (self.ranges.most < whole.most)  # texts may count otherwise
         self.slopes = node.slopes
         self.chosen, self.margin, self.value = case.reference, np.inf, -np.inf
         self.other: Ints | None = None  # the text on the other side of a tangent
@@ -232,7 +245,7 @@ class _Bound:
 
     def _tables(self) -> None:
         least, most = self.ranges.least, self.ranges.most
-        self.wide = np.flatnonzero(most > least)
+        self.wide = np.flatnonzero((most > least) | self.split)
         steps = int((most - least).max(initial=0.0))
         counts = least[self.wide, None] + np.arange(steps + 1)
         self.inside = counts <= most[self.wide, None]
@@ -301,20 +314,14 @@ class _Bound:
         found = np.flatnonzero(bare)
         chosen[self.layout.slot[found][::-1]] = found[::-1]
         chosen = np.where(bare[reference], reference, chosen)
-        limit = self.case.at_most
-        if (chosen < 0).any() or (limit is not None and (chosen != reference).sum() > limit):
-            return None
-        return self._failed(chosen)
+        return self._failed(chosen) if (chosen >= 0).all() and self.case.holds(chosen) else None
 
     def _bare(self, chain: Chain) -> Fails | None:
         """The same, where features reach over words."""
         price = np.asarray(abs(chain.rows).sum(1)).ravel()[chain.row]
         cost = price + np.append(np.where(self.node.allowed, 0.0, np.inf), 0.0)[chain.choice]
         value, chosen = chain.cheapest(cost, self._moved(chain), None)
-        limit = self.case.at_most
-        if value > 0 or (limit is not None and (chosen != self.case.reference).sum() > limit):
-            return None
-        return self._failed(chosen)
+        return self._failed(chosen) if value <= 0 and self.case.holds(chosen) else None
 
     def _moved(self, chain: Chain) -> Bools:
         return moved_steps(self.case, chain)
@@ -322,8 +329,7 @@ class _Bound:
     def _only(self) -> tuple[Stretch, ...] | Fails | None:
         """The only text that is left."""
         chosen = np.flatnonzero(self.node.allowed)
-        limit = self.case.at_most
-        if limit is not None and (chosen != self.case.reference).sum() > limit:
+        if not self.case.holds(chosen):
             return ()
         failed = self._failed(chosen)
         self.chosen = chosen
@@ -423,7 +429,7 @@ class _Bound:
             settled = gaps.max(initial=0.0) <= 1e-12 * self.case.scale
             if bound > self.case.tolerance or (settled and toll.settled):
                 break
-            slopes = self._mended(table, slopes, at)
+            slopes = self._mended(table, slopes, at) + self._pull(counts, max(-bound, self.case.tolerance))
         self.slopes = np.full(len(self.layout.columns), np.nan)
         self.slopes[self.wide] = slopes if kept is None else kept
         return best, None
@@ -435,7 +441,7 @@ class _Bound:
         given = self.slopes[self.wide]
         over = table - table[:, :1] - chord[:, None] * (self.counts - self.counts[:, :1])
         arched = over.min(1, initial=0.0) >= -1e-12 * self.case.scale
-        return np.where(np.isnan(given) | arched, chord, given)
+        return np.where(np.isnan(given) | (arched & ~self.split[self.wide]), chord, given)
 
     def _mended(self, table: Floats, slopes: Floats, at: Ints) -> Floats:
         """Slopes that make the counts of the cheapest text cheapest for their feature too, halfway."""
@@ -446,6 +452,14 @@ class _Bound:
         convex = down <= up
         wanted = np.where(convex, np.clip(slopes, down, np.maximum(up, down)), slopes)
         return np.asarray(slopes + 0.6 * (wanted - slopes))
+
+    def _pull(self, counts: Floats, lacking: float) -> Floats:
+        """Changes of slopes: a text pays what is lacking for features that it counts too often or too rarely."""
+        beyond = (counts - np.clip(counts, self.ranges.least, self.ranges.most))[self.wide]
+        off = np.flatnonzero(beyond)
+        found = np.zeros(len(beyond))
+        found[off] = lacking / len(off) / beyond[off] if len(off) else 0.0
+        return found
 
     # --- where to split ---
 
@@ -502,18 +516,18 @@ class _Bound:
 
 
 class _Toll:
-    """The cheapest text for given prices. On a path the limit on changes is a toll for each, raised until few pay it.
+    """The cheapest text for given prices. Changes are counted; on a path that may hold many, each pays a toll instead.
 
-    A text pays at least `toll` times what it changes beyond the limit less, so the least sum with tolls, less the toll
-    times the limit, is a bound whatever the toll.
+    The toll is raised until few pay it. A text within the limit pays at most the toll times the limit, so the least sum
+    with tolls, less that, is a bound whatever the toll; where just so many words change, one below zero serves too.
     """
 
     def __init__(self, case: Case, last: float | None) -> None:
         self.case, self.layout, self.last = case, case.layout, last
-        self.counted = case.at_most is not None and bool(case.layout.pairs)
-        self.turns = SLOPES + 4 if self.counted else SLOPES
-        self.settled = not self.counted
-        self.low, self.high, self.shift = 0.0, np.inf, 0
+        self.tolled = bool(case.layout.pairs) and case.at_most is not None and case.at_most > COUNTED
+        self.turns = SLOPES + 4 if self.tolled else SLOPES
+        self.settled = not self.tolled
+        self.low, self.high, self.shift = -np.inf if case.exactly else 0.0, np.inf, 0
 
     def cheapest(self, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
         """The bound, the text it stands for, and texts within the limit that are worth a look."""
@@ -522,59 +536,68 @@ class _Toll:
         if layout.chain is not None:
             return self._chained(layout.chain, prices, allowed)
         if not layout.pairs:
-            value, chosen = cheapest_choices(layout, cost, allowed, case.reference, case.at_most)
+            value, chosen = cheapest_choices(layout, cost, allowed, case.reference, case.at_most, case.exactly)
             return value, chosen, [chosen]
-        if not self.counted:
+        if self.tolled:
+            return self._tolled(cost, prices, allowed)
+        if case.at_most is None:
             value, chosen = cheapest_path(layout, cost, prices, allowed)
-            return value, chosen, [chosen]
-        return self._tolled(cost, prices, allowed)
+        else:
+            value, chosen = counted_path(layout, cost, prices, allowed, case.reference, case.at_most, case.exactly)
+        return value, chosen, [chosen]
 
     def _chained(self, chain: Chain, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
         """Changes are counted on the way, where they may not be too many to count."""
         case, limit = self.case, self.case.at_most
         cost = chain.priced(prices, np.where(allowed, 0.0, np.inf))
         counted = limit is not None and limit <= MOST_LAYERS
-        value, chosen = chain.cheapest(cost, moved_steps(case, chain), limit if counted else None)
+        limit = limit if counted else None
+        value, chosen = chain.cheapest(cost, moved_steps(case, chain), limit, case.exactly)
         if value == np.inf:
             return value, case.reference, []
-        few = limit is None or int((chosen != case.reference).sum()) <= limit
-        return value, chosen, [chosen] if few else []
+        return value, chosen, [chosen] if case.holds(chosen) else []
 
     def _tolled(self, cost: Floats, prices: Floats, allowed: Bools) -> tuple[float, Ints, list[Ints]]:
         case, layout, limit = self.case, self.layout, self.case.at_most
         assert limit is not None
-        priced = np.where(allowed, cost, np.inf)
-        forced = np.isinf(priced[case.reference])
-        if int(forced.sum()) > limit:
+        others, gain = changing(layout, np.where(allowed, cost, np.inf), case.reference, case.exactly)
+        forced, fixed = int(np.isposinf(gain).sum()), int(np.isneginf(gain).sum())
+        if forced > limit or (case.exactly and limit > layout.size - fixed):
             return np.inf, case.reference, []
-        gain = priced[case.reference] - np.minimum.reduceat(priced, layout.first)
-        toll = self._next(gain[~forced], limit - int(forced.sum()))
+        toll = self._next(gain[np.isfinite(gain)], limit - forced)
         moved = case.reference[layout.slot] != np.arange(len(cost))
         value, chosen = cheapest_path(layout, cost + toll * moved, prices, allowed)
-        changed = np.flatnonzero(chosen != case.reference)
-        self.last = toll
-        beyond = len(changed) - limit
-        self.shift += beyond
-        self.settled = beyond == 0 or (toll == 0.0 and beyond < 0)
-        if beyond <= 0:
-            self.high = min(self.high, toll)
+        changed = chosen != case.reference
+        self._seen(toll, int(changed.sum()) - limit)
+        if case.holds(chosen):
             return value - toll * limit, chosen, [chosen]
-        self.low = max(self.low, toll)
-        keep = changed[np.argsort(-np.where(forced, np.inf, gain)[changed], kind="stable")[:limit]]
+        kept = np.lexsort((-gain, ~changed))[:limit]  # changed ones first, and of these what saves most
         text = case.reference.copy()
-        text[keep] = chosen[keep]
-        return value - toll * limit, chosen, [] if (forced & (text == case.reference)).any() else [text]
+        text[kept] = np.where(changed, chosen, others)[kept]
+        return value - toll * limit, chosen, [text]
+
+    def _seen(self, toll: float, beyond: int) -> None:
+        """So many words more than may change do so at this toll."""
+        self.last = toll
+        self.shift += beyond
+        self.settled = beyond == 0 or (toll == self.low == 0.0 and beyond < 0)
+        if beyond > 0:
+            self.low = max(self.low, toll)
+        else:
+            self.high = min(self.high, toll)
 
     def _next(self, gain: Floats, limit: int) -> float:
         """The toll that so many words are worth more than, neighbours apart; mended by what was seen."""
         if self.last is None or self.shift:
-            ranked = np.sort(np.maximum(gain, 0.0))[::-1]
+            ranked = np.sort(gain)[::-1]
             toll = float(ranked[min(max(limit - self.shift, 0), len(ranked) - 1)]) if len(ranked) else 0.0
         else:
             toll = self.last
         if self.low < toll < self.high or toll == self.low == 0.0:
             return toll
-        return 2.0 * self.low + 1e-9 if self.high == np.inf else 0.5 * (self.low + self.high)
+        if self.high == np.inf:
+            return self.low + abs(self.low) + 1e-9
+        return self.high - abs(self.high) - 1e-9 if self.low == -np.inf else 0.5 * (self.low + self.high)
 
 
 def cheapest_text(layout: Layout, cost: Floats, prices: Floats, allowed: Bools) -> tuple[float, Ints]:
@@ -589,25 +612,34 @@ def cheapest_text(layout: Layout, cost: Floats, prices: Floats, allowed: Bools) 
 
 
 def cheapest_choices(
-    layout: Layout, cost: Floats, allowed: Bools, reference: Ints, at_most: int | None
+    layout: Layout, cost: Floats, allowed: Bools, reference: Ints, at_most: int | None, exactly: bool = False
 ) -> tuple[float, Ints]:
-    """The cheapest choice at every word, at most so many of them other than the reference."""
+    """The cheapest choice at every word, at most (or exactly) so many of them other than the reference."""
     priced = np.where(allowed, cost, np.inf)
+    chosen, gain = changing(layout, priced, reference, exactly)
+    if at_most is not None:
+        ranked = np.argsort(-gain, kind="stable")
+        back = ranked[at_most:]
+        chosen[back] = reference[back]
+        if np.isneginf(gain[ranked[:at_most]]).any():  # so many words cannot change
+            return np.inf, chosen
+    return float(priced[chosen].sum()), chosen
+
+
+def changing(layout: Layout, priced: Floats, reference: Ints, exactly: bool) -> tuple[Ints, Floats]:
+    """The cheapest choice of each word (with `exactly`, of those that change it), and what it saves.
+
+    That is infinite where the word has to change, and minus infinity where it cannot.
+    """
+    stay = priced[reference]
+    if exactly:
+        priced = priced.copy()
+        priced[reference] = np.inf
     least = np.minimum.reduceat(priced, layout.first)
     hits = np.flatnonzero(priced == least[layout.slot])
     chosen = np.zeros(layout.size, dtype=np.int64)
     chosen[layout.slot[hits][::-1]] = hits[::-1]  # the first of equals
-    if at_most is not None:
-        stay = priced[reference]
-        gain = np.where(np.isinf(stay), np.inf, stay - least)
-        ranked = np.argsort(-gain, kind="stable")
-        back = ranked[at_most:]
-        back = back[np.isfinite(gain[back])]
-        chosen[back], least = reference[back], least.copy()
-        least[back] = stay[back]
-        if np.isinf(gain[ranked[at_most:]]).any():
-            return np.inf, chosen
-    return float(least.sum()), chosen
+    return chosen, np.where(np.isinf(stay), np.inf, stay - least)
 
 
 def ranges(case: Case, allowed: Bools) -> Ranges:

@@ -21,7 +21,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.bag import Case, Ranges, cheapest_text, turned
-from suffice.prove.layout import Layout
+from suffice.prove.path import meeting
 
 MOST_STEPS = 1_000_000_000  # additions for all parts
 MOST_LAYERS = 1_000  # different costs
@@ -224,7 +224,7 @@ def between(case: Case, prices: Floats, stand: Bools) -> Floats:
         start, end = int(layout.ends[word]), int(layout.ends[word + 1])
         full = start + np.flatnonzero(allowed[start:end] & ~layout.empty[start:end])
         if len(full):
-            meet = _meeting(layout, paid, low, start, end)[:, full - start]
+            meet = meeting(layout, paid, low, start, end)[:, full - start]
             ways = value[source : word + 1, low : start + 1, None] + meet
             value[source : word + 1, full + 1] = ways.min(1) + cost[full]
         if not layout.empty[start]:
@@ -235,16 +235,6 @@ def between(case: Case, prices: Floats, stand: Bools) -> Floats:
             low = start + 1
     found[source:, -1] = value[source:, low:].min(1)
     return np.where(np.isinf(found), -np.inf, found)
-
-
-def _meeting(layout: Layout, paid: Floats, low: int, start: int, end: int) -> Floats:
-    """What the choices of a word pay for standing after each earlier one from `low` on, 0 being the start."""
-    first, last = layout.pairs.start[start], layout.pairs.start[end]
-    meet = np.zeros((start + 1 - low, end - start))
-    earlier = layout.pairs.earlier[first:last] + 1 - low
-    near = earlier >= 0
-    meet[earlier[near], layout.pairs.later[first:last][near] - start] = paid[first:last][near]
-    return meet
 
 
 # --- one case ---

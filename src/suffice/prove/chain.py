@@ -124,8 +124,8 @@ class Chain:
         """The cost of each step, given prices of features and costs of choices."""
         return np.asarray((self.rows @ prices)[self.row] + np.append(cost, 0.0)[self.choice])
 
-    def cheapest(self, cost: Floats, moved: Bools, limit: int | None) -> tuple[float, Ints]:
-        """The cheapest way by the steps' costs, at most so many of them moved, and its choices."""
+    def cheapest(self, cost: Floats, moved: Bools, limit: int | None, exactly: bool = False) -> tuple[float, Ints]:
+        """The cheapest way by the steps' costs, at most (or exactly) so many of them moved, and its choices."""
         layers = 0 if limit is None else limit
         values = [np.full((1, layers + 1), np.inf)]
         values[0][0, 0] = 0.0
@@ -133,7 +133,7 @@ class Chain:
             part = slice(self.start[word], self.start[word + 1])
             reached = self._reached(values[-1], cost[part], part, moved if layers or limit == 0 else None)
             values.append(np.minimum.reduceat(reached, self.leads[word], axis=0))
-        last = int(values[-1][0].argmin())
+        last = layers if exactly else int(values[-1][0].argmin())
         return float(values[-1][0, last]), self._back(values, cost, moved if limit is not None else None, last)
 
     def _reached(self, before: Floats, cost: Floats, part: slice, moved: Bools | None) -> Floats:

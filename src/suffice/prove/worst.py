@@ -100,13 +100,12 @@ class Worst:
             proofs[one] = found
         return Enough(tuple(proofs), tuple(proofs.values()))
 
-    def flips_all(self, rival: int, chosen: Ints, words: Bools, back: int, budget: Budget) -> Found:
-        """Whether the text still fails when any `back` of these words are put back (all other words stand)."""
-        layout = self.layout
-        start = np.where(words, chosen, layout.first)
-        allowed = np.zeros(len(layout.slot), dtype=bool)
-        allowed[start] = allowed[layout.first] = True
-        return decide(replace(turned(self.whole(rival)), reference=start, allowed=allowed, at_most=back), budget, EASY)
+    def flips_all(self, rival: int, chosen: Ints, words: Bools, count: int, budget: Budget) -> Found:
+        """Whether the text fails whichever `count` of these words change (all others stand)."""
+        case = turned(self.whole(rival))
+        allowed = np.zeros(len(self.layout.slot), dtype=bool)
+        allowed[chosen[words]] = allowed[self.layout.first] = True
+        return decide(replace(case, allowed=allowed, at_most=count, exactly=True), budget, EASY)
 
     def gains(self, rival: int, chosen: Ints) -> Gains | None:
         if self.layout.chain is not None:

@@ -25,7 +25,7 @@ from suffice.prove.worst import EASY, Enough, Failing, Worst
 from suffice.search.asking import Asking, Turning
 from suffice.search.covers import bits, mask_of, price
 
-TRIES = 4  # sizes of a rule that are tried
+GENEROUS = 0.95  # of what the label leads by: words that harm by so much together are tried in one rule
 SLACK = 1e-6  # of a rule's weight: what a solver in doubles may overlook
 PATIENCE = 0.2  # seconds for the next candidate, at first
 GREEDY = 16  # steps towards some explanation
@@ -67,6 +67,7 @@ class Opened(Asking):
     needed: list[Rule] = field(default_factory=list)  # the rules that the lower bound follows from, once that is known
     proved: list[tuple[int, Enough]] = field(default_factory=list)  # sets that are enough
     tried: set[int] = field(default_factory=set)  # sets that seemed to be enough by a line
+    alone: dict[tuple[int, int], float] = field(default_factory=dict)  # by rival and choice, what it harms alone
     trimmed: int | None = None  # the best set, once no word could be left out of it
     ceiling: tuple[int, Tree] | None = None  # a rival, and the ceilings that the lower bound follows from
 
@@ -167,11 +168,13 @@ class Opened(Asking):
     def _learn(self, held: int, found: Failing) -> None:
         """Rules that the candidate breaks."""
         mask = self.mask(held)
+        if self.asked.at_most is not None and any(rule.broken(mask) for rule in self.rules):
+            return  # a candidate keeps them all
         found = self.worst.sharper(found, mask) if self.neighbours else found
         self.rules += [rule for rule in self._rules(found, mask.astype(np.float64)) if rule.broken(mask)]
 
     def _rules(self, found: Failing, held: Floats) -> Iterator[Rule]:
-        full, harm = self._worse(found)
+        full, _ = self._worse(found)
         if self.neighbours:
             yield from self._against(found, full, held)
             yield from () if self.rules else self._paid(found.rival, full)
@@ -180,8 +183,7 @@ class Opened(Asking):
             yield from self._weighed(found.rival, full)
             yield from self._weighed(found.rival, found.chosen)
         if self.asked.at_most is not None:
-            small = np.flatnonzero(self.smaller(found) != self.worst.layout.first)
-            yield from self._lifted(found.rival, full, harm, small)
+            yield from self._lifted(found.rival, full, np.flatnonzero(found.chosen != self.worst.layout.first))
 
     def _weighed(self, rival: int, chosen: Ints) -> Iterator[Rule]:
         """What putting words of a failing text back can gain, against what it lacks."""
@@ -229,48 +231,42 @@ class Opened(Asking):
         chosen = np.where(moved, found.chosen, np.where(best > 0, top, layout.first))
         return chosen, np.where(moved, -push[layout.first], np.maximum(best, 0.0))
 
-    def _lifted(self, rival: int, chosen: Ints, harm: Floats, core: Ints) -> Iterator[Rule]:
-        """The words of a flip, and more words that harm as much: so many more have to be held."""
-        layout = self.worst.layout
-        inside = np.zeros(layout.size, dtype=bool)
-        inside[core] = True
-        others = np.flatnonzero((chosen != layout.first) & ~inside & ~self.mask(self.include))
-        others = others[np.argsort(-harm[others], kind="stable")]
-        size = self._fitting(rival, chosen, harm, core, others)
-        for _ in range(TRIES):
-            if size <= 0:
+    def _lifted(self, rival: int, chosen: Ints, core: Ints) -> Iterator[Rule]:
+        """The words of a flip, and others of which any so many flip too: fewer than that may be left free."""
+        count, harm = len(core), self._harms(rival, chosen)
+        words = self._alike(rival, harm, core)
+        harm[core] = np.inf  # they stay
+        while int((words & ~self.mask(self.exclude)).sum()) > (back := int(words.sum()) - count) > 0:
+            found = self.worst.flips_all(rival, chosen, words, count, self.budget())
+            if isinstance(found, Holds):
+                text = np.where(words, chosen, self.worst.layout.first)
+                yield Rule(words.astype(np.float64), back + 1.0, rival, text, found)
                 return
-            words = inside.copy()
-            words[others[:size]] = True
-            rule = self._checked(rival, np.where(words, chosen, layout.first), words, size)
-            if rule is not None:
-                yield rule
-                return
-            size = size * 3 // 4
+            weak = words if isinstance(found, Open) else found.chosen != self.worst.layout.first
+            words[np.where(weak & words, harm, np.inf).argmin()] = False
 
-    def _fitting(self, rival: int, chosen: Ints, harm: Floats, core: Ints, others: Ints) -> int:
-        """How many more words may join, as far as one can tell: it still flips with the strongest put back."""
-        layout = self.worst.layout
-        start = layout.first.copy()
-        start[core] = chosen[core]
-        form = self.worst.form(rival, start)
-        best = 0
-        for size in range(1, len(others) + 1):
-            joined = np.concatenate([harm[core], harm[others[:size]]])
-            strongest = np.partition(joined, len(joined) - size)[len(joined) - size :].sum()
-            if form - harm[others[:size]].sum() + strongest < 0:
-                best = size
-        return best
+    def _harms(self, rival: int, chosen: Ints) -> Floats:
+        """By how much each word of a changed text lowers the form of the original, alone."""
+        first, harm = self.worst.layout.first, np.zeros(len(chosen))
+        start = self.worst.form(rival, first)
+        for word in np.flatnonzero(chosen != first).tolist():
+            key = rival, int(chosen[word])
+            if key not in self.alone:
+                text = first.copy()
+                text[word] = chosen[word]
+                self.alone[key] = start - self.worst.form(rival, text)
+            harm[word] = self.alone[key]
+        return harm
 
-    def _checked(self, rival: int, chosen: Ints, words: Bools, back: int) -> Rule | None:
-        """A rule, if it is proved."""
-        able = words & ~self.mask(self.exclude)
-        if back <= 0 or int(able.sum()) <= back:
-            return None
-        found = self.worst.flips_all(rival, chosen, words, back, self.budget())
-        if not isinstance(found, Holds):
-            return None
-        return Rule(words.astype(np.float64), back + 1.0, rival, chosen, found)
+    def _alike(self, rival: int, harm: Floats, core: Ints) -> Bools:
+        """The words of a flip and those that harm most, as many as seem to flip whichever so many of them change."""
+        inside = np.isin(np.arange(len(harm)), core)
+        order = np.argsort(-np.where(inside, np.inf, harm), kind="stable")  # the flip first
+        order = order[inside[order] | ((harm > 0) & ~self.mask(self.include))[order]]
+        least, size = GENEROUS * self.worst.form(rival, self.worst.layout.first), len(core)
+        while size < len(order) and float(np.sort(harm[order[: size + 1]])[: len(core)].sum()) >= least:
+            size += 1
+        return np.isin(np.arange(len(harm)), order[:size])
 
     # --- which is cheapest? ---
 
