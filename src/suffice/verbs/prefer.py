@@ -24,6 +24,7 @@ DIGITS = 6  # of what a word takes from the lead: the last bits differ between m
 EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
 LESS_EFFORT = 200  # the same where a content word would go, of real words
 LEAST_EFFORT = 32  # the least of either
+FURTHER = 2  # times as far that a subproblem goes where lines around windows bound it
 WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
 CHEAP, PASSES = 2 * 10**9, 40  # multiplications for all cheap looks of a walk, and passes that one of them takes
 IN_VAIN = 3  # such candidates left open after which no more of them are looked at
@@ -174,6 +175,7 @@ class Preference:
     def _limited(self, most: int) -> Budget:
         """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
         quick, work = self.oracle.problem.source is not None, self.oracle.form.effort
+        most = most if self.oracle.windows is None else most // FURTHER
         return Budget(max(self.budget.left, 0.0), most if quick else min(most, max(LEAST_EFFORT, WORK // work)))
 
 
