@@ -30,6 +30,7 @@ from typing import Any
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
+from suffice.sets.perturbations import BundledSubstitutes
 
 WORDS = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
 VOCABULARY = 5000
@@ -63,8 +64,14 @@ FAMILIES: dict[str, list[Row]] = {
     "filters": [Row(f"3 × {n} filters", Shape(filters=n)) for n in (8, 16, 32, 100)],
     "filters10": [Row(f"3 × {n} filters, k = 10", Shape(filters=n), sf.KNNBox(10)) for n in (8, 16, 32)],
     "kim": [
-        Row("3 × 100 filters, 56 words, removed", Shape(length=56, dimension=100, filters=100), sf.Deletion()),
-        Row("3 × 100 filters, 56 words, k = 3", Shape(length=56, dimension=100, filters=100)),
+        Row(f"3 × 100 filters, 56 words × {n}, {what}", Shape(length=56, dimension=n, filters=100), perturbation)
+        for n, what, perturbation in (
+            (100, "removed", sf.Deletion()),
+            (100, "removed or swapped", BundledSubstitutes()),
+            (300, "removed", sf.Deletion()),
+            (300, "removed or swapped", BundledSubstitutes()),
+            (100, "k = 3", sf.KNNBox(3)),
+        )
     ],
     "balls": [
         Row(f"imdb-fc100, ε = {size:g}", Shape("imdb", 100, hidden=(16, 8)), sf.EpsilonBall(size), "imdb-fc100")

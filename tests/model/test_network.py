@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -345,8 +346,21 @@ def test_sparse_and_dense_steps_give_the_same_scores(modules, monkeypatch):
     np.testing.assert_allclose(thin.forward(batch), dense.forward(batch), rtol=1e-12, atol=1e-12)
     for one, other in zip(thin.steps, dense.steps, strict=True):
         np.testing.assert_array_equal(one.dense(), other.dense())
-        np.testing.assert_array_equal(np.asarray(one.magnitude().todense()), other.magnitude())
+        sizes = np.random.default_rng(1).random((2, one.weight.shape[1]))
+        for values in (sizes, sizes[0]):
+            np.testing.assert_allclose(one.magnified(values), values @ np.abs(other.weight).T, rtol=1e-12)
+            np.testing.assert_allclose(other.magnified(values), values @ np.abs(other.weight).T, rtol=1e-12)
     assert (thin.weights, thin.relus, thin.inputs) == (dense.weights, dense.relus, dense.inputs)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sizes_of_large_weights_are_the_same_in_parts(sparse, monkeypatch):
+    rng = np.random.default_rng(4)
+    weight = np.where(rng.random((23, 31)) < 0.2, rng.standard_normal((23, 31)), 0.0)
+    monkeypatch.setattr(networks, "KEPT", 40)  # a few rows at a time
+    step = Step(scipy.sparse.csr_array(weight) if sparse else weight, np.zeros(23), np.zeros(23, dtype=bool))
+    for values in (rng.random((3, 31)), rng.random(31)):
+        np.testing.assert_allclose(step.magnified(values), values @ np.abs(weight).T, rtol=1e-12)
 
 
 def test_a_large_convolution_is_kept_sparse_without_being_asked():

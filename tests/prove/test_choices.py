@@ -13,6 +13,7 @@ import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
 from suffice.proof import check_exact
 from suffice.proof.check import inputs as checking
+from suffice.proof.check import sums
 from suffice.prove import branch, choices
 from suffice.prove import windows as windows_module
 from suffice.prove.bounds import Form
@@ -97,9 +98,13 @@ def test_the_cheapest_set_is_that_of_brute_force_and_both_checkers_accept_it(see
     else:
         assert (result.status, result.cost) == ("optimal", question.costs.price(expected))
     assert result.meta["checked"]
-    question.classifier.save(tmp_path / "model")
-    result.certificate.save(tmp_path / "proof.cert")
-    assert check_exact.main([str(tmp_path / "proof.cert"), str(tmp_path / "model")]) == 0
+    accepted_exactly(question, result, tmp_path)
+
+
+def accepted_exactly(question, result, folder):
+    question.classifier.save(folder / "model")
+    result.certificate.save(folder / "proof.cert")
+    assert check_exact.main([str(folder / "proof.cert"), str(folder / "model")]) == 0
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -237,8 +242,131 @@ def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed):
         assert not isinstance(answer, Unknown)
 
 
+def repeating(seed):
+    """Two maxima over windows that repeat each other, one of them as it stands, so that units are tied."""
+    rng = np.random.default_rng(seed)
+    kernel = rng.standard_normal((4, DIMENSION, 2)) / 3
+    layers = [
+        Transpose(),
+        Conv1d(kernel, rng.standard_normal(4) / 3),
+        MaxPool(),
+        Dense(*(rng.standard_normal(n) for n in ((2, 4), 2))),
+    ]
+    table = rng.standard_normal((len(WORDS) + 2, DIMENSION))
+    network = Network.build(layers, (LENGTH, DIMENSION))
+    classifier = sf.Classifier(network, table, ["<PAD>", "<UNK>", *WORDS], ["no", "yes"], LENGTH)
+    return Question(classifier, ["w1", "w2", "w1", "w2", "w1"], perturbation=[sf.Deletion(), sf.Mask()][seed % 2])
+
+
+def bounds_by_lines(problem, free):
+    """Bounds of the margin against the first rival by lines, for all that is left of words on the way down."""
+    windows = Windows.of(Form.of(problem)).within(free)
+    proof = windows_module._Proof(windows, free, 0, Budget())
+    proof.doubt = np.inf  # nothing is closed
+    chunks = [proof._root()]
+    while chunks:
+        chunk = chunks.pop()
+        open_ = (proof.codes.halves[chunk.codes, 0] >= 0).any(-1)
+        for codes, bound in zip(chunk.codes, proof._jointly(chunk), strict=True):
+            yield windows, [proof.codes.members[code] for code in codes], bound
+        if open_.any():
+            chunks.append(proof._parts(chunk.take(np.flatnonzero(open_)).narrowed()))
+
+
+def too_high(question):
+    """How many bounds by lines are above the margin of a text."""
+    problem = choices.by_choice(question.problem)
+    count = 0
+    for row in itertools.product([False, True], repeat=LENGTH):
+        free = np.array(row) & problem.features
+        for windows, members, bound in bounds_by_lines(problem, free):
+            mine, least = np.flatnonzero(free[windows.words]), np.inf
+            for fillings in itertools.product(*members):
+                text = windows.own.copy()
+                text[mine] = fillings
+                least = min(least, windows.margins(windows.sums(text)[None])[0, 0])
+            count += bool(bound > least + 1e-12)
+    return count
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_around_maxima_are_below_the_margin_of_every_text(seed):
+    assert too_high(repeating(seed)) == 0
+    assert too_high(asked(3 * seed)) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_units_are_tied_both_checkers_accept_proofs_by_lines(seed, tmp_path):
+    question = repeating(seed)
+    result = explained(question)
+    assert result.meta["checked"]
+    assert result.cost == question.costs.price(cheapest(question))
+    accepted_exactly(question, result, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("side", "bug"),
+    [
+        ("_below", lambda terms: terms._replace(constant=terms.constant + 0.1)),
+        ("_above", lambda terms: terms._replace(weight=0.5 * terms.weight)),
+    ],
+)
+def test_a_line_that_is_too_high_is_caught(side, bug, monkeypatch):
+    right = getattr(windows_module._Chunk, side)
+    monkeypatch.setattr(windows_module._Chunk, side, lambda chunk: bug(right(chunk)))
+    assert any(too_high(asked(seed)) for seed in (0, 3, 6))
+
+
 def test_a_bound_of_sums_that_is_too_high_is_caught(monkeypatch):
     monkeypatch.setattr(Windows, "attacked", lambda *given: None)
     monkeypatch.setattr(windows_module._Chunk, "bound", property(lambda chunk: np.ones(len(chunk.ids))))
     rejected = [explained(asked(seed)).meta.get("rejected") for seed in (0, 3, 6, 9)]
     assert any(rejected)
+
+
+# --- the checker's sums over words ---
+
+
+def beyond(seeds, monkeypatch):
+    """Of bounds by lines that the checker takes: how many there are, and how many are above what a text makes of it."""
+    seen = []
+    right = sums._least_by_lines
+
+    def watched(net, table, allowed, ends, up, down):
+        found = right(net, table, allowed, ends, up, down)
+        owner = net.pools[0].owner
+        groups = [np.flatnonzero(owner == first) for first in np.unique(owner)]
+        for row, bound in enumerate(found):
+            texts = itertools.product(*(np.flatnonzero(left) for left in allowed[row]))
+            made = [net.steps[0].bias + table[np.arange(len(table)), list(text)].sum(0) for text in texts]
+            maxima = np.array([[values[group].max() for group in groups] for values in made])
+            seen.append(bound > (maxima @ (up + down)[row]).min() + 1e-9)
+        return found
+
+    monkeypatch.setattr(sums, "_least_by_lines", watched)
+    monkeypatch.setattr(sums, "_least_by_ends", lambda ends, up, down: np.full(len(up), -np.inf))
+    for seed in seeds:
+        explained(asked(seed))
+        explained(repeating(seed))
+    return len(seen), sum(seen)
+
+
+def test_lines_that_the_checker_takes_are_below_the_margin_of_every_text(monkeypatch):
+    count, wrong = beyond(range(0, 36, 3), monkeypatch)
+    assert count > 20
+    assert wrong == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("_chord", lambda found: (found[0], found[1] - 0.05)),
+        ("_chord", lambda found: (0.0 * found[0], found[1])),
+        ("_level", lambda found: found - 0.5),
+        ("_unit_below", lambda found: np.where(found >= 0, found.max(-1, keepdims=True), found)),  # another maximum's
+    ],
+)
+def test_a_line_of_the_checker_that_is_too_high_is_caught(name, bug, monkeypatch):
+    right = getattr(sums, name)
+    monkeypatch.setattr(sums, name, lambda *given: bug(right(*given)))
+    assert beyond(range(0, 36, 3), monkeypatch)[1] > 0

@@ -228,6 +228,8 @@ def test_covers_are_the_cheapest_of_all_subsets():
         assert (None if away is None else price(away, costs)) == min((price(m, costs) for m in free), default=None)
         if found is not None:
             least = price(found, costs)
+            known = cheapest_cover(sets, costs, include, exclude, least=int(rng.integers(0, least + 1)))
+            assert price(known, costs) == least
             every = list(covers_of(sets, costs, least, include, exclude))
             assert sorted(every) == sorted(m for m in good if price(m, costs) == least)
 

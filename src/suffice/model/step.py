@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -161,9 +161,10 @@ class Step:
     def _by_word(self) -> dict[int, list[tuple[Ints, Floats]]]:
         return {}
 
-    def magnitude(self) -> Floats:
-        """The absolute weights, sparse where the weight is; kept where they are few."""
-        return self._magnitude if self.weight.size <= KEPT else abs(self.weight)
+    def magnified(self, values: Floats) -> Floats:
+        """What values (..., inputs) add up to where every weight counts by its size: (..., units)."""
+        parts = [self._magnitude] if self.weight.size <= KEPT else _sizes(self.weight)
+        return np.concatenate([(part @ values.T).T for part in parts], axis=-1)
 
     @cached_property
     def _magnitude(self) -> Floats:
@@ -173,6 +174,23 @@ class Step:
 def is_sparse(weight: Any) -> bool:
     """Whether a weight is one of SciPy's sparse arrays; asked so that these are loaded only where there are any."""
     return not isinstance(weight, np.ndarray) and bool(scipy.sparse.issparse(weight))
+
+
+def _sizes(weight: Floats) -> Iterator[Floats]:
+    """The absolute weights, as many rows at a time as the processor keeps close by."""
+    per = max(1, KEPT * weight.shape[0] // weight.size)
+    for start in range(0, weight.shape[0], per):
+        rows = slice(start, start + per)
+        yield _csr_sizes(weight, rows) if is_sparse(weight) else np.abs(weight[rows])
+
+
+def _csr_sizes(weight: Any, rows: slice) -> Floats:
+    """Of some rows, with the columns as they are: copying these would take longer than all else."""
+    ends = weight.indptr[rows.start : rows.stop + 1]
+    mine = slice(ends[0], ends[-1])
+    part = np.abs(weight.data[mine]), weight.indices[mine], ends - ends[0]
+    found: Floats = scipy.sparse.csr_array(part, shape=(len(ends) - 1, weight.shape[1]))
+    return found
 
 
 def nonzero(weight: Floats) -> int:

@@ -176,9 +176,8 @@ class Form:
         """How far a margin (rivals,) that is run in doubles can be from the real one."""
         wrong = np.zeros(self.problem.network.inputs)
         for step, size in zip(self.steps, self.size, strict=True):
-            wrong = (
-                (step.magnitude() @ wrong) * (1 + self.gamma) + self.gamma * size if wrong.any() else self.gamma * size
-            )
+            carried = step.magnified(wrong) if wrong.any() else 0.0
+            wrong = carried * (1 + self.gamma) + self.gamma * size
             for group in step.maxima:
                 wrong[group[0]] = wrong[group].max()
         weight = np.abs(self.problem.network.steps[-1].dense())
@@ -259,8 +258,8 @@ def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...
     top = np.maximum(np.abs(lower), np.abs(upper))
     for step in steps:
         middle, radius = (lower + upper) / 2, (upper - lower) / 2
-        size = (step.magnitude() @ top + np.abs(step.bias)) * (1 + 1e-9) + TINY
-        z, spread = step.apply(middle[None])[0], step.magnitude() @ radius + size * 1e-9
+        size = (step.magnified(top) + np.abs(step.bias)) * (1 + 1e-9) + TINY
+        z, spread = step.apply(middle[None])[0], step.magnified(radius) + size * 1e-9
         lower, upper = z - spread, z + spread
         reach.append((lower, upper))
         least, most = step.range(lower, upper)

@@ -29,9 +29,9 @@ def scores_with_error(network: Network, points: Floats, input_error: float = 0.0
     error = np.full(values.shape, input_error)
     for step in network.steps:
         gamma = 2 * (step.weight.shape[1] + 4) * ROUND
-        magnitude = step.magnitude()
-        size = (magnitude @ np.abs(values).T).T + np.abs(step.bias)
-        error = (magnitude @ error.T).T * (1 + gamma) + gamma * size + UNDERFLOW
+        size = step.magnified(np.abs(values)) + np.abs(step.bias)
+        carried = step.magnified(error) if error.any() else 0.0
+        error = carried * (1 + gamma) + gamma * size + UNDERFLOW
         z = step.apply(values)
         values = step.activate(z)
         for name, units in step.curves:

@@ -3,11 +3,13 @@
 In coordinates of choices each unit of the first step is a sum over the few words it sees. While every word has some of
 its choices left, the least and the largest sum are exact; a maximum lies between the largest of the least sums and the
 largest of the largest ones, and the margin, linear in the maxima, between two more sums. Where that does not decide,
-the word that moves most of what may still win is decided on. Subproblems live in chunks, for which each step is a few
-operations on arrays; units that can no longer win are dropped from a chunk on the way down.
+lines around the maxima may: they make the margin a sum over words, each of which has one filling for all units, while
+ends take the worst for every unit. Else the word that moves most of what may still win is decided on. Subproblems live
+in chunks, for which each step is a few operations on arrays; units that can no longer win are dropped from a chunk on
+the way down.
 
-The proof is a tree of picks whose leaves choose nothing: the lines that readers take around maxima when nothing is
-chosen (docs/certificate.md) are nowhere worse than these bounds.
+The proof is a tree of picks whose leaves choose nothing: the lines are those that readers take around maxima when
+nothing is chosen (docs/certificate.md), and these are nowhere worse than ends.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Groups
@@ -97,13 +101,14 @@ class Windows:
         low, high = (self.base + mine @ side for side in self._ends)
         least = np.maximum(largest(low, self.starts), self.floor)
         live = high > least[self.group]
+        floor = np.maximum(largest(np.where(live, -np.inf, low), self.starts), self.floor)
         starts, kept = _remaining(self.group[live])
         gone = np.setdiff1d(np.arange(len(least)), kept)
         return replace(
             self,
             base=self.base[live],
             starts=starts,
-            floor=least[kept],
+            floor=floor[kept],
             weights=self.weights[:, kept],
             constants=self.constants + self.weights[:, gone] @ least[gone],
             added=self.added[:, live],
@@ -175,9 +180,12 @@ class Windows:
     def attacked(self, free: Bools, starts: Sequence[Ints] = ()) -> Ints | None:
         """A text that changes free words (length,) only and keeps no lead, if one is found."""
         mine = free[self.words]
-        trials = [np.where(mine, start, self.own) for start in (self.own, *starts)]
-        known = self.margins(np.stack([self.sums(text) for text in trials])).min(-1)
-        for place in [0, *np.argsort(known[1:], kind="stable")[:TRIALS] + 1]:
+        text, least = self.lowered(self.own, mine[self.word])
+        if least <= 0 or not starts:
+            return text if least <= 0 else None
+        trials = np.where(mine, np.stack(starts), self.own)
+        known = self.margins(self.base + self.added[trials].sum(1)).min(-1)
+        for place in np.argsort(known, kind="stable")[:TRIALS]:
             text, least = self.lowered(trials[place], mine[self.word])
             if least <= 0:
                 return text
@@ -208,6 +216,14 @@ def _lean(form: Form, groups: Groups, source: Source) -> Floats:
 def largest(values: Floats, starts: Ints) -> Floats:
     """The largest of each group (..., groups) of values (..., units)."""
     return np.maximum.reduceat(values, starts, axis=-1) if len(starts) else values[..., :0]
+
+
+def _firsts(marks: Bools, group: Ints) -> tuple[Ints, Ints]:
+    """The first marked unit of each row and group: rows, and units."""
+    row, unit = np.nonzero(marks)
+    key = row * (len(group) + 1) + group[unit]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    return row[first], unit[first]
 
 
 def _remaining(group: Ints) -> tuple[Ints, Ints]:
@@ -260,6 +276,13 @@ class _Codes:
                 word += [word[code]] * 2
         return _Codes(members, np.array(halves, dtype=np.int64).reshape(-1, 2), np.array(word, dtype=np.int64))
 
+    def marks(self, fillings: int) -> Bools:
+        """Which fillings (codes, fillings) are members."""
+        found = np.zeros((len(self.members), fillings), dtype=bool)
+        for code, mine in enumerate(self.members):
+            found[code, mine] = True
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class _View:
@@ -267,8 +290,11 @@ class _View:
 
     `low` and `high` (codes, units) are the least and the most that a code adds, `moves` (units, words) how far each
     word can move each unit, times the weight of its maximum. `signs` (2, maxima) are the weights above and below zero.
+    `base` (units,) are the sums of the text itself, to which fillings add `added` (units, fillings).
     """
 
+    base: Floats
+    added: Floats
     low: Floats
     high: Floats
     starts: Ints
@@ -280,7 +306,17 @@ class _View:
         """The view with these units only, and the maxima that have some of them."""
         starts, kept = _remaining(self.group[live])
         group = np.repeat(np.arange(len(starts)), np.diff([*starts, live.sum()]))
-        return _View(self.low[:, live], self.high[:, live], starts, group, self.signs[:, kept], self.moves[live])
+        low, high, signs = self.low[:, live], self.high[:, live], self.signs[:, kept]
+        return _View(self.base[live], self.added[live], low, high, starts, group, signs, self.moves[live])
+
+
+class _Terms(NamedTuple):
+    """Of lines for n subproblems: weights of units, each in the row of its subproblem, and constants (n,)."""
+
+    row: Ints
+    unit: Ints
+    weight: Floats
+    constant: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +345,41 @@ class _Chunk:
         least, most = self.ends
         return np.asarray(self.constant + least @ self.view.signs[0] + most @ self.view.signs[1])
 
+    def lines(self) -> tuple[Floats, Floats]:
+        """What fillings add (n, fillings), and constants (n,), to lines that the margin is nowhere below.
+
+        They are those that a reader takes where nothing is chosen, or others that are lower everywhere.
+        """
+        view, parts = self.view, (self._below(), self._above())
+        row, unit, weight = (np.concatenate(side) for side in zip(*(part[:3] for part in parts), strict=True))
+        terms = scipy.sparse.coo_array((weight, (row, unit)), shape=self.low.shape).tocsr()
+        constant = self.constant + sum(part[3] for part in parts)
+        return np.asarray(terms @ view.added), constant + terms @ view.base
+
+    def _below(self) -> _Terms:
+        """Below each maximum its first unit that has the largest lower end, or nearly.
+
+        A constant, where that may be a unit that was dropped.
+        """
+        (least, most), up, group = self.ends, self.view.signs[0], self.view.group
+        enough = np.where(up > 0, least - LEAN * (most - least), np.inf)
+        fixed = self.floor >= enough
+        enough[fixed] = np.inf
+        row, unit = _firsts(self.low >= enough[:, group], group)
+        return _Terms(row, unit, up[group[unit]], np.where(fixed, self.floor, 0.0) @ up)
+
+    def _above(self) -> _Terms:
+        """Above each maximum the second largest upper end, and from there the chord of the unit with the largest."""
+        (least, most), down, group = self.ends, self.view.signs[1], self.view.group
+        row, unit = _firsts(self.high == np.where(down < 0, most, np.inf)[:, group], group)
+        rest = self.high.copy()
+        rest[row, unit] = -np.inf
+        level, mine = np.maximum(largest(rest, self.view.starts), least), group[unit]
+        low, high = self.low[row, unit], self.high[row, unit]
+        room, width = high - level[row, mine], np.where(high > low, high - low, 1.0)
+        slope = down[mine] * np.maximum(room, 0.0) / width
+        return _Terms(row, unit, slope, level @ down - np.bincount(row, slope * low, len(level)))
+
     def take(self, index: Ints | slice) -> _Chunk:
         low, high = self.low[index], self.high[index]
         return _Chunk(self.view, self.ids[index], self.codes[index], low, high, self.floor[index], self.constant[index])
@@ -318,12 +389,14 @@ class _Chunk:
         least = self.ends[0]
         live = np.asarray((self.high > least[:, self.view.group]).any(0))
         if not live.size or live.mean() > WORTH:
-            return replace(self, floor=least)
+            return self
+        dropped = largest(np.where(live, -np.inf, self.low), self.view.starts)
         kept = np.zeros(least.shape[1], dtype=bool)
         kept[self.view.group[live]] = True
         constant = self.constant + least[:, ~kept] @ self.view.signs[:, ~kept].sum(0)
         low, high = self.low[:, live], self.high[:, live]
-        return _Chunk(self.view.take(live), self.ids, self.codes, low, high, least[:, kept], constant)
+        floor = np.maximum(dropped, self.floor)[:, kept]
+        return _Chunk(self.view.take(live), self.ids, self.codes, low, high, floor, constant)
 
     def scores(self) -> Floats:
         """How much each word (n, words) has to do with units of which it is open whether they win."""
@@ -340,7 +413,10 @@ class _Proof:
         self.windows, self.rival, self.budget = windows, rival, budget
         self.doubt = float(windows.doubt[rival])
         self.mine = np.flatnonzero(free[windows.words])
+        self.rows = np.flatnonzero(free[windows.words][windows.word])  # the fillings of free words
+        self.column = np.searchsorted(self.mine, windows.word[self.rows])  # whose they are
         self.codes = _Codes.of([self._ordered(int(word)) for word in self.mine])
+        self.marks = self.codes.marks(len(windows.word))[:, self.rows]
         self.cut: list[int] = [-1]  # of each subproblem the code that it was cut at
         self.first: list[int] = [-1]  # and the first of its two parts, which stand side by side
         self.rounds = 0
@@ -375,7 +451,9 @@ class _Proof:
         count, weights = len(self.mine), windows.weights[self.rival]
         moves = (high[:count] - low[:count]).T * np.abs(weights)[windows.group][:, None]
         signs = np.stack([np.maximum(weights, 0.0), np.minimum(weights, 0.0)])
-        view = _View(low, high, windows.starts, windows.group, signs, moves)
+        view = _View(
+            windows.base, windows.added[self.rows].T.copy(), low, high, windows.starts, windows.group, signs, moves
+        )
         least, most = ((windows.base + side[:count].sum(0))[None] for side in (low, high))
         ids, everything, constant = np.zeros(1, dtype=np.int64), np.arange(count)[None], windows.constants[[self.rival]]
         return _Chunk(view, ids, everything, least, most, windows.floor[None], constant)
@@ -384,9 +462,10 @@ class _Proof:
         """An answer, or the parts of what is not closed."""
         self.rounds += 1
         open_ = np.flatnonzero(chunk.bound <= self.doubt)
-        if not len(open_):
-            return None, []
         left = chunk.take(open_)
+        left = left.take(np.flatnonzero(self._jointly(left) <= self.doubt)) if len(open_) else left
+        if not len(left.ids):
+            return None, []
         decided = (self.codes.halves[left.codes, 0] < 0).all(-1)
         if decided.any() or self.rounds <= DESCENTS or not self.rounds & (self.rounds - 1):
             answer = self._tried(left.take(np.flatnonzero(decided)[:1]) if decided.any() else left)
@@ -398,6 +477,13 @@ class _Proof:
             return Unknown(f"undecided after {len(self.cut)} subproblems: the best bound is {left.bound.min():.3g}"), []
         parts = self._parts(left.narrowed())
         return None, [parts.take(slice(start, start + CHUNK)) for start in range(0, len(parts.ids), CHUNK)]
+
+    def _jointly(self, chunk: _Chunk) -> Floats:
+        """Bounds (n,) by lines, for which a word has one filling for all units."""
+        added, constant = chunk.lines()
+        left = np.where(self.marks[chunk.codes[:, self.column], np.arange(len(self.column))], added, np.inf)
+        first = np.searchsorted(self.column, np.arange(len(self.mine)))
+        return np.asarray(constant + np.minimum.reduceat(left, first, axis=1).sum(-1))
 
     def _tried(self, chunk: _Chunk) -> Refuted | None:
         """A counterexample within the most doubtful subproblem."""

@@ -79,7 +79,7 @@ class Covering:
         self.task.budget.look()
         before = len(self.inquiry.known.attacks)
         answer = self.inquiry.ask(held[None], effort)[0]
-        if isinstance(answer, Refuted) and len(self.inquiry.known.attacks) > before:
+        if isinstance(answer, Refuted) and len(self.inquiry.known.attacks) > before and not self._short:
             self._smaller(answer.witness)
         return None if isinstance(answer, Unknown) else isinstance(answer, Proved)
 
@@ -104,7 +104,8 @@ class Covering:
 
     def _cover(self) -> int:
         sets = [mask_of(witness.positions) for witness in self.inquiry.known.attacks]
-        found = cheapest_cover(sets, self.units, self.include, self.exclude, stop=self.task.budget.look)
+        look = self.task.budget.look
+        found = cheapest_cover(sets, self.units, self.include, self.exclude, stop=look, least=self.lower)
         assert found is not None, "all that may be held suffices"
         return found
 
@@ -113,8 +114,23 @@ class Covering:
         for _ in range(FURTHER):
             held = held.copy()
             held[list(self.inquiry.known.attacks[-1].positions)] = True
-            if self._suffices(held, QUICK) is not False:
+            if not self._glance(held):
                 return
+
+    def _glance(self, held: Bools) -> bool:
+        """Whether a quick look finds a counterexample that keeps these words, which is kept."""
+        if not self._short:
+            return self._suffices(held, QUICK) is False
+        self.task.budget.look()
+        found = self.inquiry.oracle.glance(self.problem.features & ~held)
+        if found is not None:
+            self.inquiry.known.add_attack(found)
+        return found is not None
+
+    @property
+    def _short(self) -> bool:
+        """Whether counterexamples are as small as putting words back makes them when they come."""
+        return self.inquiry.oracle.windows is not None
 
     def _smaller(self, witness: Witness) -> None:
         """Put words of a counterexample back while it stays one, always the one that leaves it furthest ahead."""

@@ -49,15 +49,18 @@ def cheapest_cover(
     exclude: int = 0,
     apart: Sequence[int] = (),
     stop: Stop | None = None,
+    least: int = 0,
 ) -> int | None:
     """The cheapest set that holds `include`, nothing of `exclude`, no whole set of `apart`, and hits all sets.
 
-    None where there is no such set.
+    None where there is no such set. Where it is known to cost at `least` so much, one that costs no more is it.
     """
     hunt = _Hunt(costs, apart, stop)
     best: int | None = None
     for found in hunt.covers(smallest([one for one in sets if not one & include]), include, exclude):
         best, hunt.below = found, price(found, costs)
+        if hunt.below <= least:
+            break
     return best
 
 

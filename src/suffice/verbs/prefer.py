@@ -24,6 +24,7 @@ DIGITS = 6  # of what a word takes from the lead: the last bits differ between m
 EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
 LESS_EFFORT = 200  # the same where a content word would go, of real words
 LEAST_EFFORT = 32  # the least of either
+FURTHER = 2  # times as far that a subproblem goes where lines around windows bound it
 WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
 CHEAP, PASSES = 2 * 10**9, 40  # multiplications for all cheap looks of a walk, and passes that one of them takes
 IN_VAIN = 3  # such candidates left open after which no more of them are looked at
@@ -96,8 +97,8 @@ class Preference:
         question = self.question
         if not isinstance(question.perturbation, RealWords):
             return np.asarray(-self.oracle.attacker.push.min(0))
-        lead = {token: _by_itself(question, token) for token in set(question.text.tokens)}
-        return np.array([lead[token] for token in question.text.tokens])
+        tokens, place = np.unique(question.text.tokens, return_inverse=True)
+        return _by_themselves(question, tokens.tolist())[place]
 
     def rather(self, held: Bools) -> Bools:
         """A better set of the same cost that may do as well: nobody has proved it."""
@@ -174,13 +175,15 @@ class Preference:
     def _limited(self, most: int) -> Budget:
         """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
         quick, work = self.oracle.problem.source is not None, self.oracle.form.effort
+        most = most if self.oracle.windows is None else most // FURTHER
         return Budget(max(self.budget.left, 0.0), most if quick else min(most, max(LEAST_EFFORT, WORK // work)))
 
 
-def _by_itself(question: Question, token: str) -> float:
-    """The label's lead in a text of this one word."""
+def _by_themselves(question: Question, tokens: list[str]) -> Floats:
+    """The label's lead in texts of one word each."""
     classifier = question.classifier
-    return float(question.problem.margins(classifier.embed(classifier.read([token]))[None]).min())
+    points = np.stack([classifier.embed(classifier.read([token])) for token in tokens])
+    return np.asarray(question.problem.margins(points).min(-1))
 
 
 def _promising(

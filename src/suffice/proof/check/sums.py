@@ -1,30 +1,36 @@
-"""Sums: leaves that picks alone have led to, by intervals, where a network is maxima over sums of choices and scores.
+"""Sums: leaves that picks alone have led to, where a network is maxima over sums of choices and scores.
 
 While each word has some of its points left, what it adds to a unit lies between the least and the most that one of them
 adds, so the unit's sum between two sums. A maximum is at least the largest of the lower ends and at most the largest of
-the upper ends; a margin is at least what the maxima at these ends make of it. A leaf whose margin is above zero by that
-needs no lines. Leaves are worked on together: over the union of what they leave to words, a unit whose upper end is no
+the upper ends; a margin is at least what the maxima at these ends make of it. Where that is not above zero, lines may
+be: a maximum is at least any of its units, and at most t + s (z - l) for a unit z in [l, u], if all others are at most
+t, t is at least l, and s = (u - t) / (u - l). With such lines the margin is a sum over words, each at the point that
+makes it least. Leaves are worked on together: over the union of what they leave to words, a unit whose upper end is no
 higher than the largest lower end of its maximum changes neither end of it on any leaf, once that largest lower end
-is put in its place.
+is put in its place; nor does it reach above t, which is no lower.
 
 *Rounding.* Ends of sums are those of `Net.bounds`, each widened by G·size; the margin is a sum of products of them, its
-S that of network.py with |A| at every candidate, which is more than |A| times the ends: it is lowered by G·S. Marks are
-0 and 1: a product with them is exact, and adding zeros loses nothing.
+S that of network.py with |A| at every candidate, which is more than |A| times the ends: it is lowered by G·S. So is the
+margin by lines, whose slopes are at most 1 and a few u; what is added up for a line's constant is rounded up by 32 u of
+it. Marks are 0 and 1: a product with them is exact, and adding zeros loses nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.inputs import Ranging, Varied
+from suffice.proof.check.maxima import LEAN, ROUND
 from suffice.proof.check.network import Leaf, Net
 
 
 def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Bools:
-    """Which leaves have a sign·margin above zero by intervals of sums; none where the network is of another kind."""
+    """Which leaves have a sign·margin above zero by sums; none where the network is of another kind."""
     none = np.zeros(len(leaves), dtype=bool)
     pools, states = net.pools[0], [leaf.state for leaf in leaves if isinstance(leaf.state, Ranging)]
     if len(net.steps) != 2 or pools is None or not pools.pooled.all() or not leaves:
@@ -35,33 +41,64 @@ def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Boo
     allowed = np.stack([state.allowed for state in states])
     order = np.argsort(pools.owner, kind="stable")
     starts = np.flatnonzero(np.diff(pools.owner[order], prepend=-1))
-    least, most = _ends(net, table, allowed, order, starts)
-    weights = (sign * net.margins[[leaf.rival for leaf in leaves]])[:, pools.owner[order[starts]]]
-    up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+    ends = _ends(net, table, allowed, order, starts)
     rivals = [leaf.rival for leaf in leaves]
-    total = sign * net.constants[rivals] + (up * least).sum(-1) + (down * most).sum(-1)
-    sizes = np.add.reduceat(net.known[0].size[order], starts)
-    return np.asarray(net.lowered(total, net.sizes[rivals] + np.abs(weights) @ sizes) > 0)
+    weights = (sign * net.margins[rivals])[:, pools.owner[order[starts]]]
+    constants = sign * net.constants[rivals]
+    size = net.sizes[rivals] + np.abs(weights) @ np.add.reduceat(net.known[0].size[order], starts)
+    up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+    sure = np.asarray(net.lowered(constants + _least_by_ends(ends, up, down), size) > 0)
+    left = np.flatnonzero(~sure)
+    if len(left) and len(ends.units):
+        total = constants[left] + _least_by_lines(net, table, allowed[left], ends.take(left), up[left], down[left])
+        sure[left] = net.lowered(total, size[left]) > 0
+    return sure
 
 
-def _ends(net: Net, table: Floats, allowed: Bools, order: Ints, starts: Ints) -> tuple[Floats, Floats]:
-    """The least and the largest value (n, maxima) of each maximum while choices (n, length, m) are left to words."""
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Ends (n, units) of the sums that may reach a maximum on some leaf, and ends (n, maxima) of all maxima.
+
+    `units` are these sums' units, `group` their maxima, whose first ones are at `first`; `floor` (maxima,) is the
+    largest lower end of the others, on every leaf.
+    """
+
+    units: Ints
+    group: Ints
+    first: Ints
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+    floor: Floats
+
+    def take(self, leaves: Ints) -> Ends:
+        low, high, least, most = (side[leaves] for side in (self.low, self.high, self.least, self.most))
+        return Ends(self.units, self.group, self.first, low, high, least, most, self.floor)
+
+
+def _ends(net: Net, table: Floats, allowed: Bools, order: Ints, starts: Ints) -> Ends:
+    """Ends while choices (n, length, m) are left to words."""
     bias, wide = net.steps[0].bias, net.gamma * (net.known[0].size + net.floor)
     rests = [table[word, allowed[:, word].any(0)] for word in range(len(table))]
     low, high = (bias + sum(end(rest, axis=0) for rest in rests) for end in (np.min, np.max))
     owner = np.repeat(np.arange(len(starts)), np.diff([*starts, len(order)]))
-    floor = np.maximum.reduceat((low - wide)[order], starts)
-    live = np.flatnonzero((high + wide)[order] > floor[owner])
+    lower = (low - wide)[order]
+    bottom = np.maximum.reduceat(lower, starts)
+    may = (high + wide)[order] > bottom[owner]
+    live = np.flatnonzero(may)
     units, group = order[live], owner[live]
-    least, most = (np.repeat(floor[None], len(allowed), 0) for _ in range(2))
-    if not len(live):
-        return least, most
+    floor = np.maximum.reduceat(np.where(may, -np.inf, lower), starts)
+    least, most = (np.repeat(bottom[None], len(allowed), 0) for _ in range(2))
     first = np.flatnonzero(np.diff(group, prepend=-1))
+    if not len(live):
+        none = np.zeros((len(allowed), 0))
+        return Ends(units, group, first, none, none, least, most, floor)
     marks, lows, highs = _marked(table, allowed, units)
-    for found, ends, widened in ((least, lows, -wide), (most, highs, wide)):
-        sums = marks @ ends + (bias + widened)[units]
-        found[:, group[first]] = np.maximum(found[:, group[first]], np.maximum.reduceat(sums, first, axis=1))
-    return least, most
+    sums = [marks @ ends + (bias + widened)[units] for ends, widened in ((lows, -wide), (highs, wide))]
+    for found, side in zip((least, most), sums, strict=True):
+        found[:, group[first]] = np.maximum(found[:, group[first]], np.maximum.reduceat(side, first, axis=1))
+    return Ends(units, group, first, sums[0], sums[1], least, most, floor)
 
 
 def _marked(table: Floats, allowed: Bools, units: Ints) -> tuple[Floats, Floats, Floats]:
@@ -75,3 +112,74 @@ def _marked(table: Floats, allowed: Bools, units: Ints) -> tuple[Floats, Floats,
             lows.append(mine[left].min(0))
             highs.append(mine[left].max(0))
     return np.stack(marks, axis=1).astype(np.float64), np.stack(lows), np.stack(highs)
+
+
+def _least_by_ends(ends: Ends, up: Floats, down: Floats) -> Floats:
+    """The least that ends make of all maxima, times their weights above zero and below (n, maxima)."""
+    return np.asarray((up * ends.least).sum(-1) + (down * ends.most).sum(-1))
+
+
+# --- lines ---
+
+
+def _least_by_lines(net: Net, table: Floats, allowed: Bools, ends: Ends, up: Floats, down: Floats) -> Floats:
+    """The least that lines make of all maxima, times their weights above zero and below (n, maxima)."""
+    below, above = _unit_below(ends), _unit_above(ends)
+    constant = (up * np.where(below < 0, ends.least, 0.0)).sum(-1)
+    leaf, group = np.nonzero((below >= 0) & (up > 0))
+    places, weights = [(leaf, below[leaf, group])], [up[leaf, group]]
+    leaf, group = np.nonzero((above >= 0) & (down < 0))
+    unit = above[leaf, group]
+    slope, shift = _chord(ends.low[leaf, unit], ends.high[leaf, unit], _level(ends, above)[leaf, group])
+    tops = ends.most.copy()  # of maxima that no unit can move
+    tops[leaf, group] = shift
+    constant = constant + (down * tops).sum(-1)
+    places.append((leaf, unit))
+    weights.append(down[leaf, group] * slope)
+    leaf, unit = (np.concatenate(side) for side in zip(*places, strict=True))
+    rows = scipy.sparse.csr_array((np.concatenate(weights), (leaf, unit)), shape=ends.low.shape)
+    added = table[:, :, ends.units].reshape(-1, len(ends.units)).T
+    values = np.asarray(rows @ np.ascontiguousarray(added)).reshape(allowed.shape)
+    words = np.where(allowed, values, np.inf).min(-1).sum(-1)
+    return np.asarray(constant + rows @ net.steps[0].bias[ends.units] + words)
+
+
+def _unit_below(ends: Ends) -> Ints:
+    """Below each maximum its first unit (n, maxima) that has the largest lower end, or nearly; -1: that end itself."""
+    enough = ends.least - LEAN * (ends.most - ends.least)
+    marks = ends.low >= enough[:, ends.group]
+    found = _first_marked(ends, marks)
+    return np.where(ends.floor >= enough, -1, found)
+
+
+def _unit_above(ends: Ends) -> Ints:
+    """The unit (n, maxima) that has the largest upper end; -1 where none is above the rest."""
+    return _first_marked(ends, ends.high == ends.most[:, ends.group])
+
+
+def _first_marked(ends: Ends, marks: Bools) -> Ints:
+    """The first marked unit of each maximum (n, maxima), or -1."""
+    count = len(ends.units)
+    found = np.full(ends.least.shape, -1)
+    first = np.minimum.reduceat(np.where(marks, np.arange(count), count), ends.first, axis=1)
+    found[:, ends.group[ends.first]] = np.where(first < count, first, -1)
+    return found
+
+
+def _level(ends: Ends, above: Ints) -> Floats:
+    """The largest upper end of all units but the one above (n, maxima), and no lower than the largest lower end."""
+    rest = ends.high.copy()
+    leaf, group = np.nonzero(above >= 0)
+    rest[leaf, above[leaf, group]] = -np.inf
+    found = ends.least.copy()
+    mine = ends.group[ends.first]
+    found[:, mine] = np.maximum(found[:, mine], np.maximum.reduceat(rest, ends.first, axis=1))
+    return found
+
+
+def _chord(low: Floats, high: Floats, level: Floats) -> tuple[Floats, Floats]:
+    """Slopes and constants of lines that are at least `level` at the lower ends and at least both at the upper ones."""
+    room = np.maximum(high - level, 0.0)
+    slope = np.where(high > low, room / np.where(high > low, high - low, 1.0), 0.0)
+    rest = np.where(high > low, np.maximum(-slope * low, room - slope * high), room)
+    return slope, level + rest + 32 * ROUND * (np.abs(level) + np.abs(low) + np.abs(high))

@@ -14,7 +14,7 @@ from suffice.prove.branch import decide, sets_of_free
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free, Freed
 from suffice.prove.tree import Leaf
-from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.prove.windows import Windows, suits
 
 CHEAP_STEPS = 12  # slope ascent before branching
@@ -85,15 +85,29 @@ class BoundsOracle:
                 answers[i] = decide(self.form, free[[i]], budget)[0]
         return answers
 
+    def glance(self, free: Bools) -> Witness | None:
+        """A short counterexample, if one attack from the text itself finds one among windows."""
+        assert self.windows is not None
+        few = self.windows.within(free)
+        return self._shortened(few, few.attacked(free))
+
     def _ask_windows(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
-        """A short counterexample if an attack finds one, else the complete answer."""
+        """A short counterexample if attacks find one, else the complete answer."""
         few = windows.within(free)
-        text = few.attacked(free, self.flips)
-        found = None if text is None else windows.witness(few.shortened(text))
-        answer = few.decide(free, budget) if found is None else Refuted(found)
+        found = self._shortened(few, few.attacked(free, self.flips))
+        if found is not None:
+            return Refuted(found)
+        answer = few.decide(free, budget)
         if isinstance(answer, Refuted):
-            self.flips.append(windows.text(answer.witness.point))
-        return answer
+            found = self._shortened(few, few.text(answer.witness.point))
+        return answer if found is None else Refuted(found)
+
+    def _shortened(self, few: Windows, text: Ints | None) -> Witness | None:
+        """The counterexample that is left of a text when words are put back; further attacks start from it."""
+        found = None if text is None else few.witness(few.shortened(text))
+        if found is not None:
+            self.flips.append(few.text(found.point))
+        return found
 
     def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None) -> None:
         attempt = self.attacker.attack(free[index], restarts=restarts, budget=budget)
