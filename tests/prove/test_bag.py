@@ -602,3 +602,10 @@ def test_a_rule_that_only_just_follows_is_lost_in_rounding(monkeypatch):
     monkeypatch.setattr(BagCheck, "_lines", lambda *_: rule["size"] * rule["least"])
     with pytest.raises(Rejected, match="the rule does not follow"):
         sf.check(result.certificate, box)
+
+
+def test_no_proof_rests_on_a_slope_that_the_checker_cuts_short():
+    """Texts are split by counts here, and slopes that go beyond their steps decide; this one went too far."""
+    rng, made = np.random.default_rng([991, 338]), pipelines.kinds()
+    seen = [pipelines.judged(rng, made[kind](rng), kind == "streams") for kind in ("weights", "streams")]
+    assert seen == ["computed", "computed"]

@@ -33,6 +33,7 @@ SLOPES = 4  # times that the slopes of repeated features are mended
 LINES = 10  # lines under the square root that are tried before words are split
 COUNTED = 8  # changes that are counted on a path
 LOSSY = 0.1  # of what a bound lacks: so much lost on one feature and its counts are split
+REACH = 0.0999  # of all that is added up: how far a slope goes beyond its steps, a little less than a checker takes
 ROUNDING = 1e-9  # of all that is added up: far more than doubles lose in sums of up to a million terms
 
 
@@ -66,6 +67,12 @@ class Case:
         return float(terms.sum()) + abs(self.bias) * (1.0 + float(np.sqrt((self.layout.values(high) ** 2).sum())))
 
     @cached_property
+    def size(self) -> float:
+        """The same without the bias, whatever words become."""
+        every = ranges(replace(self, at_most=None), np.ones(len(self.allowed), dtype=bool))
+        return float((np.abs(self.weight) * np.abs(self.layout.values(every.largest))).sum())
+
+    @cached_property
     def everything(self) -> Ranges:
         return ranges(self, self.allowed)
 
@@ -96,6 +103,10 @@ class Ranges:
 
     least: Floats
     most: Floats
+
+    @property
+    def largest(self) -> Floats:
+        return np.maximum(np.abs(self.least), np.abs(self.most))
 
     def inside(self, other: Ranges) -> Ranges:
         return Ranges(np.maximum(self.least, other.least), np.minimum(self.most, other.most))
@@ -231,7 +242,7 @@ class _Bound:
 
     def __init__(self, case: Case, node: _Node) -> None:
         self.case, self.node, self.layout = case, node, case.layout
-        whole = self.ranges = ranges(case, node.allowed)
+        whole = self.whole = self.ranges = ranges(case, node.allowed)
         if node.within is not None:
             self.ranges = whole.inside(node.within)
         self.split = (self.ranges.least > whole.least) | (self.ranges.most < whole.most)  # texts may count otherwise
@@ -429,7 +440,8 @@ class _Bound:
             settled = gaps.max(initial=0.0) <= 1e-12 * self.case.scale
             if bound > self.case.tolerance or (settled and toll.settled):
                 break
-            slopes = self._mended(table, slopes, at) + self._pull(counts, max(-bound, self.case.tolerance))
+            pulled = self._mended(table, slopes, at) + self._pull(counts, max(-bound, self.case.tolerance))
+            slopes = self._capped(table, pulled)
         self.slopes = np.full(len(self.layout.columns), np.nan)
         self.slopes[self.wide] = slopes if kept is None else kept
         return best, None
@@ -441,7 +453,7 @@ class _Bound:
         given = self.slopes[self.wide]
         over = table - table[:, :1] - chord[:, None] * (self.counts - self.counts[:, :1])
         arched = over.min(1, initial=0.0) >= -1e-12 * self.case.scale
-        return np.where(np.isnan(given) | (arched & ~self.split[self.wide]), chord, given)
+        return self._capped(table, np.where(np.isnan(given) | (arched & ~self.split[self.wide]), chord, given))
 
     def _mended(self, table: Floats, slopes: Floats, at: Ints) -> Floats:
         """Slopes that make the counts of the cheapest text cheapest for their feature too, halfway."""
@@ -459,6 +471,20 @@ class _Bound:
         off = np.flatnonzero(beyond)
         found = np.zeros(len(beyond))
         found[off] = lacking / len(off) / beyond[off] if len(off) else 0.0
+        return found
+
+    def _capped(self, table: Floats, slopes: Floats) -> Floats:
+        """Slopes of features that texts are split by, no farther beyond their steps than a checker takes them."""
+        rows = np.flatnonzero(self.split[self.wide])
+        if not len(rows):
+            return slopes
+        inside = self.inside[rows, 1:]
+        steps = np.diff(np.where(self.inside, table, 0.0)[rows], axis=1)
+        low = np.where(inside.any(1), np.where(inside, steps, np.inf).min(1, initial=np.inf), 0.0)
+        high = np.where(inside.any(1), np.where(inside, steps, -np.inf).max(1, initial=-np.inf), 0.0)
+        reach = (REACH * self.case.size / np.maximum(1.0, self.whole.largest))[self.wide[rows]]
+        found = slopes.copy()
+        found[rows] = np.clip(found[rows], low - reach, high + reach)
         return found
 
     # --- where to split ---
