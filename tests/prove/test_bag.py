@@ -606,6 +606,8 @@ def test_a_rule_that_only_just_follows_is_lost_in_rounding(monkeypatch):
 
 def test_no_proof_rests_on_a_slope_that_the_checker_cuts_short():
     """Texts are split by counts here, and slopes that go beyond their steps decide; this one went too far."""
+    from tests import pipelines
+
     rng, made = np.random.default_rng([991, 338]), pipelines.kinds()
     seen = [pipelines.judged(rng, made[kind](rng), kind == "streams") for kind in ("weights", "streams")]
     assert seen == ["computed", "computed"]
