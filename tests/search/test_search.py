@@ -301,7 +301,7 @@ def test_nodes_that_a_first_look_leaves_in_doubt_are_looked_at_again(
     push = Frontier.push
     monkeypatch.setattr(Inquiry, "ask", hesitant)
     monkeypatch.setattr(Frontier, "push", lambda self, node: (doubted.append(node.doubted), push(self, node))[1])
-    for seed in range(10):
+    for seed in range(40):
         case = Case(kind, 900 + seed, length=5, constrained=False)
         result = case.explain(self_check=True)
         assert "rejected" not in result.meta

@@ -97,8 +97,9 @@ class Preference:
         question = self.question
         if not isinstance(question.perturbation, RealWords):
             return np.asarray(-self.oracle.attacker.push.min(0))
-        tokens, place = np.unique(question.text.tokens, return_inverse=True)
-        return _by_themselves(question, tokens.tolist())[place]
+        tokens = list(dict.fromkeys(question.text.tokens))  # arrays of strings would lose what is not printed
+        lead = dict(zip(tokens, _by_themselves(question, tokens).tolist(), strict=True))
+        return np.array([lead[token] for token in question.text.tokens])
 
     def rather(self, held: Bools) -> Bools:
         """A better set of the same cost that may do as well: nobody has proved it."""
