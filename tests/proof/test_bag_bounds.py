@@ -14,9 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from suffice.errors import Rejected
 from suffice.importers.bag import lowered
 from suffice.model.text import written
-from suffice.proof import ceilings
-from suffice.proof.bag import BagCheck, Form, Region
-from suffice.proof.ceilings import Sets
+from suffice.proof.bag import ceilings
+from suffice.proof.bag.bounds import Form, Region
+from suffice.proof.bag.ceilings import Sets
+from suffice.proof.bag.check import BagCheck
 
 WORDS = ["good", "bad", "plot", "film", "dull", "fine", "a", "b"]
 Chosen = tuple[int, ...]

@@ -30,7 +30,8 @@ from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import rewritten, written
-from suffice.proof.bag import BagCheck, none_below
+from suffice.proof.bag.check import BagCheck
+from suffice.proof.bag.rules import none_below
 from suffice.proof.certificate import Certificate
 from suffice.prove.bag import Case, Fails, Holds, decide
 from suffice.prove.gains import Fees, gains
@@ -563,7 +564,7 @@ def test_a_forged_certificate_of_a_flip_is_rejected(edit):
 
 
 def test_a_rule_that_the_checker_rejects_is_left_out_and_the_words_stay(monkeypatch):
-    from suffice.proof.bag import BagCheck
+    from suffice.proof.bag.check import BagCheck
 
     whole, seen = BagCheck.rule, []
 

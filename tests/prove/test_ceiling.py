@@ -17,8 +17,8 @@ import suffice as sf
 from suffice.errors import Rejected
 from suffice.importers.bag import lowered
 from suffice.model.text import written
-from suffice.proof.bag import BagCheck
-from suffice.proof.ceilings import Sets, none_enough
+from suffice.proof.bag.ceilings import Sets, none_enough
+from suffice.proof.bag.check import BagCheck
 from suffice.prove import ceiling
 from suffice.prove.asked import OutOfBudget
 from suffice.prove.bag import Case

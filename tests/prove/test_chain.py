@@ -16,7 +16,7 @@ import suffice as sf
 from suffice.errors import Rejected
 from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
-from suffice.proof.chain import Ways
+from suffice.proof.bag.chain import Ways
 from suffice.prove.layout import NotApart, laid_out
 from suffice.prove.reading import Reading
 from tests.pipelines import SHORT, of_streams, prose

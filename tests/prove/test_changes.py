@@ -17,7 +17,7 @@ import suffice as sf
 from suffice.errors import Rejected
 from suffice.importers.bag import lowered
 from suffice.model.text import written
-from suffice.proof.bag import BagCheck
+from suffice.proof.bag.check import BagCheck
 from suffice.proof.certificate import Certificate
 from suffice.prove.bag import Case, Holds, Open, decide, turned
 from suffice.prove.layout import laid_out

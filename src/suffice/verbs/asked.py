@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from suffice.errors import NotACertificate, Rejected
-from suffice.proof.bag import none_below_by
+from suffice.proof.bag.rules import none_below_by
 from suffice.proof.certificate import Certificate
 from suffice.proof.replay import KIND
 from suffice.prove.asked import Asked, Flip, Meter, OutOfBudget

@@ -23,8 +23,10 @@ from suffice.model.answers import batches
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import rewritten
-from suffice.proof.bag import BagCheck, none_below
-from suffice.proof.ceilings import Sets, none_enough
+from suffice.proof.bag.ceilings import Sets, none_enough
+from suffice.proof.bag.check import BagCheck
+from suffice.proof.bag.rules import none_below
+from suffice.proof.bag.tables import TableCheck
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.check.header import FRACTION
@@ -46,7 +48,6 @@ from suffice.proof.replay.question import (
     whole,
 )
 from suffice.proof.replay.said import Said
-from suffice.proof.tables import TableCheck
 
 KIND = "asked 2"  # what the first line of a certificate about a black box says
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}

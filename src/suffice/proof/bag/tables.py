@@ -22,7 +22,7 @@ import scipy  # its subpackages load on first use
 from suffice.errors import Rejected
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.trees import LEAF, Trees
-from suffice.proof.bag import BagCheck
+from suffice.proof.bag.check import BagCheck
 
 CLOSE = {True: 1e-10, False: 1e-8}  # leads closer to zero are run; of trees, and of a model that is run
 MOST_ROWS = 2**20

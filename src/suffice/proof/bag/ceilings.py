@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from suffice.model.network import Floats
-from suffice.proof.bag import CLOSE, START, BagCheck, Form, Region, Walk, fields, need, number
+from suffice.proof.bag.bounds import CLOSE, START, Form, Region, Walk, fields, need, number
+from suffice.proof.bag.check import BagCheck
 
 MOST_COSTS = 20_000  # different costs of sets
 
