@@ -123,7 +123,7 @@ def main() -> None:
         print(f"  {name:22} {value:.1%}")
     print(f"  seconds                {statistics.median(seconds):.3f} in the median, {max(seconds):.2f} at most")
     carries = lexicon(folder)
-    for line in compare(model, answers[: args.others], carries):
+    for line in compare(model, answers[: args.others], carries) if args.others else ():
         print(f"  {line}")
 
 
