@@ -240,8 +240,8 @@ def grouped(ids: list[list[int]], run: Callable[[Any], Any]) -> Any:
     found: dict[int, Any] = {}
     with torch.inference_mode():
         for group in places.values():
-            for start in range(0, len(group), 128):
-                part = group[start : start + 128]
+            for start in range(0, len(group), 256):
+                part = group[start : start + 256]
                 found.update(zip(part, run(torch.tensor([ids[i] for i in part])), strict=True))
     return np.array([found[i] for i in range(len(ids))], dtype=np.float64)
 
