@@ -207,6 +207,14 @@ class Step:
     def _by_word(self) -> dict[int, list[tuple[Ints, Floats]]]:
         return {}
 
+    def by_moving(self, word: int, words: int, moves: Floats) -> Floats:
+        """What moving one of so many words by moves (n, dimension) adds to the units: (n, units)."""
+        if not is_sparse(self.weight):
+            return np.asarray(moves @ self.weight.reshape(len(self.bias), words, -1)[:, word].T)
+        (units, block), found = self.by_word(words)[word], np.zeros((len(moves), len(self.bias)))
+        found[:, units] = moves @ block.T
+        return found
+
     def magnified(self, values: Floats) -> Floats:
         """What values (..., inputs) add up to where every weight counts by its size: (..., units)."""
         parts = [self._magnitude] if self.weight.size <= KEPT else _sizes(self.weight)

@@ -265,8 +265,9 @@ def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...
     top = np.maximum(np.abs(lower), np.abs(upper))
     for step in steps:
         middle, radius = (lower + upper) / 2, (upper - lower) / 2
-        size = (step.magnified(top) + np.abs(step.bias)) * (1 + 1e-9) + TINY
-        z, spread = step.apply(middle[None])[0], step.magnified(radius) + size * 1e-9
+        total, moved = step.magnified(np.stack([top, radius]))
+        size = (total + np.abs(step.bias)) * (1 + 1e-9) + TINY
+        z, spread = step.apply(middle[None])[0], moved + size * 1e-9
         lower, upper = z - spread, z + spread
         reach.append((lower, upper))
         least, most = step.range(lower, upper)
