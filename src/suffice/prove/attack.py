@@ -8,6 +8,7 @@ attack returns is only a candidate until `exact.confirm` has run it through the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,20 +35,23 @@ class Attempt:
 
 def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, Floats]:
     """Margins (n,) against one rival each, and their gradients (n, length, dimension)."""
-    values = points.reshape(len(points), -1)
-    slopes = []
-    for step in problem.network.steps:
-        z = step.apply(values)
-        slopes.append(step.slopes(z))
-        values = step.activate(z) if step.curves or step.maxima else z * slopes[-1]
-    index, others = np.arange(len(points)), np.asarray(problem.rivals)[rivals]
-    back = np.zeros_like(values)
+    first = problem.network.steps[0]
+    margin, back = first_gradients(problem, first.apply(points.reshape(len(points), -1)), rivals)
+    return margin, steady(np.asarray(back @ first.weight).reshape(points.shape))
+
+
+def first_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, Floats]:
+    """Margins (n,) from sums (n, units) of the first step on, and their gradients there (n, units)."""
+    pairs, sums = list(pairwise(problem.network.steps)), [z]
+    for step, after in pairs:
+        sums.append(after.apply(step.activate(sums[-1])))
+    scores, index, others = sums.pop(), np.arange(len(z)), np.asarray(problem.rivals)[rivals]
+    back = np.zeros_like(scores)
     back[:, problem.label] = 1.0
     back[index, others] -= 1.0
-    margin = values[:, problem.label] - values[index, others]
-    for step, slope in zip(reversed(problem.network.steps), reversed(slopes), strict=True):
-        back = np.asarray((step.spread(back) * slope) @ step.weight)
-    return margin, steady(back.reshape(points.shape))
+    for (step, after), here in zip(reversed(pairs), reversed(sums), strict=True):
+        back = step.spread(np.asarray(back @ after.weight)) * step.slopes(here)
+    return scores[:, problem.label] - scores[index, others], back
 
 
 def jump(problem: Problem, free: Bools, gradient: Floats) -> Floats:

@@ -69,6 +69,8 @@ class Form:
     reach: tuple[Interval, ...]
     gamma: float
     toll: tuple[Floats, ...]
+    whole: Form | None = None  # the form with all units, where this one has only some
+    kept: Ints | None = None  # and the places of its hidden units among all of them
 
     @staticmethod
     def of(problem: Problem) -> Form:
@@ -175,7 +177,7 @@ class Form:
     def off(self) -> Floats:
         """How far a margin (rivals,) that is run in doubles can be from the real one."""
         wrong = np.zeros(self.problem.network.inputs)
-        for step, size in zip(self.steps, self.size, strict=True):
+        for step, size in zip(self.steps, self.toll, strict=True):
             carried = step.magnified(wrong) if wrong.any() else 0.0
             wrong = carried * (1 + self.gamma) + self.gamma * size
             for group in step.maxima:
@@ -205,12 +207,17 @@ def _in_coordinates(problem: Problem, stands_for: Source) -> Form:
     (low, high), *later = source.reach
     hidden = problem.network.steps[:-1]
     size, reach = (source.size[0][kept], *source.size[1:]), ((low[kept], high[kept]), *later)
-    lost = source.size[0].copy()
-    lost[kept] = 0.0
-    owner = np.arange(len(lost)) if source.steps[0].groups is None else source.steps[0].groups.owner
-    toll = size[0] + np.bincount(owner, lost, len(lost))[kept]
+    toll = tolls(source.steps[0], source.size[0], kept)
     taken = source.margin if len(hidden) > 1 else replace(source.margin, weight=source.margin.weight[:, kept])
     return Form(problem, hidden, taken, size, source.margin_size, reach, source.gamma, (toll, *size[1:]))
+
+
+def tolls(step: Step, size: Floats, kept: Ints) -> Floats:
+    """Sizes of the units that are kept, with those of candidates that are not at the first of their maximum."""
+    lost = size.copy()
+    lost[kept] = 0.0
+    owner = np.arange(len(lost)) if step.groups is None else step.groups.owner
+    return np.asarray((size + np.bincount(owner, lost, len(lost)))[kept])
 
 
 def _unsettled(step: Step, low: Floats, high: Floats) -> Bools:
@@ -258,8 +265,9 @@ def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...
     top = np.maximum(np.abs(lower), np.abs(upper))
     for step in steps:
         middle, radius = (lower + upper) / 2, (upper - lower) / 2
-        size = (step.magnified(top) + np.abs(step.bias)) * (1 + 1e-9) + TINY
-        z, spread = step.apply(middle[None])[0], step.magnified(radius) + size * 1e-9
+        total, moved = step.magnified(np.stack([top, radius]))
+        size = (total + np.abs(step.bias)) * (1 + 1e-9) + TINY
+        z, spread = step.apply(middle[None])[0], moved + size * 1e-9
         lower, upper = z - spread, z + spread
         reach.append((lower, upper))
         least, most = step.range(lower, upper)
@@ -780,7 +788,7 @@ def losses(form: Form, batch: Items, found: Pass, dual: Dual) -> Floats:
     for place, groups, at in _pools(form):
         range_ = batch.bounds.candidates(form, place)
         upper = np.where(range_.live, range_.upper, -np.inf)
-        top = maxima.winners(groups, upper)
+        top = groups.winners(upper)
         leaders = form.slices[place].start + groups.leaders
         # splits bring the line above closer; below, shares are as good as it gets
         open_ = (found.over[:, leaders] < 0) & ~range_.settled
@@ -848,7 +856,7 @@ def _better_maxima(
     alpha = slope.step(dual.alpha, gradient)
     for _, groups, at in _pools(form):
         share = maxima.shares(groups, dual.alpha[:, at])
-        share += part * (maxima.winners(groups, z[:, at]) - share)
+        share += part * (groups.winners(z[:, at]) - share)
         others = groups.units != groups.leaders[groups.group]
         moved = np.where(found.over[:, at] > 0, share.astype(np.float32), dual.alpha[:, at])
         alpha[:, at[others]] = moved[:, others]

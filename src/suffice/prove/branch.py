@@ -43,6 +43,7 @@ from suffice.prove.choices import narrowed as fewer
 from suffice.prove.climb import Climbed, Ground, Pace, climbed
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
+from suffice.prove.lean import told
 from suffice.prove.narrow import Narrow, narrowed, worth_it
 from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
@@ -270,7 +271,7 @@ class Branching:
             return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}{why}")
         if question.stuck:
             return Unknown(self._why_stuck)
-        return Proved(tuple(_stated(root) for root in question.roots))
+        return Proved(tuple(told(self.form, _stated(root)) for root in question.roots))
 
     @property
     def _why_stuck(self) -> str:
@@ -656,7 +657,8 @@ def _tilts(form: Form, sign: float, inputs: InputSet) -> Tilts | Peaks | None:
     if first.groups is None:
         return Tilts.of(first, _above(form, sign, form.unsettled[0]), inputs, region)
     some = np.flatnonzero(np.isin(first.groups.leaders, _above(form, sign, first.groups.leaders)))
-    return Peaks.of(first, some, NEAR * form.size[0], inputs, region)
+    whole = first if form.whole is None else form.whole.steps[0]
+    return Peaks.of(first, some, NEAR * form.size[0], inputs, region, whole)
 
 
 def _above(form: Form, sign: float, units: Ints) -> Ints:

@@ -182,9 +182,14 @@ class Preference:
 
 def _by_themselves(question: Question, tokens: list[str]) -> Floats:
     """The label's lead in texts of one word each."""
-    classifier = question.classifier
+    classifier, problem = question.classifier, question.problem
     points = np.stack([classifier.embed(classifier.read([token])) for token in tokens])
-    return np.asarray(question.problem.margins(points).min(-1))
+    moved = np.flatnonzero((points != points[0]).any((0, 2)))
+    if len(moved) > 1:
+        return np.asarray(problem.margins(points).min(-1))
+    word = int(moved[0]) if len(moved) else 0
+    scores = problem.network.forward_but(word, points[0], points[:, word])
+    return np.asarray((scores[:, [problem.label]] - scores[:, list(problem.rivals)]).min(-1))
 
 
 def _promising(
