@@ -30,15 +30,16 @@ ROUND = 2.0**-53
 
 
 def by_choice(problem: Problem) -> Problem:
-    """The same problem in coordinates of choices, where that makes it a good deal smaller; else the problem itself."""
-    region = problem.region
-    if not isinstance(region, Choice) or problem.source is not None or len(problem.network.steps) < 2:
+    """The same problem in coordinates of choices, where that makes it a good deal smaller or maxima are decided word by
+    word; else the problem itself."""
+    region, steps = problem.region, problem.network.steps
+    if not isinstance(region, Choice) or problem.source is not None or len(steps) < 2:
         return problem
     _, choices, dimension = region.points.shape
-    first = problem.network.steps[0]
-    small = first.weight.size < LARGE or SHARE * choices > dimension or choices > CODED
-    wide = len(first.bias) * region.points[..., 0].size > ROOM
-    return problem if small or wide else composed(problem)
+    small = steps[0].weight.size < LARGE or SHARE * choices > dimension
+    worded = len(steps) == 2 and bool(steps[0].pooled.all())
+    wide = choices > CODED or len(steps[0].bias) * region.points[..., 0].size > ROOM
+    return problem if wide or (small and not worded) else composed(problem)
 
 
 @lru_cache(maxsize=1)  # a question is often asked more than once

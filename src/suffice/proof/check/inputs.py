@@ -171,19 +171,16 @@ class Varied:
         return np.asarray(rows @ sets.center.ravel() - reach)
 
     def table(self, step: Step) -> Floats | None:
-        """What every point of every word adds to each unit of a large first step: (length, m, units).
+        """What every point of every word adds to each unit of a first step that is large or all maxima.
 
-        None where words have to be paid for, where there are no points, and where rows are as quickly worked out.
+        (length, m, units). None where words have to be paid for, where there are no points, and where rows are as
+        quickly worked out.
         """
         points = self.sets.points
-        if (
-            points is None
-            or self.costs is not None
-            or step.weight.size < LARGE
-            or FEW * points.shape[1] > points.shape[2]
-        ):
+        if points is None or self.costs is not None or points[..., 0].size * len(step.bias) > WIDEST:
             return None
-        if points[..., 0].size * len(step.bias) > WIDEST:
+        small = step.weight.size < LARGE or FEW * points.shape[1] > points.shape[2]
+        if small and not step.pooled.all():
             return None
         if id(step) not in self._tables:
             self._tables[id(step)] = np.ascontiguousarray(_products(step, points))
