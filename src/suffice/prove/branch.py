@@ -464,6 +464,8 @@ class Branching:
         if first is not None:
             loss[:, pooled] = first[:, pooled]
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
+        if isinstance(batch.tilts, Tilts):  # such lines give away far less than chords do
+            chord[:, batch.tilts.units] = loss[:, batch.tilts.units]
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
         closing = settled(self.form, bounds, dual) if (found.bound > 0).any() else dual
         for i, part in enumerate(parts):
