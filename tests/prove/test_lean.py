@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from helpers import refused
 from test_peaks import form_of, hard_questions, inputs_of
 
 import suffice as sf
+from suffice.model.network import Network
 from suffice.model.step import Groups
 from suffice.prove import lean as module
 from suffice.prove.bounds import Items, hidden, margin_bound, margin_rows, plain
+from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free
 from suffice.prove.lean import lean, told
 from suffice.prove.tree import Leaf, Pick, Split
@@ -41,6 +44,24 @@ def test_its_bounds_are_those_of_the_whole(seed):
     assert abs(bounds[0] - bounds[1]) < 0.2 * form.gamma * form.margin_size[0]  # far less than what is taken off
     assert bounds[0] <= form.problem.margins(points)[:, 0].min()
     assert small.off[0] >= form.off[0] * (1 - 1e-9)
+
+
+def test_a_flip_is_run_through_the_whole_network():
+    """Not through the one with fewer units: here another one stands in its place, in which nothing flips."""
+    found = 0
+    for seed in range(8):
+        form = form_of("box", seed)
+        problem, (_, points) = form.problem, inputs_of(form, np.random.default_rng(seed))
+        last = problem.network.steps[-1]
+        wins = np.where(np.arange(len(last.bias)) == problem.label, 1e6, 0.0)
+        steady = Network((*problem.network.steps[:-1], replace(last, bias=wins)))
+        free = np.ones((len(points), len(problem.features)), dtype=bool)
+        real = [one is not None for one in confirm(problem, points, free)]
+        lacking = replace(problem, network=steady, whole=problem.network)
+        assert [one is not None for one in confirm(lacking, points, free)] == real
+        assert lean(form).problem.real is problem.network
+        found += sum(real)
+    assert found
 
 
 def test_proofs_are_told_of_all_units():

@@ -26,7 +26,7 @@ def lean(form: Form) -> Form:
     network = Network(_only(form.problem.network.steps, kept))
     *_, margin = _only([*form.steps, form.margin], kept)
     return Form(
-        problem=replace(form.problem, network=network),
+        problem=replace(form.problem, network=network, whole=form.problem.real),
         steps=network.steps[:-1],
         margin=margin,
         size=tuple(map(np.take, form.size, kept)),
