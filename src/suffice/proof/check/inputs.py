@@ -180,7 +180,7 @@ class Varied:
         if points is None or self.costs is not None or points[..., 0].size * len(step.bias) > WIDEST:
             return None
         small = step.weight.size < LARGE or FEW * points.shape[1] > points.shape[2]
-        if small and not step.pooled.all():
+        if small and sum(map(len, step.maxima)) < len(step.bias):
             return None
         if id(step) not in self._tables:
             self._tables[id(step)] = np.ascontiguousarray(_products(step, points))
