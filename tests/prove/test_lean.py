@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from helpers import refused
 from test_peaks import form_of, hard_questions, inputs_of
 
@@ -14,6 +15,7 @@ import suffice as sf
 from suffice.model.network import Network
 from suffice.model.step import Groups
 from suffice.prove import lean as module
+from suffice.prove.attack import gradients, margins
 from suffice.prove.bounds import Items, hidden, margin_bound, margin_rows, plain
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free
@@ -96,3 +98,18 @@ def test_winners_are_the_first_of_the_largest(sizes):
     for row, mark in zip(values, marks, strict=True):
         for a, b in itertools.pairwise(ends):
             assert np.flatnonzero(mark[a:b]).tolist() == [int(row[a:b].argmax())]
+
+
+def test_gradients_through_sparse_weights_are_those_of_dense_ones():
+    form, rng = form_of("box", 1), np.random.default_rng(1)
+    problem, (_, points) = form.problem, inputs_of(form, rng)
+    first, *rest = problem.network.steps
+    sparse = replace(first, weight=scipy.sparse.csr_array(first.weight))
+    other = replace(problem, network=Network((sparse, *rest)))
+    rivals, free = np.zeros(len(points), dtype=np.int64), rng.random((len(points), 6)) < 0.5
+    for wanted in (None, free, free[:1]):
+        marks = np.ones((len(points), 6), dtype=bool) if wanted is None else np.broadcast_to(wanted, (len(points), 6))
+        (margin, slope), (same, found) = gradients(problem, points, rivals), gradients(other, points, rivals, wanted)
+        assert np.allclose(margin, same)
+        assert np.allclose(slope[marks], found[marks])
+    assert np.allclose(margins(other, points, rivals), problem.margins(points)[:, 0])

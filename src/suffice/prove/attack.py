@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.model.step import is_sparse
 from suffice.prove.inputs import PIECE, steady
 from suffice.prove.verdict import Budget, Problem
 from suffice.sets.regions import Ball, Box, Region
@@ -33,11 +34,31 @@ class Attempt:
         return Attempt(np.minimum(self.margin, other.margin), np.where(wins[:, None, None], other.point, self.point))
 
 
-def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, Floats]:
-    """Margins (n,) against one rival each, and their gradients (n, length, dimension)."""
+def gradients(problem: Problem, points: Floats, rivals: Ints, free: Bools | None = None) -> tuple[Floats, Floats]:
+    """Margins (n,) against one rival each, and their gradients (n, length, dimension), at free words at the least."""
     first = problem.network.steps[0]
-    margin, back = first_gradients(problem, first.apply(points.reshape(len(points), -1)), rivals)
-    return margin, steady(np.asarray(back @ first.weight).reshape(points.shape))
+    margin, back = first_gradients(problem, first_sums(problem, points), rivals)
+    if not is_sparse(first.weight):
+        return margin, steady((back @ first.weight).reshape(points.shape))
+    found, wanted = np.zeros_like(points), np.broadcast_to(True if free is None else free, points.shape[:2])
+    for word, (units, block) in enumerate(first.by_word(len(problem.center))):
+        rows = np.flatnonzero(wanted[:, word])
+        if len(rows):
+            found[rows, word] = back[np.ix_(rows, units)] @ block
+    return margin, steady(found)
+
+
+def first_sums(problem: Problem, points: Floats) -> Floats:
+    """What the first step sums up (n, units); of large sparse weights only what words that moved add is worked out."""
+    first = problem.network.steps[0]
+    if not is_sparse(first.weight):
+        return first.apply(points.reshape(len(points), -1))
+    z, moves = np.repeat(problem.sums[None], len(points), axis=0), points - problem.center
+    for word, (units, block) in enumerate(first.by_word(len(problem.center))):
+        rows = np.flatnonzero(moves[:, word].any(-1))
+        if len(rows):
+            z[np.ix_(rows, units)] += moves[rows, word] @ block.T
+    return z
 
 
 def first_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, Floats]:
@@ -94,7 +115,7 @@ def descend(
     for _ in range(steps):
         if budget is not None:
             budget.look()
-        margin, gradient = gradients(problem, point, rivals)
+        margin, gradient = gradients(problem, point, rivals, free)
         best = best.better(Attempt(margin, point))
         if not deepest and (best.margin < 0).all():
             return best
@@ -123,7 +144,7 @@ def slide(
     for turn in range(1, steps + 1):
         if budget is not None:
             budget.look()
-        margin, gradient = gradients(problem, point, rivals)
+        margin, gradient = gradients(problem, point, rivals, free)
         best = best.better(Attempt(margin, point))
         if (margin < 0).any():
             return best
@@ -144,8 +165,10 @@ def sides(region: Region) -> tuple[Floats, Floats]:
 
 def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each."""
-    scores = problem.network.forward(points)
-    return np.asarray(scores[:, problem.label] - scores[np.arange(len(points)), np.asarray(problem.rivals)[rivals]])
+    values = first_sums(problem, points)
+    for step, after in pairwise(problem.network.steps):
+        values = after.apply(step.activate(values))
+    return np.asarray(values[:, problem.label] - values[np.arange(len(points)), np.asarray(problem.rivals)[rivals]])
 
 
 @dataclass(frozen=True, eq=False)

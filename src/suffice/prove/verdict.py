@@ -56,6 +56,11 @@ class Problem:
     def rivals(self) -> tuple[int, ...]:
         return tuple(j for j in range(self.network.outputs) if j != self.label)
 
+    @cached_property
+    def sums(self) -> Floats:
+        """What the first step sums up (units,) for the text itself."""
+        return np.asarray(self.network.steps[0].apply(self.center.reshape(1, -1))[0])
+
     def margins(self, points: Floats) -> Floats:
         """Margins (n, rivals) of points (n, length, dimension), by the plain forward pass."""
         scores = self.network.forward(points)
