@@ -145,8 +145,8 @@ class BoundsOracle:
         points = wide.minimiser(found.inputs)[items]
         margins = self.problem.margins(points).min(-1).reshape(len(index), -1)
         best = margins.argmin(-1) + np.arange(len(index)) * margins.shape[1]
-        witnesses = confirm(self.problem, points[best], free[index])
-        for i, witness in zip(index, witnesses, strict=True):
+        hits = np.flatnonzero(margins.min(-1) <= self.form.off.max())
+        for i, witness in zip(index[hits], confirm(self.problem, points[best[hits]], free[index[hits]]), strict=True):
             if witness is not None:
                 answers[i] = Refuted(witness)
 
