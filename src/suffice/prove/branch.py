@@ -342,7 +342,9 @@ class Branching:
         for i in fresh:
             self.questions[parts[i].question].spent += 1
         left = np.array([i for i in fresh if known[i] <= 0 and not self._run_all(parts[i])], dtype=np.int64)
-        if len(left):
+        if len(left) == len(parts):
+            self._work_on(parts, batch, dual, found)
+        elif len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
 
     def _tilts_now(self, part: Subproblem) -> bool:
@@ -480,8 +482,10 @@ class Branching:
         keys = [(id(parts[i].inputs), parts[i].signs[: units.start].tobytes()) for i in fresh]
         if fresh:
             different = dict(zip(keys, fresh, strict=True))
-            rows = np.array(list(different.values()))
-            lower, upper = step_bounds(self.form, inputs.take(rows), found.take(rows), place, self.budget)
+            if len(different) < len(parts):
+                rows = np.array(list(different.values()))
+                inputs, found = inputs.take(rows), found.take(rows)
+            lower, upper = step_bounds(self.form, inputs, found, place, self.budget)
             mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(different)}
             for i, key in zip(fresh, keys, strict=True):
                 parts[i].steps = (*parts[i].steps, mine[key])

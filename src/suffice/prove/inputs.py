@@ -28,12 +28,12 @@ STEADY = 30  # binary digits that count where numbers set an order
 
 def steady(values: Floats) -> Floats:
     """Values (n, ...) rounded to nine digits of the largest of each row, so that no order hangs on the last bit."""
-    size = np.abs(values).reshape(len(values), -1).max(1, initial=0.0)
-    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY).reshape(-1, *[1] * (values.ndim - 1))
-    found = values / scale
+    size = np.abs(values).max(axis=tuple(range(1, values.ndim)), initial=0.0, keepdims=True)
+    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY)
+    found: Floats = values / scale
     np.rint(found, out=found)
     found *= scale
-    return np.asarray(found)
+    return found
 
 
 def pieces(count: int, each: int) -> Iterator[slice]:

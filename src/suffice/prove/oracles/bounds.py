@@ -125,7 +125,7 @@ class BoundsOracle:
         bounds = hidden(self.form, inputs, budget=budget)
         count = len(self.problem.rivals)
         items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
-        wide, spread = inputs.take(items), bounds.take(items)
+        wide, spread = (inputs, bounds) if count == 1 else (inputs.take(items), bounds.take(items))
         batch, dual = Items(wide, spread, margin_rows(self.form, rivals)), plain(spread)
         found = margin_bound(self.form, batch, dual)
         if optimised:
