@@ -86,6 +86,8 @@ def jump(problem: Problem, free: Bools, gradient: Floats) -> Floats:
 
 def chosen(problem: Problem, free: Bools, gains: Floats) -> Bools:
     """Of the free words (n, length), as many as may change at once, those with the lowest gains."""
+    if problem.limit >= free.shape[1]:
+        return free
     order = np.argsort(np.where(free, steady(gains), np.inf), axis=-1, kind="stable")
     return free & (np.argsort(order, axis=-1, kind="stable") < problem.limit)
 
@@ -190,6 +192,8 @@ class Attacker:
 
     def promise(self, free: Bools) -> Ints:
         """The rivals (n, rivals) in the order in which a linear view of the margin lets them win."""
+        if len(self.margins) == 1:
+            return np.zeros((len(free), 1), dtype=np.int64)
         reach = self.margins + free @ self.push.T
         return np.argsort(steady(reach), axis=1, kind="stable")
 
@@ -199,8 +203,8 @@ class Attacker:
         """The best of a first-order start and `restarts` random ones, for each row of `free`."""
         promise = self.promise(free)
         found = self._from_corner(free, promise[:, 0], steps, budget)
-        rng, turn = np.random.default_rng(seed), 0
-        while turn < restarts and len(open_ := np.flatnonzero(found.margin > 0)):
+        rng, turn = np.random.default_rng(seed) if restarts else None, 0
+        while rng is not None and turn < restarts and len(open_ := np.flatnonzero(found.margin > 0)):
             many = min(restarts - turn, max(1, PIECE // (len(open_) * self.problem.center.size)))
             rows, turns = np.tile(open_, many), np.arange(turn, turn + many).repeat(len(open_))
             rivals = promise[rows, (turns + 1) % promise.shape[1]]
@@ -211,7 +215,7 @@ class Attacker:
         return found
 
     def _from_corner(self, free: Bools, rivals: Ints, steps: int, budget: Budget | None) -> Attempt:
-        moved = chosen(self.problem, free, self.push[rivals]) if self.problem.at_most is not None else free
+        moved = chosen(self.problem, free, self.push[rivals])
         start = np.where(moved[:, :, None], self.corners[rivals], self.problem.center)
         return descend(self.problem, free, start, rivals, steps, budget=budget)
 

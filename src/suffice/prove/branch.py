@@ -325,7 +325,8 @@ class Branching:
 
     def _evaluate_batch(self, parts: list[Subproblem]) -> None:
         """One pass closes most of them; what is left is worth more work."""
-        inputs, signs = _joined(parts), np.stack([p.signs for p in parts])
+        inputs, stacked = _joined(parts), np.stack([p.signs for p in parts])
+        signs = stacked if stacked.any() else None
         bounds = hidden(self.form, inputs, signs, partial(self._step, parts, inputs), self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
         tilts = self.tilts if any(self._tilts_now(part) for part in parts) else None
@@ -342,7 +343,9 @@ class Branching:
         for i in fresh:
             self.questions[parts[i].question].spent += 1
         left = np.array([i for i in fresh if known[i] <= 0 and not self._run_all(parts[i])], dtype=np.int64)
-        if len(left):
+        if len(left) == len(parts):
+            self._work_on(parts, batch, dual, found)
+        elif len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
 
     def _tilts_now(self, part: Subproblem) -> bool:
@@ -478,16 +481,17 @@ class Branching:
 
     def _step(self, parts: list[Subproblem], inputs: InputSet, place: int, found: Hidden) -> Interval:
         """The bounds of a step: the same for all parts of an input set that are split alike in the steps before it."""
-        start = self.form.slices[place].start
-        keys = [(id(part.inputs), part.signs[:start].tobytes()) for part in parts]
-        fresh = {key: i for i, (key, part) in enumerate(zip(keys, parts, strict=True)) if len(part.steps) == place}
+        units, fresh = self.form.slices[place], [i for i, part in enumerate(parts) if len(part.steps) == place]
+        keys = [(id(parts[i].inputs), parts[i].signs[: units.start].tobytes()) for i in fresh]
         if fresh:
-            rows = np.array(list(fresh.values()))
-            lower, upper = step_bounds(self.form, inputs.take(rows), found.take(rows), place, self.budget)
-            mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
-            for part, key in zip(parts, keys, strict=True):
-                part.steps = part.steps if len(part.steps) > place else (*part.steps, mine[key])
-        units = self.form.slices[place]
+            different = dict(zip(keys, fresh, strict=True))
+            if len(different) < len(parts):
+                rows = np.array(list(different.values()))
+                inputs, found = inputs.take(rows), found.take(rows)
+            lower, upper = step_bounds(self.form, inputs, found, place, self.budget)
+            mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(different)}
+            for i, key in zip(fresh, keys, strict=True):
+                parts[i].steps = (*parts[i].steps, mine[key])
         sides = [p.steps[place] if p.narrow is None else p.narrow.cut(p.steps[place], units) for p in parts]
         return np.concatenate([low for low, _ in sides]), np.concatenate([high for _, high in sides])
 
@@ -765,9 +769,11 @@ def _split_unit(part: Subproblem, unit: int, steps: int, fresh: bool) -> tuple[S
 
 def _split_word(part: Subproblem, position: int) -> tuple[Subproblem, Subproblem]:
     assert part.row is not None
-    chosen, *sides = part.inputs.halves(position, part.row)
-    first, second = (replace(_half(part), inputs=side, steps=(), row=part.row, many=False) for side in sides)
-    part.cut, part.halves = (position, chosen), (first, second)
+    chosen, taken, rest = part.inputs.halves(position, part.row)
+    part.cut, part.halves = (position, chosen), (_half(part), _half(part))
+    part.halves[0].inputs, part.halves[1].inputs = taken, rest
+    for half in part.halves:
+        half.steps, half.row, half.many = (), part.row, False
     return part.halves
 
 

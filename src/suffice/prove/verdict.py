@@ -64,7 +64,7 @@ class Problem:
     def margins(self, points: Floats) -> Floats:
         """Margins (n, rivals) of points (n, length, dimension), by the plain forward pass."""
         scores = self.network.forward(points)
-        return scores[..., [self.label]] - scores[..., list(self.rivals)]
+        return np.asarray(scores[..., self.label, None] - scores[..., self.rivals])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -213,13 +214,19 @@ def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int, budget:
     """Several deep attacks (n, length, dimension) on one set of free words; some may not flip the label."""
     problem = attacker.problem
     rows = np.repeat(free[None], restarts, axis=0)
-    aim = np.random.default_rng(seed).standard_normal((restarts, *problem.center.shape))
+    aim = _aims(seed, (restarts, *problem.center.shape))
     promise = attacker.promise(free[None])[0]
     rivals = promise[np.arange(restarts) % min(3, len(promise))]
     start = jump(problem, rows, aim)
     moved = chosen(problem, free[None], attacker.push[rivals[:1]])[0]
     start[0] = np.where(moved[:, None], attacker.corners[rivals[0]], problem.center)
     return descend(problem, rows, start, rivals, 8, deepest=True, budget=budget).point
+
+
+@lru_cache(maxsize=8)  # the same for every question about texts of one shape
+def _aims(seed: int, shape: tuple[int, ...]) -> Floats:
+    """Directions in which attacks begin."""
+    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def stamina(
@@ -238,8 +245,9 @@ def stamina(
         if budget is not None:
             budget.look()
         left = opened[alive] & ~words[alive]
-        total[alive[~left.any(-1)]] = np.inf
-        alive, left = alive[left.any(-1)], left[left.any(-1)]
+        some = left.any(-1)
+        total[alive[~some]] = np.inf
+        alive, left = alive[some], left[some]
         if not len(alive):
             break
         reached = adds.margins(z, alive, rivals)

@@ -133,7 +133,7 @@ class BoundsOracle:
         bounds = hidden(self.form, inputs, budget=budget)
         count = len(self.problem.rivals)
         items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
-        wide, spread = inputs.take(items), bounds.take(items)
+        wide, spread = (inputs, bounds) if count == 1 else (inputs.take(items), bounds.take(items))
         batch, dual = Items(wide, spread, margin_rows(self.form, rivals)), plain(spread)
         found = margin_bound(self.form, batch, dual)
         if optimised:
@@ -153,8 +153,8 @@ class BoundsOracle:
         points = wide.minimiser(found.inputs)[items]
         margins = self.problem.margins(points).min(-1).reshape(len(index), -1)
         best = margins.argmin(-1) + np.arange(len(index)) * margins.shape[1]
-        witnesses = confirm(self.problem, points[best], free[index])
-        for i, witness in zip(index, witnesses, strict=True):
+        hits = np.flatnonzero(margins.min(-1) <= self.form.off.max())
+        for i, witness in zip(index[hits], confirm(self.problem, points[best[hits]], free[index[hits]]), strict=True):
             if witness is not None:
                 answers[i] = Refuted(witness)
 
