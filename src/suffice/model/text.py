@@ -18,6 +18,7 @@ Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with
 WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
 JOINS = "\u200d\u200c\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # zero-width joiners, tones of skin
+EMPTY = "␣"  # stands where a word was removed, for a classifier to which its place matters
 HALVES = 2**15  # halves of a text that are kept, each with another change
 
 
@@ -215,6 +216,11 @@ def rewritten(text: Text, new: Mapping[int, str]) -> str:
     """The original string with words replaced, or removed where the new word is empty, and the spaces mended."""
     begun = Begun().on(text, text.words, new)
     return begun.text + text.source[text.words[-1].end :] if begun.before else ""
+
+
+def with_gaps(new: Mapping[int, str]) -> dict[int, str]:
+    """New words, with a mark in the place of each that is removed."""
+    return {place: word or EMPTY for place, word in new.items()}
 
 
 @dataclass(frozen=True)
