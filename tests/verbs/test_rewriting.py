@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,8 @@ import suffice as sf
 from suffice.errors import InputError
 from suffice.model.text import written
 from suffice.prove.verdict import Witness
+from suffice.render import phrases
+from suffice.verbs.explanation import Change
 from suffice.verbs.rewriting import tried
 
 TEXT = "so very good, not bad"
@@ -54,3 +57,14 @@ def test_texts_that_an_answer_shows_flip_when_they_are_read_again():
     shown = [detail.flip for detail in result.details if detail.flip is not None and detail.flip.text is not None]
     assert shown
     assert [clf.predict(flip.text).label for flip in shown] == [flip.label for flip in shown]
+
+
+def test_what_is_said_and_shown_of_a_text_with_gaps_is_the_text_that_was_run():
+    result = sf.explain(sf.load("sst-cnn25"), "a dull film with a great cast", perturbation=sf.Deletion(), seconds=20)
+    for text, said in (("a ␣ film with a ␣ cast", True), ("a film with a cast", False)):
+        flip = Change("positive", -1.0, (1, 5), ("", ""), True, text)
+        assert phrases.counterexample(result, 1, flip).endswith("(␣: removed, its place stays empty)") == said
+        detail = replace(result.details[1], flip=flip)
+        pieces = phrases.about(result, detail)["flip"]["pieces"]
+        shown = "".join(one["text"] if one["became"] is None else one["became"] for one in pieces)
+        assert " ".join(shown.split()) == text
