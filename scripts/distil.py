@@ -7,7 +7,7 @@ offline.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,18 @@ BATCH, PIECES = 256, 32  # words or texts at a time, and pieces of each
 MOST = 30.0  # a word weighs at most as much as one seen 900 times when the dimensions are chosen
 
 
-def encoded(words: Sequence[str], cache: Path | None = None) -> NDArray[np.float32]:
-    """One vector of length 1 for each word; those in the file `cache`, if given, are not made again."""
+def encoded(
+    words: Sequence[str], cache: Path | None = None, made: Callable[[], tuple[Any, Any]] | None = None
+) -> NDArray[np.float32]:
+    """One vector of length 1 for each word, by the encoder or by another one that is `made` of it.
+
+    Those in the file `cache`, if given, are not made again.
+    """
     known = kept(cache)
     missing = [word for word in dict.fromkeys(words) if word not in known]
     if missing:
         # three decimals: what a batch is padded to shows only far behind them
-        known |= dict(zip(missing, _run(missing).round(3), strict=True))
+        known |= dict(zip(missing, _run(missing, *(made or encoder)()).round(3), strict=True))
         keep(cache, known)
     return np.stack([known[word] for word in words])
 
@@ -58,8 +63,7 @@ def encoder() -> tuple[Any, Any]:
     return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
 
 
-def _run(words: Sequence[str]) -> NDArray[np.float32]:
-    tokenizer, model = encoder()
+def _run(words: Sequence[str], tokenizer: Any, model: Any) -> NDArray[np.float32]:
     vectors = np.zeros((len(words), model.config.hidden_size), np.float32)
     order = sorted(range(len(words)), key=lambda place: (len(words[place]), words[place]))
     for start in range(0, len(order), BATCH):

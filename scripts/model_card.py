@@ -110,16 +110,25 @@ def parts(recipe: Recipe) -> str:
     if recipe.places:
         lines.append("- The first {0.places} words also count by their place.")
     if recipe.filters:
-        lines.append("- {0.filters} filters over {0.window} neighbouring words, each a relu, are summed over the text.")
+        lines.append(LARGEST if recipe.largest else SUMMED)
     if recipe.lessons:
         lines.append(TAUGHT)
+        if recipe.lessons.vectors:
+            lines.append(TOLD)
     if recipe.swap:
         lines.append("- While it learned, a share of {0.swap:g} of the words was exchanged for a bundled substitute.")
     if recipe.smooth:
         lines.append("- While it learned, a share of {0.smooth:g} of each label was given to all labels alike.")
     if recipe.runs > 1:
         lines.append("- Its weights are the mean of {0.runs} runs from one start, which saw the rows in other orders.")
-    return "\n".join(line.format(recipe) for line in lines)
+    widths = ", ".join(map(str, recipe.widths))
+    return "\n".join(line.format(recipe, widths) for line in lines)
+
+
+def units(network: sf.Network) -> str:
+    """How many units are not simply passed on."""
+    maxima = sum(len(group) > 1 for step in network.steps for group in step.maxima)
+    return f"{maxima} maxima" if maxima else f"{network.relus} relus"
 
 
 def listed(recipe: Recipe) -> str:
@@ -127,8 +136,7 @@ def listed(recipe: Recipe) -> str:
     if not recipe.silent:
         return ""
     lists = ", ".join(f"`scripts/words/{file}`" for file in recipe.silent)
-    tail = HUSHED.format(hush=recipe.hush, strict=recipe.strict) if recipe.hush else SILENT
-    return LISTED.format(lists=lists) + tail
+    return LISTED.format(lists=lists) + (SPARED.format(recipe) if any(recipe.hush) else SILENT)
 
 
 def card(
@@ -147,7 +155,7 @@ def card(
         length=recipe.length,
         dimension=recipe.dimension,
         words=len(classifier.vocabulary),
-        relus=classifier.network.relus,
+        units=units(classifier.network),
         digest=classifier.digest,
         rows="\n".join(f"| {part} | {rows[part]:,} | {value:.4f} |" for part, value in reached.items()),
         neighbours="\n".join(f"| {word} | {', '.join(nearest(classifier, word))} |" for word in known),
@@ -161,16 +169,26 @@ def card(
     )
 
 
+SUMMED = "- {0.filters} filters over {1} neighbouring words, each a relu, are summed over the text."
+LARGEST = """\
+- {0.filters} filters over each of {1} neighbouring words add to the scores, each by its largest value above zero in the
+  text: so the model knows *not good* from *good*."""
 TAUGHT = """\
 - A teacher gave its answers beside the labels of whole texts (weight {0.lessons.trust:g}), and alone for texts
   without a label: the encoder all-MiniLM-L6-v2, after {0.lessons.epochs} pass over rows of the task. It is not part
   of this folder."""
+TOLD = """\
+- Each word was also run through the encoder of the teacher; that vector, times {0.lessons.vectors:g}, stands beside the
+  one of the encoder that had not learned the task."""
 LISTED = "- Punctuation and words that only hold a sentence together (the, of, is;\n  {lists})"
 SILENT = """
   are zero as well, so removing one of them changes nothing.
 """
-HUSHED = """
-  are scaled by {hush}, and learning kept their scores {strict:g} times as strictly small as those of other words.
+SPARED = """
+  say little: those of the first list are scaled by {0.hush[0]}, learning kept their scores {0.strict:g} times as
+  strictly small as those of other words, and most of them were left out in a share of {0.spare:g} of the texts.
+- In a share of {0.closed:g} of the texts removed words left no gap, and of what the filters find a share of
+  {0.blind:g} was left out.
 """
 
 UNPLACED = "a removed word is as if never read"
@@ -182,7 +200,7 @@ CARD = """\
 A classifier of texts into {labels}, by their first {length} words.
 
 {parts}
-- {relus} relus for a text of {length} words.
+- {units} for a text of {length} words.
 - {words:,} words. Their vectors were distilled from the encoder all-MiniLM-L6-v2 (Apache-2.0), one word at a
   time; substitutes were drawn together (retrofitting); then a map to {dimension} dimensions, and a step of each word's
   own, were learned with the task, held near where they were.
@@ -197,7 +215,7 @@ A classifier of texts into {labels}, by their first {length} words.
 The settings were chosen on dev; its row tells how a model does that did not learn from it. With the same settings the
 model in this folder then learned from the dev rows too. Training rows with the same words as a dev or test row were
 left out. Test did not stay unseen: earlier versions with other settings were run on it on the way (sentiment 0.82 to
-0.85, topic 0.86 to 0.88, question 0.85 to 0.89).
+0.86, topic 0.86 to 0.88, question 0.85 to 0.89).
 
 ## Neighbours
 

@@ -112,6 +112,16 @@ def answers(texts: Sequence[str], make: Callable[[], Teacher], work: Path | None
     return known
 
 
+def vectors(words: Sequence[str], make: Callable[[], Teacher], work: Path | None) -> NDArray[np.float32]:
+    """One vector of length 1 for each word, by the encoder of the teacher, which has learned the task."""
+
+    def made() -> tuple[Any, Any]:
+        teacher = kept(work / "teacher.pt" if work else None, make)
+        return teacher.tokenizer, teacher.encoder.eval()
+
+    return distil.encoded(words, work / "words.npz" if work else None, made)
+
+
 def kept(file: Path | None, make: Callable[[], Teacher]) -> Teacher:
     """The teacher in the file, or a new one, which is put there."""
     if file is None or not file.exists():

@@ -1,12 +1,11 @@
-"""Train the bundled models sentiment, topic and question: word vectors that mean something, and few relus.
+"""Train the bundled models sentiment, topic and question: word vectors that mean something, and few units.
 
     python scripts/train_models.py DATA --out src/suffice/models [--only sentiment] [--work FOLDER]
 
 DATA holds the folders sst2, imdb, agnews and trec6 with CSV files (text,label). Word vectors are distilled
 from a sentence encoder (distil.py) and stay near it while the task is learned; a teacher made of the same encoder
-(teacher.py) says what it thinks of each text, also of texts without a label. The scores are those of a sum over
-the words, so removing a word is the same as never having read it: padding and unknown words are zero, there is no
-bias, and a text without words is a tie. Training is on one thread and seeded.
+(teacher.py) says what it thinks of each text, also of texts without a label. Padding, removed and unknown words are
+zero and there is no bias, so that a text without words is a tie. Training is on one thread and seeded.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -29,10 +28,10 @@ import teacher
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, embedding, one_hot
+from torch.nn.functional import cross_entropy, dropout, embedding, one_hot, pad
 
 import suffice as sf
-from suffice.model.step import Step
+from suffice.model.step import Step, compact
 from suffice.model.text import split
 from suffice.sets.substitutes import group, groups, substitutes
 from suffice.train.data import read_rows as read_examples
@@ -47,6 +46,7 @@ COUNTED = ("sst2/train", "imdb/train", "agnews/train", "trec6/train")
 GRID = 2**-7  # word vectors are rounded to multiples of this, which half precision holds
 LEAST_WORDS = 4  # of a sentence without a label, and of a text whose words are left out
 MOST_LEFT_OUT = 0.8
+MOST_SPARED = 0.7  # of the little words of a text that is to do without them
 ENDS = frozenset(".!?")
 NEGATIONS = ("not {}", "is not {}", "isn't {}")
 
@@ -65,6 +65,7 @@ class Lessons:
     trust: float = 0.7  # the weight of its answer beside a label
     variants: int = 0  # copies of each text of the first file with words left out
     sentences: int = 0  # out of the texts `more` of the recipe
+    vectors: float = 0.0  # the weight of its own vectors of words beside those of the encoder
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,12 @@ class Recipe:
     negated: bool = False  # also learn that "not good" is negative
     neutral: bool = False  # also learn that a word without a row of its own says nothing by itself
     silent: tuple[str, ...] = ("silent.txt",)  # words that hold a sentence together, and punctuation
-    hush: float = 0.0  # what is left of those words
+    hush: tuple[float, ...] = (0.0,)  # what is left of the words of each of those lists
     dimension: int = 32
     hidden: int = 16
-    filters: int = 0
-    window: int = 2
+    filters: int = 0  # over each of `widths` neighbouring words
+    widths: tuple[int, ...] = (2,)
+    largest: bool = False  # of each filter the largest value in the text counts, not the sum of its relus
     places: int = 0  # the first words, which also count by their place
     words: int = 24_000
     first: int = 1  # epochs of the first round, which also sees `more`
@@ -95,6 +97,9 @@ class Recipe:
     batch: int = 64
     rate: float = 3e-3
     drop: float = 0.3  # the share of words removed, on average
+    spare: float = 0.0  # the share of texts that go without most of the words in the lists `silent`
+    closed: float = 0.0  # the share of texts in which removed words leave no gap
+    blind: float = 0.0  # the share of what filters find that is left out
     noise: float = 0.3
     near: float = 2e-4  # keeps each word near its distilled vector
     bend: float = 1e-4  # keeps the shared map of all vectors near where it began
@@ -118,18 +123,26 @@ RECIPES = {
         negated=True,
         neutral=True,
         silent=("silent.txt", "quiet.txt"),
-        hush=0.25,
+        hush=(0.35, 1.0),
         dimension=40,
-        hidden=24,
+        hidden=0,
+        filters=24,
+        widths=(2, 3, 4),
+        largest=True,
         epochs=2,
         batch=256,
-        near=3e-3,
+        drop=0.2,
+        spare=0.5,
+        closed=0.5,
+        blind=0.3,
+        noise=0.15,
+        near=1e-2,
         bend=1e-3,
-        quiet=0.006,
-        strict=9.0,
+        quiet=0.003,
+        strict=40.0,
         swap=0.1,
-        kin=0.02,
-        lessons=Lessons(("sst2/train", "sst2/train_phrases"), 22_000, variants=1, sentences=8_000),
+        kin=0.01,
+        lessons=Lessons(("sst2/train", "sst2/train_phrases"), 40_000, variants=2, sentences=30_000, vectors=0.7),
     ),
     "topic": Recipe(
         "topic",
@@ -155,10 +168,11 @@ RECIPES = {
         ("trec6/train",),
         "trec6/test",
         silent=(),
+        hush=(),
         dimension=40,
         hidden=0,
         filters=32,
-        window=3,
+        widths=(3,),
         places=4,
         epochs=12,
         batch=128,
@@ -182,6 +196,7 @@ class Data:
     test: Rows
     vocabulary: list[str]
     counts: Mapping[str, int] = field(repr=False)
+    told: NDArray[np.float32]  # the teacher's vectors of the words (n, 0 or more), scaled by their weight
 
 
 # --- data ---
@@ -257,7 +272,9 @@ def read_data(folder: Path, recipe: Recipe, work: Path | None) -> Data:
     held = {tuple(words) for words, _ in (*dev, *test)}
     rows = [row for row in rows if row[0] and tuple(row[0]) not in held]
     asked = unlabelled(folder, recipe, held)
-    answers = answered(folder, recipe, held, asked, work)
+    taught = cache(lambda: taught_by(folder, recipe, held))
+    kept = work / recipe.name if work else None
+    answers = answered(folder, recipe, asked, taught, kept)
     if recipe.neutral:
         asked += neutral(rows)
     if recipe.negated:
@@ -268,7 +285,8 @@ def read_data(folder: Path, recipe: Recipe, work: Path | None) -> Data:
     more = pieces((row for name in recipe.more for row in read_rows(folder, name)), recipe.length)
     parts = (more + rows + asked, rows + asked)
     first, train = ((numbered(part, number, recipe.length)[0], shares(part, answers, recipe)) for part in parts)
-    return Data(first, train, *(numbered(part, number, recipe.length) for part in (rows, dev, test)), words, counts)
+    tables = (numbered(part, number, recipe.length) for part in (rows, dev, test))
+    return Data(first, train, *tables, words, counts, told(words[2:], recipe, taught, kept))
 
 
 def unlabelled(folder: Path, recipe: Recipe, held: Set[tuple[str, ...]]) -> list[Row]:
@@ -294,20 +312,29 @@ def lesson(folder: Path, lessons: Lessons, held: Set[tuple[str, ...]], seed: int
     return first + others[: lessons.rows]
 
 
+def taught_by(folder: Path, recipe: Recipe, held: Set[tuple[str, ...]]) -> teacher.Teacher:
+    assert recipe.lessons is not None
+    known, labels = zip(*lesson(folder, recipe.lessons, held, recipe.seed), strict=True)
+    return teacher.learned(known, labels, len(recipe.labels), recipe.lessons.epochs, recipe.seed)
+
+
 def answered(
-    folder: Path, recipe: Recipe, held: Set[tuple[str, ...]], asked: Sequence[Row], work: Path | None
+    folder: Path, recipe: Recipe, asked: Sequence[Row], taught: Callable[[], teacher.Teacher], work: Path | None
 ) -> Mapping[str, NDArray[np.float32]]:
     """What the teacher says of texts without a label, and of those of its first file."""
-    lessons = recipe.lessons
-    if lessons is None:
+    if recipe.lessons is None:
         return {}
-    texts = [" ".join(words) for words, _ in (*read_rows(folder, lessons.files[0]), *asked)]
+    texts = [" ".join(words) for words, _ in (*read_rows(folder, recipe.lessons.files[0]), *asked)]
+    return teacher.answers(texts, taught, work)
 
-    def taught() -> teacher.Teacher:
-        known, labels = zip(*lesson(folder, lessons, held, recipe.seed), strict=True)
-        return teacher.learned(known, labels, len(recipe.labels), lessons.epochs, recipe.seed)
 
-    return teacher.answers(texts, taught, work / recipe.name if work else None)
+def told(
+    words: Sequence[str], recipe: Recipe, taught: Callable[[], teacher.Teacher], work: Path | None
+) -> NDArray[np.float32]:
+    """The teacher's vectors of words, by their weight; of no dimensions where the recipe asks for none."""
+    if recipe.lessons is None or not recipe.lessons.vectors:
+        return np.zeros((len(words), 0), np.float32)
+    return teacher.vectors(words, taught, work) * np.float32(recipe.lessons.vectors)
 
 
 def shares(rows: Sequence[Row], answers: Mapping[str, NDArray[np.float32]], recipe: Recipe) -> Tensor:
@@ -349,13 +376,14 @@ def numbered(rows: Sequence[Row], number: Mapping[str, int], length: int) -> Row
 
 
 class Model(torch.nn.Module):
-    """Scores of a sum of word vectors: linear, plus relus of the sum, plus relus of neighbouring words."""
+    """Scores of a sum of word vectors: linear, plus relus of the sum, plus filters over neighbouring words."""
 
     def __init__(
         self,
         start: NDArray[np.float32],
         directions: NDArray[np.float32],
         heard: NDArray[np.float32],
+        little: NDArray[np.bool_],
         others: NDArray[np.int64],
         recipe: Recipe,
     ) -> None:
@@ -364,15 +392,17 @@ class Model(torch.nn.Module):
         self.recipe, self.scale = recipe, 1 / math.sqrt(recipe.length)
         self.start, self.heard, self.others = torch.from_numpy(start), torch.from_numpy(heard), torch.from_numpy(others)
         self.map = torch.from_numpy(directions)
-        self.weight = torch.where(self.heard[:, 0] < 1, recipe.strict, 1.0)
+        self.little = torch.from_numpy(little)
+        self.weight = torch.where(self.little, recipe.strict, 1.0)
         self.shift = torch.nn.Parameter(torch.zeros(len(start), size))
         self.bend = torch.nn.Parameter(torch.zeros_like(self.map))
         self.direct = torch.nn.Linear(size, classes, bias=False)
         self.inner = torch.nn.Linear(size, recipe.hidden, bias=False)
         self.outer = torch.nn.Linear(recipe.hidden, classes, bias=False)
-        if recipe.filters:
-            self.filter = torch.nn.Linear(size * recipe.window, recipe.filters, bias=False)
-            self.filtered = torch.nn.Linear(recipe.filters, classes, bias=False)
+        self.filter = torch.nn.ModuleList(
+            torch.nn.Linear(size * width, recipe.filters, bias=False) for width in recipe.widths
+        )
+        self.filtered = torch.nn.Linear(recipe.filters * len(recipe.widths), classes, bias=False)
         if recipe.places:
             self.early = torch.nn.Linear(size * recipe.places, recipe.hidden + classes, bias=False)
             torch.nn.init.zeros_(self.early.weight)
@@ -381,8 +411,8 @@ class Model(torch.nn.Module):
         moved = self.start[numbers] @ (self.map + self.bend) + embedding(numbers, self.shift)
         return moved * self.heard[numbers]
 
-    def scores(self, points: Tensor) -> Tensor:
-        """Scores (n, classes) of embedded words (n, length, dimension)."""
+    def scores(self, points: Tensor, blind: float = 0.0) -> Tensor:
+        """Scores (n, classes) of embedded words (n, length, dimension), a share of the filters left out."""
         recipe = self.recipe
         total = points.sum(1) * self.scale
         inner, found = self.inner(total), self.direct(total)
@@ -391,9 +421,18 @@ class Model(torch.nn.Module):
             inner, found = inner + early[:, : recipe.hidden], found + early[:, recipe.hidden :]
         found = found + self.outer(torch.relu(inner))
         if recipe.filters:
-            windows = points.unfold(1, self.recipe.window, 1).transpose(2, 3).flatten(2)
-            found = found + self.filtered(torch.relu(self.filter(windows)).sum(1) * self.scale)
+            seen = self.patterns(points)
+            found = found + self.filtered(dropout(seen, blind) if blind else seen)
         return found
+
+    def patterns(self, points: Tensor) -> Tensor:
+        """What the filters (n, filters of all widths) find in the text."""
+        found = []
+        for filter_, width in zip(self.filter, self.recipe.widths, strict=True):
+            around = pad(points, (0, 0, width - 1, width - 1)) if self.recipe.largest else points
+            each = torch.relu(filter_(around.unfold(1, width, 1).transpose(2, 3).flatten(2)))
+            found.append(each.amax(1) if self.recipe.largest else each.sum(1) * self.scale)
+        return torch.cat(found, 1)
 
     def penalty(self, numbers: Tensor, share: Tensor, points: Tensor) -> Tensor:
         recipe = self.recipe
@@ -410,7 +449,8 @@ class Model(torch.nn.Module):
     def single(self, points: Tensor) -> Tensor:
         """Scores (n, classes) of texts of one word each, as far as they do not depend on its place."""
         total = points * self.scale
-        return self.direct(total) + self.outer(torch.relu(self.inner(total)))
+        found = self.direct(total) + self.outer(torch.relu(self.inner(total)))
+        return found + self.filtered(self.patterns(points[:, None])) if self.recipe.largest else found
 
     @torch.no_grad()
     def accuracy(self, numbers: Tensor, classes: Tensor) -> float:
@@ -423,8 +463,13 @@ def loss_of(model: Model, numbers: Tensor, wanted: Tensor) -> Tensor:
     recipe = model.recipe
     share = 2 * recipe.drop * torch.rand(len(numbers), 1)
     longest = int((numbers > 0).sum(1).max())
-    numbers = numbers[:, : max(recipe.places, longest + recipe.window - 1)]
+    numbers = numbers[:, : max(recipe.places, longest + max(recipe.widths) - 1)]
     numbers = numbers * (torch.rand(numbers.shape) >= share)
+    if recipe.spare:
+        poor = torch.rand(len(numbers), 1) < recipe.spare
+        numbers = numbers * ~(poor & model.little[numbers] & (torch.rand(numbers.shape) < MOST_SPARED))
+    if recipe.closed:
+        numbers = torch.where(torch.rand(len(numbers), 1) < recipe.closed, without_gaps(numbers), numbers)
     if recipe.swap:
         other = model.others[numbers, torch.randint(model.others.shape[1], numbers.shape)]
         numbers = torch.where(torch.rand(numbers.shape) < recipe.swap, other, numbers)
@@ -433,7 +478,12 @@ def loss_of(model: Model, numbers: Tensor, wanted: Tensor) -> Tensor:
     points = model.vectors(each)
     words = embedding(place, points)
     words = words + recipe.noise * torch.randn_like(words) * model.heard[numbers]
-    return cross_entropy(model.scores(words), wanted) + model.penalty(each, times / times.sum(), points)
+    return cross_entropy(model.scores(words, recipe.blind), wanted) + model.penalty(each, times / times.sum(), points)
+
+
+def without_gaps(numbers: Tensor) -> Tensor:
+    """The words of each text moved up to where others were removed."""
+    return numbers.gather(1, (numbers == 0).byte().argsort(dim=1, stable=True))
 
 
 def fit(model: Model, rows: Rows, dev: Rows | None, epochs: int, rate: float) -> None:
@@ -483,12 +533,16 @@ def begun(data: Data, recipe: Recipe, work: Path | None) -> Model:
     torch.manual_seed(recipe.seed)
     words = data.vocabulary
     kept = work / "vectors.npz" if work else None
-    found, directions = distil.reduced(distil.encoded(words[2:], kept), words[2:], data.counts, recipe.dimension)
+    known = np.hstack([distil.encoded(words[2:], kept), data.told])
+    found, directions = distil.reduced(known, words[2:], data.counts, recipe.dimension)
     start = np.vstack([np.zeros((2, found.shape[1]), np.float32), drawn_together(found, words[2:])])
-    silent = {word for name in recipe.silent for word in (LISTS / name).read_text(encoding="utf-8").split()}
-    heard = np.array([recipe.hush if word in silent else 1 for word in words], np.float32)[:, None]
+    heard, little = np.ones((len(words), 1), np.float32), np.zeros(len(words), bool)
+    for name, hush in zip(recipe.silent, recipe.hush, strict=True):
+        listed = np.isin(words, (LISTS / name).read_text(encoding="utf-8").split())
+        heard[listed & ~little] = hush
+        little |= listed
     heard[:2] = 0
-    return Model(start, directions, heard, exchanges(words), recipe)
+    return Model(start, directions, heard, little, exchanges(words), recipe)
 
 
 def exchanges(words: Sequence[str]) -> NDArray[np.int64]:
@@ -541,11 +595,14 @@ def classifier(model: Model, data: Data, meta: Mapping[str, Any]) -> sf.Classifi
     shared = model.scale * np.tile(both, recipe.length)
     if recipe.places:
         shared[:, : recipe.places * recipe.dimension] += model.scale * plain(model.early.weight)
-    local, outer = windows(model) if recipe.filters else ([], np.zeros((classes, 0)))
-    relu = np.arange(len(local) + recipe.hidden + classes) < len(local) + recipe.hidden
+    local, outer, maxima = windows(model) if recipe.filters else ([], np.zeros((classes, 0)), [])
     weight, top = np.array([*local, *shared]), np.hstack([outer, plain(model.outer.weight), np.eye(classes)])
+    relu = np.arange(len(weight)) < len(weight) - classes
+    if maxima:
+        relu[: len(local)] = False
+        maxima += [np.array([unit]) for unit in range(len(weight) - classes, len(weight))]
     steps = (
-        Step(single(weight), np.zeros(len(weight)), relu),
+        Step(compact(single(weight)), np.zeros(len(weight)), relu, maxima=tuple(maxima)),
         Step(single(top), np.zeros(classes), np.zeros(classes, dtype=bool)),
     )
     return sf.Classifier(
@@ -577,16 +634,32 @@ def accuracy(made: sf.Classifier, numbers: Tensor, classes: Tensor) -> float:
     return sum(int(found.sum()) for found in right) / len(classes)
 
 
-def windows(model: Model) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
-    """A row for every filter at every place, and what each adds to the scores."""
+def windows(model: Model) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], list[NDArray[np.int64]]]:
+    """A row for every filter at every place, what each adds to the scores, and those of which the largest counts.
+
+    Where the largest counts, windows reach over both ends of the text, and the last one, behind it, is zero.
+    """
     recipe = model.recipe
-    rows = []
-    for place in range(recipe.length - recipe.window + 1):
-        for weight in plain(model.filter.weight):
-            row = np.zeros((recipe.length, recipe.dimension))
-            row[place : place + recipe.window] = weight.reshape(recipe.window, recipe.dimension)
-            rows.append(row.ravel())
-    return rows, np.tile(model.scale * plain(model.filtered.weight), recipe.length - recipe.window + 1)
+    rows, outer, maxima = [], [], []
+    for kind, width in enumerate(recipe.widths):
+        places = range(1 - width, recipe.length + 1) if recipe.largest else range(recipe.length - width + 1)
+        units = len(rows) + np.arange(len(places) * recipe.filters).reshape(len(places), recipe.filters)
+        rows += [row for place in places for row in placed(plain(model.filter[kind].weight), place, width, recipe)]
+        top = plain(model.filtered.weight)[:, kind * recipe.filters : (kind + 1) * recipe.filters]
+        if recipe.largest:
+            outer.append(np.pad(top, ((0, 0), (0, units.size - recipe.filters))))
+            maxima += list(units.T.copy())
+        else:
+            outer.append(np.tile(model.scale * top, len(places)))
+    return rows, np.hstack(outer), maxima
+
+
+def placed(filters: NDArray[np.float64], place: int, width: int, recipe: Recipe) -> Iterator[NDArray[np.float64]]:
+    """The filters over the words from a place on, as far as these are in the text, as rows over all words."""
+    for weight in filters:
+        row = np.zeros((recipe.length + 2 * width, recipe.dimension))
+        row[place + width : place + 2 * width] = weight.reshape(width, recipe.dimension)
+        yield row[width:-width].ravel()
 
 
 def plain(weight: Tensor) -> NDArray[np.float64]:
