@@ -108,7 +108,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--confidence", type=float, help="of tests of what cannot be exhausted; none without it")
     parser.add_argument("--head", type=int, default=2000, help="sentences that MiniLM's head is trained on")
-    parser.add_argument("--units", type=int, default=64, help="of each layer of the two-layer transformer")
+    parser.add_argument("--units", type=int, default=16, help="of each layer of the two-layer transformer")
     parser.add_argument("--epochs", type=int, default=4, help="of the two-layer transformer")
     parser.add_argument("--log", help="a line of JSON for every answer")
     parser.add_argument("--out", help="the table")
@@ -240,8 +240,8 @@ def grouped(ids: list[list[int]], run: Callable[[Any], Any]) -> Any:
     found: dict[int, Any] = {}
     with torch.inference_mode():
         for group in places.values():
-            for start in range(0, len(group), 128):
-                part = group[start : start + 128]
+            for start in range(0, len(group), 256):
+                part = group[start : start + 256]
                 found.update(zip(part, run(torch.tensor([ids[i] for i in part])), strict=True))
     return np.array([found[i] for i in range(len(ids))], dtype=np.float64)
 

@@ -172,6 +172,11 @@ def test_a_saved_certificate_checks_and_a_changed_one_does_not(
     assert "Rejected: line 1" in capsys.readouterr().out
     path.write_bytes(b"not a certificate")
     assert main(["check", str(path)]) == 2
+    assert "This is not a certificate" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "none.gz")]) == 2
+    said = capsys.readouterr().err
+    assert "cannot be read: No such file" in said
+    assert "not a certificate" not in said
 
 
 def test_html_is_saved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -9,17 +9,20 @@ import pickle
 import sqlite3
 import tracemalloc
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
 
 import suffice as sf
 from suffice.errors import InputError, ModelError, NotACertificate, NotChecked, Rejected
+from suffice.model import answers as answers_module
+from suffice.model.answers import BATCH, LARGE, MANY, SHORT, Answers
 from suffice.model.text import Writer, rewritten, written
 from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
-from suffice.proof.replay.question import count_of
+from suffice.proof.replay.question import all_texts, count_of
 from suffice.render.phrases import certified
 from tests.blackboxes import SWAPS, WORDS, Truth, box, is_true, mask
 from tests.forging import forged
@@ -93,8 +96,51 @@ def test_many_changes_are_written_as_one_by_one():
         writer = Writer(text)
         for _ in range(6):
             places = np.flatnonzero(rng.random(len(text.words)) < 0.6).tolist()
-            change = [(i, str(rng.choice(["", "", "new", "!"]))) for i in places]
+            change = tuple((i, str(rng.choice(["", "", "new", "!"]))) for i in places)
             assert writer.write(change) == rewritten(text, dict(change))
+
+
+def test_all_texts_are_written_as_one_by_one():
+    rng = np.random.default_rng(1)
+    signs = ["a", "bc", "e\u0301", "日", ",", ".", "(", " ", "  ", "'"]
+    for _ in range(200):
+        text = written("x" + "".join(rng.choice(signs, size=8)))
+        count = len(text.words)
+        options = [tuple({str(new) for new in rng.choice(["", "new", "!"], size=2)}) for _ in range(count)]
+        free = np.flatnonzero(rng.random(count) < 0.6).tolist()
+        limit = int(rng.integers(0, len(free) + 1))
+        changes = product(*((None, *options[i]) for i in free))
+        news = [{i: new for i, new in zip(free, change, strict=True) if new is not None} for change in changes]
+        wanted = [rewritten(text, new) for new in news if len(new) <= limit]
+        assert sorted(all_texts(text, options, free, limit)) == sorted(wanted)
+        assert len(wanted) == count_of(options, free, limit)
+
+
+def test_a_function_that_is_asked_much_gets_larger_batches_of_short_texts():
+    sizes = []
+
+    def predict(texts):
+        sizes.append((len(texts), sum(map(len, texts))))
+        return np.array([[0.0, 1.0]] * len(texts))
+
+    answers = Answers(predict, ["no", "yes"], "d")
+    answers.scores([f"short {i}" for i in range(MANY)])
+    assert max(size for size, _ in sizes) == BATCH
+    answers.scores([f"text {i}" for i in range(1000)])
+    assert max(size for size, _ in sizes) == LARGE
+    sizes.clear()
+    answers.scores([f"long {i} " + 300 * "x" for i in range(1000)])
+    assert BATCH < max(size for size, _ in sizes) < LARGE
+    assert max(total for _, total in sizes) <= SHORT
+
+
+def test_memory_for_answers_is_bounded_by_their_length(monkeypatch):
+    monkeypatch.setattr(answers_module, "ROOM", 10_000)
+    answers = Answers(lambda texts: np.array([[0.0, 1.0]] * len(texts)), ["no", "yes"], "d")
+    for i in range(50):
+        answers.scores([f"{i} " + 1000 * "x", f"{i} y"])
+    assert 2 < len(answers.memory) < 25
+    assert (answers.scores(["49 y"]) == [[0.0, 1.0]]).all()
 
 
 @pytest.mark.parametrize(

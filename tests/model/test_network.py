@@ -374,6 +374,25 @@ def test_a_large_convolution_is_kept_sparse_without_being_asked():
 # --- shapes that go in and out ---
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_other_vectors_for_one_word_give_the_scores_of_the_whole(sparse, monkeypatch):
+    monkeypatch.setattr(networks, "SPARSE_SIZE", 0 if sparse else 10**9)
+    rng = np.random.default_rng(0)
+    layers = [
+        Transpose(),
+        Conv1d(rng.standard_normal((8, 2, 1)), rng.standard_normal(8)),
+        Relu(),
+        MaxPool(),
+        Dense(rng.standard_normal((3, 8)), np.zeros(3)),
+    ]
+    network = Network.build(layers, shape=(12, 2))
+    assert scipy.sparse.issparse(network.steps[0].weight) == sparse
+    point, vectors = rng.standard_normal((12, 2)), rng.standard_normal((5, 2))
+    points = np.repeat(point[None], 5, axis=0)
+    points[:, 7] = vectors
+    assert np.allclose(network.forward_but(7, point, vectors), network.forward(points), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("lead", [(), (1,), (3,), (2, 3)])
 def test_forward_takes_any_leading_axes_flat_or_as_words(lead):
     rng = np.random.default_rng(0)

@@ -263,7 +263,10 @@ CHECK_TERMS = {
     "backward": ("total - self.gamma * size, -np.inf)", "total, -np.inf)"),
     "backward, through steps": ("size + weight @ self.known[k].size", "size"),
     "backward, multipliers": ("rows - push[part], weight + np.abs(push[part])", "rows - push[part], weight"),
-    "backward, hidden units' own terms": ("(known.size[some] + self.floor)[None]", "(0 * known.size[some])[None]"),
+    "backward, hidden units' own terms": (
+        "step.bias[some], known.size[some] + self.floor",
+        "step.bias[some], 0 * known.size[some]",
+    ),
     "backward, the margin's own terms": (
         "self.known[-1].size[label] + self.known[-1].size + self.floor",
         "0 * self.known[-1].size",
@@ -272,10 +275,10 @@ CHECK_TERMS = {
     "bounds that touch zero": ("np.where(loose, shift, touched)", "np.where(loose, shift, 0.0)"),
 }
 PROVE_TERMS = {
-    "hidden units, own terms": ("error = form.gamma * form.size[place][units]", "error = 0 * form.size[place][units]"),
-    "hidden units, through steps": ("        total -= form.gamma * (np.abs(over) @ form.toll[k])\n", ""),
+    "hidden units, own terms": ("errors = [self.gamma * size for", "errors = [0 * size for"),
+    "hidden units, through steps": ("        total -= np.abs(over) @ form.tax[k]\n", ""),
     "margin, own terms": ("batch.rows.constant - form.gamma * batch.rows.size", "batch.rows.constant"),
-    "margin, through steps": ("total - form.gamma * (error @ form.toll[k]) + over", "total + over"),
+    "margin, through steps": ("total - error @ form.tax[k] + over", "total + over"),
     "margin, multipliers": ("error = error + np.abs(multiplier[:, part])", "error = error + 0"),
     "chords": ("high * (1 - slope)) + 8 * ROUND * high", "high * (1 - slope))"),
     "bounds that touch zero": ("np.maximum(np.where(flat, upper, -lower), 0.0)", "0.0"),

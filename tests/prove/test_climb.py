@@ -28,7 +28,7 @@ def question_of(kind, seed):
     inputs, points = inputs_of(form, np.random.default_rng(seed))
     step, bounds, weight = form.steps[0], hidden(form, inputs), form.margin.dense()[0]
     above, below = (np.flatnonzero(sign * weight[step.groups.leaders] > 0) for sign in (-1, 1))
-    peaks = Peaks.of(step, above, NEAR * form.size[0], inputs, form.problem.region)
+    peaks = Peaks.of(step, above, NEAR * form.size[0], inputs, form.problem.region, step)
     batch = Items(inputs, bounds, margin_rows(form, np.array([0])), None, peaks)
     slopes = chosen_lines(form, bounds, plain(bounds))[1]
     dual = replace(plain(bounds), share=peaks.start(slopes[:, peaks.members]))

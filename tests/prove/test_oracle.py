@@ -364,10 +364,11 @@ BUGS: dict[str, tuple[Any, str, str, str]] = {
         "+ 0.0 * over @ step.bias",
     ),
     "hidden bounds are swapped": (bounds, "hidden", "= lower, upper\n", "= -upper, -lower\n"),
-    "a split closes the wrong side": (bounds, "_relax", "straight = (cut > 0)", "straight = (cut < 0)"),
+    "a split closes the wrong side": (bounds, "_relax", "(high - deep), straight)", "(high - deep), flat)"),
     "a split cuts off too much": (bounds, "hidden", "np.maximum(lower, 0.0)", "np.maximum(lower, 1.0)"),
     "both branches of a split are one": (branch, "_split_unit", "= -1, 1", "= 1, 1"),
     "the support function is a maximum": (Free, "fall", "down -=", "down +="),
+    "so it is for hidden units": (Free, "through", "- np.matmul(over", "+ np.matmul(over"),
     "rounding is forgotten": (bounds, "margin_bound", "form.gamma *", "0.0 *"),
 }
 

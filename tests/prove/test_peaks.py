@@ -47,7 +47,7 @@ def test_a_line_is_above_its_maximum_whatever_the_shares(kind, seed):
     form = form_of(kind, seed)
     inputs, points = inputs_of(form, rng)
     step, bounds = form.steps[0], hidden(form, inputs)
-    found = peaks.Peaks.of(step, np.arange(3), NEAR * form.size[0], inputs, form.problem.region)
+    found = peaks.Peaks.of(step, np.arange(3), NEAR * form.size[0], inputs, form.problem.region, step)
     live = found.may_win(bounds.lower[:, found.members], bounds.upper[:, found.members], None)
     share = rounded(rng.random((1, 3, 12)))
     top, touched = found.range(inputs, live).top(share)

@@ -337,6 +337,23 @@ def test_attacks_made_harder_to_undo_change_no_answer(kind: str, monkeypatch: py
     assert used
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_holding_words_that_nothing_can_do_without_changes_no_answer(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Proofs are made weak so that words are split on; most times such words are looked for at the very first."""
+    monkeypatch.setattr("suffice.search.restoration.EFFORT", 1)
+    press, found = Search._press, []
+    monkeypatch.setattr(Search, "_press", lambda self, node: (found.append(press(self, node)), found[-1])[1])
+    for seed in range(30):
+        monkeypatch.setattr("suffice.search.words.LARGE", 10**8 if seed % 3 == 0 else -1)
+        case = Case(kind, 1300 + seed, length=4 + seed % 2)
+        result = case.explain(self_check=True)
+        assert "rejected" not in result.meta
+        assert result.cost == case.best if case.best is not None else result.status == "infeasible"
+    assert any(found) or kind in ("two", "boxes")  # in which no word of these texts flips the label alone
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_limit_too_short_to_finish_never_claims_optimality(method: str) -> None:
     case = Case("box", 12, length=5, constrained=False)

@@ -267,7 +267,7 @@ def check(args: argparse.Namespace) -> int:
     except Rejected as error:
         return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
     except NotACertificate as error:
-        raise InputError(f"{args.certificate} cannot be checked: {error}") from error
+        raise InputError(f"{args.certificate} cannot be checked. {error}") from error
     if checked.sampled or checked.kind == "tested":
         return _judged("test", "≈", f"Not a proof. {checked.sentence}", UNDECIDED)
     return _judged("good", "✓", f"Proved. {checked.sentence}", PROVED)

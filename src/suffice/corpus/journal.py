@@ -153,7 +153,10 @@ def _lock(file: BinaryIO, path: Path) -> None:
 
 def write_safely(path: Path, data: bytes) -> None:
     """A file that is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    part.write_bytes(data)
+    try:
+        part.write_bytes(data)
+    except FileNotFoundError:  # the first file of its folder
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
     os.replace(part, path)

@@ -24,7 +24,9 @@ Function: TypeAlias = Callable[[list[str]], Any]  # texts to scores or probabili
 Scores: TypeAlias = tuple[float, ...]
 
 BATCH = 64  # texts that a function gets at a time
-MOST = 500_000  # answers kept in memory
+MANY, LARGE = 4096, 256  # once so many texts were asked, it gets up to so many at a time...
+SHORT = 2**15  # ...which have no more than so many characters together
+ROOM, EACH = 4e8, 300  # bytes of answers kept in memory, and what each takes beside its text, about
 PROBES = 4  # texts that are asked again to see by how much the numbers move
 UNSTEADY = 1e-3  # scores that move by more than this share of their size are no scores
 SAFETY = 100.0  # margins within so many times what was seen to move decide nothing
@@ -37,6 +39,7 @@ class Answers:
         self.function, self.labels, self.digest = function, tuple(labels), digest
         self.file = None if file is None else _File(file, digest, len(self.labels))
         self.memory: dict[str, Scores] = {}
+        self.taken = 0  # bytes of memory, about
         self.asked, self.seconds = 0, 0.0
         self.moves: float | None = None if self.file is None else self.file.moves()
 
@@ -57,7 +60,7 @@ class Answers:
         if len(missing) > 1 and self.moves is None:
             self._measure(missing)
             return self.scores(texts)
-        for part in batches(missing):
+        for part in self.batches(missing):
             found.update(self._kept(part, self.ask(part)))
         return np.array([found[text] for text in texts], dtype=np.float64).reshape(len(texts), len(self.labels))
 
@@ -79,6 +82,17 @@ class Answers:
         self.asked += len(texts)
         return _checked(given, texts, self.labels)
 
+    def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Texts of about as many words together: most functions pad a batch to its longest, or split it by length."""
+        ordered = sorted(texts, key=lambda text: (text.count(" "), len(text)))
+        size = self._size(max(map(len, ordered), default=0))
+        for start in range(0, len(ordered), size):
+            yield ordered[start : start + size]
+
+    def _size(self, longest: int) -> int:
+        """Of a batch: a function that was asked very many texts is a fast one, which larger batches make faster."""
+        return BATCH if self.asked < MANY else max(BATCH, min(LARGE, SHORT // max(1, longest)))
+
     # --- what is known ---
 
     def _recalled(self, texts: Sequence[str]) -> dict[str, Scores]:
@@ -97,14 +111,15 @@ class Answers:
         return found
 
     def _remember(self, rows: dict[str, Scores]) -> None:
-        if len(self.memory) < MOST:
+        if self.taken < ROOM:
             self.memory.update(rows)
+            self.taken += sum(map(len, rows)) + EACH * len(rows)
 
     # --- numbers that move ---
 
     def _measure(self, texts: Sequence[str]) -> None:
         """Ask a few texts together, alone, and once more; what differs is the measure of what decides nothing."""
-        together = next(batches(texts))
+        together = next(self.batches(texts))
         rows = self.ask(together)
         picked = list(range(0, len(together), max(1, len(together) // PROBES)))[:PROBES]
         alone = np.concatenate([self.ask([together[i]]) for i in picked])
@@ -125,13 +140,6 @@ class Answers:
         if self.file is not None:
             self.file.set_moves(self.moves)
         self._kept(together, rows)
-
-
-def batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Texts of about as many words together: most functions pad a batch to its longest text, or split it by length."""
-    ordered = sorted(texts, key=lambda text: (text.count(" "), len(text)))
-    for start in range(0, len(ordered), BATCH):
-        yield ordered[start : start + BATCH]
 
 
 def _checked(given: Any, texts: Sequence[str], labels: Sequence[str]) -> Floats:

@@ -64,6 +64,17 @@ class Network:
             flat = step.activate(step.apply(flat))
         return flat.reshape(*lead, self.outputs)
 
+    def forward_but(self, word: int, point: Floats, vectors: Floats) -> Floats:
+        """Scores (n, outputs) of an input (length, dimension) with other vectors (n, dimension) for one word.
+
+        Up to their last digits: what the other words add to the first step is worked out once.
+        """
+        first, *rest = self.steps
+        values = first.apply(point.reshape(1, -1)) + first.by_moving(word, len(point), vectors - point[word])
+        for before, step in zip(self.steps, rest, strict=False):
+            values = step.apply(before.activate(values))
+        return values
+
     def _flat(self, inputs: Floats) -> tuple[Floats, tuple[int, ...]]:
         array = np.asarray(inputs, dtype=np.float64)
         flat = array.shape[-1] == self.inputs and not (array.ndim > 2 and array.shape[-2] == 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ LARGEST = 2.0**128
 # A matrix this empty and this large is kept sparse: below that, dense products are faster.
 SPARSE_DENSITY, SPARSE_SIZE = 0.1, 250_000
 KEPT = 10**5  # weights whose magnitudes are kept, since they are asked for again and again
+RUNS = 16  # of groups of the same size, up to which each run is looked at as an array of its own
 
 
 class Groups:
@@ -52,11 +54,45 @@ class Groups:
         into[..., self.rest] = 0.0
         into[..., self.leaders] = values
 
+    def among(self, values: Floats) -> Floats:
+        """The values of the candidates (..., candidates), group by group, of those of all units (..., units)."""
+        return values if self._in_order and values.shape[-1] == len(self.units) else values[..., self.units]
+
+    @cached_property
+    def _in_order(self) -> bool:
+        return bool((np.diff(self.units, prepend=-1) == 1).all())
+
+    def best(self, values: Floats) -> Ints:
+        """Where the largest of each group, the first of equal ones, stands among the candidates: (..., groups)."""
+        if len(self._runs) > RUNS:
+            return self._firsts(values == self.highest(values)[..., self.group])
+        lead = values.shape[:-1]
+        found = [values[..., part].reshape(*lead, -1, size).argmax(-1) for part, size in self._runs]
+        return np.asarray(np.concatenate(found, axis=-1) + self.starts)
+
+    def _firsts(self, marks: Bools) -> Ints:
+        """Where the first of the marked candidates of each group stands; behind all of them where there is none."""
+        order = np.where(marks, np.arange(len(self.units)), len(self.units))
+        return np.asarray(np.minimum.reduceat(order, self.starts, axis=-1))
+
+    @cached_property
+    def _runs(self) -> list[tuple[slice, int]]:
+        """Where neighbouring groups of the same size stand, and that size."""
+        ends = np.append(self.starts, len(self.units))
+        sizes = np.diff(ends)
+        borders = [*np.flatnonzero(np.diff(sizes, prepend=-1)).tolist(), len(sizes)]
+        return [(slice(ends[a], ends[b]), int(sizes[a])) for a, b in itertools.pairwise(borders)]
+
+    def winners(self, values: Floats) -> Bools:
+        """The candidates (..., candidates) that are the largest of their groups; of equal ones the first."""
+        found = np.zeros(values.shape, dtype=bool)
+        np.put_along_axis(found, self.best(values), True, axis=-1)
+        return found
+
     def first(self, marks: Bools) -> Bools:
         """Of the marked candidates the first of each group."""
-        order = np.where(marks, np.arange(len(self.units)), len(self.units))
-        found = np.minimum.reduceat(order, self.starts, axis=-1)
-        return np.asarray(marks & (order == found[..., self.group]))
+        places = np.arange(len(self.units))
+        return np.asarray(marks & (places == self._firsts(marks)[..., self.group]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,20 +115,18 @@ class Step:
         return np.add(z, self.bias, out=z)
 
     def activate(self, z: Floats) -> Floats:
-        values = np.maximum(z, self._floor)
+        values = np.zeros_like(z) if self._all_pooled else np.maximum(z, self._floor)
         for name, units in self.curves:
             values[..., units] = CURVES[name].value(z[..., units])
         if self.groups is not None:
-            self.groups.put(self.groups.highest(z[..., self.groups.units]), values)
+            self.groups.put(self.groups.highest(self.groups.among(z)), values)
         return values
 
     def slopes(self, z: Floats) -> Floats | Bools:
         """The derivative of each unit's activation at z (of a maximum: 1 at its winner); 0 and 1 are booleans."""
         on = ~(self.relu & (z <= 0))
         if self.groups is not None:
-            among = z[..., self.groups.units]
-            winners = among == self.groups.highest(among)[..., self.groups.group]
-            on[..., self.groups.units] = self.groups.first(winners)
+            on[..., self.groups.units] = self.groups.winners(self.groups.among(z))
         if not self.curves:
             return on
         slopes = on.astype(np.float64)
@@ -132,6 +166,10 @@ class Step:
         return mask
 
     @cached_property
+    def _all_pooled(self) -> bool:
+        return bool(self.pooled.all())
+
+    @cached_property
     def curved(self) -> Bools:
         """The units with a smooth curve."""
         mask = np.zeros(len(self.bias), dtype=bool)
@@ -148,6 +186,14 @@ class Step:
         """The weight as an ordinary array."""
         return np.asarray(self.weight.toarray()) if is_sparse(self.weight) else self.weight  # type: ignore[attr-defined]
 
+    def only(self, kept: Ints) -> Step:
+        """The step with these units only, in order; the first of each maximum has to be among them."""
+        place = np.full(len(self.bias), -1)
+        place[kept] = np.arange(len(kept))
+        maxima = tuple(group[group >= 0] for group in (place[group] for group in self.maxima))
+        curves = tuple((name, place[units]) for name, units in self.curves)
+        return Step(self.weight[kept], self.bias[kept], self.relu[kept], curves, maxima)
+
     def by_word(self, words: int) -> list[tuple[Ints, Floats]]:
         """Of sparse weights over so many words: for each word the units that see it, and their weights."""
         if words not in self._by_word:
@@ -160,6 +206,14 @@ class Step:
     @cached_property
     def _by_word(self) -> dict[int, list[tuple[Ints, Floats]]]:
         return {}
+
+    def by_moving(self, word: int, words: int, moves: Floats) -> Floats:
+        """What moving one of so many words by moves (n, dimension) adds to the units: (n, units)."""
+        if not is_sparse(self.weight):
+            return np.asarray(moves @ self.weight.reshape(len(self.bias), words, -1)[:, word].T)
+        (units, block), found = self.by_word(words)[word], np.zeros((len(moves), len(self.bias)))
+        found[:, units] = moves @ block.T
+        return found
 
     def magnified(self, values: Floats) -> Floats:
         """What values (..., inputs) add up to where every weight counts by its size: (..., units)."""

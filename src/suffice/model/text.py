@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -12,10 +13,13 @@ from typing import Any, TypeAlias
 from suffice.errors import InputError
 
 Span: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its start and end in the string
+Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
 
 WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
 JOINS = "\u200d\u200c\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # zero-width joiners, tones of skin
+EMPTY = "␣"  # stands where a word was removed, for a classifier to which its place matters
+HALVES = 2**15  # halves of a text that are kept, each with another change
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,20 +214,36 @@ def _mark(char: str) -> bool:
 
 def rewritten(text: Text, new: Mapping[int, str]) -> str:
     """The original string with words replaced, or removed where the new word is empty, and the spaces mended."""
-    parts, gaps, last, before = [], [""], 0, ""
-    for word in text.words:
-        gaps[-1] = text.source[last : word.start]
-        last = word.end
-        piece = new.get(word.position, word.text)
-        if piece:
-            parts += [_gap(gaps, before, piece), piece]
-            gaps, before = [""], piece
-        else:
-            gaps.append("")
-    return "".join([*parts, text.source[last:]]) if before else ""
+    begun = Begun().on(text, text.words, new)
+    return begun.text + text.source[text.words[-1].end :] if begun.before else ""
 
 
-def _gap(gaps: list[str], before: str, piece: str) -> str:
+def with_gaps(new: Mapping[int, str]) -> dict[int, str]:
+    """New words, with a mark in the place of each that is removed."""
+    return {place: word or EMPTY for place, word in new.items()}
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A text written as far as some word: its last piece that is not removed, and the gaps since."""
+
+    text: str = ""
+    before: str = ""
+    gaps: tuple[str, ...] = ()
+
+    def on(self, text: Text, words: Sequence[Word], new: Mapping[int, str]) -> Begun:
+        """The same with the words that follow, each as it was or as the new one."""
+        parts, before, gaps = [self.text], self.before, self.gaps
+        for word in words:
+            last = text.words[word.position - 1].end if word.position else 0
+            gaps = (*gaps, text.source[last : word.start])
+            if piece := new.get(word.position, word.text):
+                parts += [gap(gaps, before, piece), piece]
+                before, gaps = piece, ()
+        return Begun("".join(parts), before, gaps)
+
+
+def gap(gaps: Sequence[str], before: str, piece: str) -> str:
     """What stands between two pieces: one of the gaps that the removed words leave, and never a new word by fusion."""
     if len(gaps) == 1:
         return gaps[0]
@@ -231,45 +251,39 @@ def _gap(gaps: list[str], before: str, piece: str) -> str:
         return gaps[0]
     if not gaps[-1] and not _wordlike(piece[0]):
         return ""  # a comma stays at the word before it
-    space = next((gap for gap in gaps if gap), "")
+    space = next((one for one in gaps if one), "")
     return space or (" " if _wordlike(before[-1]) and _wordlike(piece[0]) else "")
 
 
 class Writer:
-    """`rewritten` for very many changes of one text: only what changes is looked at, and each gap is found once."""
+    """`rewritten` for very many changes of one text: each half is written once for each change of it."""
 
     def __init__(self, text: Text) -> None:
-        ends = [0, *(word.end for word in text.words)]
-        self.gaps = [text.source[last : word.start] for last, word in zip(ends, text.words, strict=False)]
-        self.pieces = [part for gap, word in zip(self.gaps, text.words, strict=True) for part in (gap, word.text)]
-        self.tail = text.source[ends[-1] :]
-        self.found: dict[tuple[int, int, str, str], str] = {}
+        self.text, self.middle = text, len(text.words) // 2
+        self.tail = text.source[text.words[-1].end :]
+        self.firsts: dict[Change, Begun] = {}
+        self.seconds: dict[tuple[Change, str, tuple[str, ...]], str] = {}
 
-    def write(self, change: Sequence[tuple[int, str]]) -> str:
+    def write(self, change: Change) -> str:
         """The text with a new word at each of some positions, in their order; an empty one removes the word."""
-        parts, gone = self.pieces.copy(), []
-        for place, piece in change:
-            parts[2 * place + 1] = piece
-            if not piece:
-                parts[2 * place] = ""
-                gone.append(place)
-        if len(gone) == len(self.gaps):
-            return ""
-        first = 0  # of a run of removed words
-        for place in gone:
-            if place and parts[2 * place - 1]:
-                first = place
-            if place + 1 < len(self.gaps) and parts[2 * place + 3]:
-                parts[2 * place + 2] = self._between(first, place + 1, parts)
-        return "".join(parts) + self.tail
+        cut = bisect_left(change, (self.middle,))
+        first = self.firsts.get(change[:cut]) or self._first(change[:cut])
+        key = change[cut:], first.before[-1:], first.gaps
+        second = self.seconds.get(key)
+        return first.text + (self._second(*key) if second is None else second)
 
-    def _between(self, first: int, kept: int, parts: Sequence[str]) -> str:
-        """What stands before the kept word once those from `first` on are gone."""
-        before, piece = parts[2 * first - 1] if first else "", parts[2 * kept + 1]
-        key = first, kept, before[-1:], piece[0]
-        if key not in self.found:
-            self.found[key] = _gap(self.gaps[first : kept + 1], before, piece)
-        return self.found[key]
+    def _first(self, change: Change) -> Begun:
+        if len(self.firsts) >= HALVES:
+            self.firsts.clear()
+        self.firsts[change] = Begun().on(self.text, self.text.words[: self.middle], dict(change))
+        return self.firsts[change]
+
+    def _second(self, change: Change, before: str, gaps: tuple[str, ...]) -> str:
+        if len(self.seconds) >= HALVES:
+            self.seconds.clear()
+        begun = Begun("", before, gaps).on(self.text, self.text.words[self.middle :], dict(change))
+        self.seconds[change, before, gaps] = begun.text + self.tail if begun.before else ""
+        return self.seconds[change, before, gaps]
 
 
 def _wordlike(char: str) -> bool:

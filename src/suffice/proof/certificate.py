@@ -85,6 +85,8 @@ def read(certificate: str | Path | bytes, longest: int, most: int = MAX_TEXT) ->
                 # int refuses NaN and the infinities
                 yield json.loads(line.decode(), parse_constant=int, object_pairs_hook=_each_key_once)
                 limit = longest
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise NotACertificate(f"The file {str(certificate)!r} cannot be read: {error.strerror}.") from None
     except (OSError, EOFError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise NotACertificate(f"This is not a certificate: {str(error)[:200]}") from None
 

@@ -12,21 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, islice, product
-from typing import TypeAlias
 
 import numpy as np
 
 from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
-from suffice.model.text import Text, Writer
+from suffice.model.text import Change, Text, Writer
 from suffice.prove.verdict import Budget, Witness, winner
-
-Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
 
 SLICE = 0.4  # seconds that a run of texts should take between two looks at the clock
 FEWEST, MOST = 16, 2048  # texts between two looks
-GUESS, FASTEST = 1000.0, 20_000.0  # texts per second where nothing is known yet, and what writing them allows
+GUESS, FASTEST = 1000.0, 50_000.0  # texts per second where nothing is known yet, and what writing them allows
 NOWHERE = np.zeros((0, 0))  # a text is no point
 
 

@@ -8,10 +8,12 @@ attack returns is only a candidate until `exact.confirm` has run it through the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.model.step import is_sparse
 from suffice.prove.inputs import PIECE, steady
 from suffice.prove.verdict import Budget, Problem
 from suffice.sets.regions import Ball, Box, Region
@@ -32,22 +34,45 @@ class Attempt:
         return Attempt(np.minimum(self.margin, other.margin), np.where(wins[:, None, None], other.point, self.point))
 
 
-def gradients(problem: Problem, points: Floats, rivals: Ints) -> tuple[Floats, Floats]:
-    """Margins (n,) against one rival each, and their gradients (n, length, dimension)."""
-    values = points.reshape(len(points), -1)
-    slopes = []
-    for step in problem.network.steps:
-        z = step.apply(values)
-        slopes.append(step.slopes(z))
-        values = step.activate(z) if step.curves or step.maxima else z * slopes[-1]
-    index, others = np.arange(len(points)), np.asarray(problem.rivals)[rivals]
-    back = np.zeros_like(values)
+def gradients(problem: Problem, points: Floats, rivals: Ints, free: Bools | None = None) -> tuple[Floats, Floats]:
+    """Margins (n,) against one rival each, and their gradients (n, length, dimension), at free words at the least."""
+    first = problem.network.steps[0]
+    margin, back = first_gradients(problem, first_sums(problem, points), rivals)
+    if not is_sparse(first.weight):
+        return margin, steady((back @ first.weight).reshape(points.shape))
+    found, wanted = np.zeros_like(points), np.broadcast_to(True if free is None else free, points.shape[:2])
+    for word, (units, block) in enumerate(first.by_word(len(problem.center))):
+        rows = np.flatnonzero(wanted[:, word])
+        if len(rows):
+            found[rows, word] = back[np.ix_(rows, units)] @ block
+    return margin, steady(found)
+
+
+def first_sums(problem: Problem, points: Floats) -> Floats:
+    """What the first step sums up (n, units); of large sparse weights only what words that moved add is worked out."""
+    first = problem.network.steps[0]
+    if not is_sparse(first.weight):
+        return first.apply(points.reshape(len(points), -1))
+    z, moves = np.repeat(problem.sums[None], len(points), axis=0), points - problem.center
+    for word, (units, block) in enumerate(first.by_word(len(problem.center))):
+        rows = np.flatnonzero(moves[:, word].any(-1))
+        if len(rows):
+            z[np.ix_(rows, units)] += moves[rows, word] @ block.T
+    return z
+
+
+def first_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, Floats]:
+    """Margins (n,) from sums (n, units) of the first step on, and their gradients there (n, units)."""
+    pairs, sums = list(pairwise(problem.network.steps)), [z]
+    for step, after in pairs:
+        sums.append(after.apply(step.activate(sums[-1])))
+    scores, index, others = sums.pop(), np.arange(len(z)), np.asarray(problem.rivals)[rivals]
+    back = np.zeros_like(scores)
     back[:, problem.label] = 1.0
     back[index, others] -= 1.0
-    margin = values[:, problem.label] - values[index, others]
-    for step, slope in zip(reversed(problem.network.steps), reversed(slopes), strict=True):
-        back = np.asarray((step.spread(back) * slope) @ step.weight)
-    return margin, steady(back.reshape(points.shape))
+    for (step, after), here in zip(reversed(pairs), reversed(sums), strict=True):
+        back = step.spread(np.asarray(back @ after.weight)) * step.slopes(here)
+    return scores[:, problem.label] - scores[index, others], back
 
 
 def jump(problem: Problem, free: Bools, gradient: Floats) -> Floats:
@@ -61,6 +86,8 @@ def jump(problem: Problem, free: Bools, gradient: Floats) -> Floats:
 
 def chosen(problem: Problem, free: Bools, gains: Floats) -> Bools:
     """Of the free words (n, length), as many as may change at once, those with the lowest gains."""
+    if problem.limit >= free.shape[1]:
+        return free
     order = np.argsort(np.where(free, steady(gains), np.inf), axis=-1, kind="stable")
     return free & (np.argsort(order, axis=-1, kind="stable") < problem.limit)
 
@@ -90,7 +117,7 @@ def descend(
     for _ in range(steps):
         if budget is not None:
             budget.look()
-        margin, gradient = gradients(problem, point, rivals)
+        margin, gradient = gradients(problem, point, rivals, free)
         best = best.better(Attempt(margin, point))
         if not deepest and (best.margin < 0).all():
             return best
@@ -119,7 +146,7 @@ def slide(
     for turn in range(1, steps + 1):
         if budget is not None:
             budget.look()
-        margin, gradient = gradients(problem, point, rivals)
+        margin, gradient = gradients(problem, point, rivals, free)
         best = best.better(Attempt(margin, point))
         if (margin < 0).any():
             return best
@@ -140,8 +167,10 @@ def sides(region: Region) -> tuple[Floats, Floats]:
 
 def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each."""
-    scores = problem.network.forward(points)
-    return np.asarray(scores[:, problem.label] - scores[np.arange(len(points)), np.asarray(problem.rivals)[rivals]])
+    values = first_sums(problem, points)
+    for step, after in pairwise(problem.network.steps):
+        values = after.apply(step.activate(values))
+    return np.asarray(values[:, problem.label] - values[np.arange(len(points)), np.asarray(problem.rivals)[rivals]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +192,8 @@ class Attacker:
 
     def promise(self, free: Bools) -> Ints:
         """The rivals (n, rivals) in the order in which a linear view of the margin lets them win."""
+        if len(self.margins) == 1:
+            return np.zeros((len(free), 1), dtype=np.int64)
         reach = self.margins + free @ self.push.T
         return np.argsort(steady(reach), axis=1, kind="stable")
 
@@ -172,8 +203,8 @@ class Attacker:
         """The best of a first-order start and `restarts` random ones, for each row of `free`."""
         promise = self.promise(free)
         found = self._from_corner(free, promise[:, 0], steps, budget)
-        rng, turn = np.random.default_rng(seed), 0
-        while turn < restarts and len(open_ := np.flatnonzero(found.margin > 0)):
+        rng, turn = np.random.default_rng(seed) if restarts else None, 0
+        while rng is not None and turn < restarts and len(open_ := np.flatnonzero(found.margin > 0)):
             many = min(restarts - turn, max(1, PIECE // (len(open_) * self.problem.center.size)))
             rows, turns = np.tile(open_, many), np.arange(turn, turn + many).repeat(len(open_))
             rivals = promise[rows, (turns + 1) % promise.shape[1]]
@@ -184,7 +215,7 @@ class Attacker:
         return found
 
     def _from_corner(self, free: Bools, rivals: Ints, steps: int, budget: Budget | None) -> Attempt:
-        moved = chosen(self.problem, free, self.push[rivals]) if self.problem.at_most is not None else free
+        moved = chosen(self.problem, free, self.push[rivals])
         start = np.where(moved[:, :, None], self.corners[rivals], self.problem.center)
         return descend(self.problem, free, start, rivals, steps, budget=budget)
 

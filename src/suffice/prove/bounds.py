@@ -15,6 +15,7 @@ changes A·z by at most gamma(n) |A| |W| |h|, and |h| is bounded once per proble
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -69,6 +70,8 @@ class Form:
     reach: tuple[Interval, ...]
     gamma: float
     toll: tuple[Floats, ...]
+    whole: Form | None = None  # the form with all units, where this one has only some
+    kept: Ints | None = None  # and the places of its hidden units among all of them
 
     @staticmethod
     def of(problem: Problem) -> Form:
@@ -137,11 +140,26 @@ class Form:
         parts = _split(units, PIECE // (2 * widest))
         return tuple((some, Shared(self.steps[0], some, self.problem.region)) for some in parts)
 
-    def pieces(self, place: int) -> list[Ints]:
-        """The unsettled units of a later step in pieces, so that carrying the rows of one back is quickly done."""
+    @cached_property
+    def pieces(self) -> tuple[list[Ints], ...]:
+        """By later step, its unsettled units in pieces, so that carrying the rows of one back is quickly done."""
+        return tuple(self._pieces(place) for place in range(1, len(self.steps)))
+
+    def _pieces(self, place: int) -> list[Ints]:
         widest = max(self.problem.network.inputs, *(len(step.bias) for step in self.steps[:place]))
         work = sum(_stored(step) for step in self.steps[:place])
         return _split(self.unsettled[place], min(PIECE // (2 * widest), PIECE_WORK // (2 * work + 1)))
+
+    @cached_property
+    def constants(self) -> tuple[Floats, ...]:
+        """By step, what is added to bounds of z and of -z (2, units): the bias, less what rounding can take."""
+        errors = [self.gamma * size for size in self.size]
+        return tuple(np.stack([s.bias - off, -s.bias - off]) for s, off in zip(self.steps, errors, strict=True))
+
+    @cached_property
+    def tax(self) -> tuple[Floats, ...]:
+        """By step, what rounding can take from a bound for each unit of a coefficient (units,)."""
+        return tuple(self.gamma * toll for toll in self.toll)
 
     @cached_property
     def curved(self) -> Bools | None:
@@ -175,7 +193,7 @@ class Form:
     def off(self) -> Floats:
         """How far a margin (rivals,) that is run in doubles can be from the real one."""
         wrong = np.zeros(self.problem.network.inputs)
-        for step, size in zip(self.steps, self.size, strict=True):
+        for step, size in zip(self.steps, self.toll, strict=True):
             carried = step.magnified(wrong) if wrong.any() else 0.0
             wrong = carried * (1 + self.gamma) + self.gamma * size
             for group in step.maxima:
@@ -205,12 +223,17 @@ def _in_coordinates(problem: Problem, stands_for: Source) -> Form:
     (low, high), *later = source.reach
     hidden = problem.network.steps[:-1]
     size, reach = (source.size[0][kept], *source.size[1:]), ((low[kept], high[kept]), *later)
-    lost = source.size[0].copy()
-    lost[kept] = 0.0
-    owner = np.arange(len(lost)) if source.steps[0].groups is None else source.steps[0].groups.owner
-    toll = size[0] + np.bincount(owner, lost, len(lost))[kept]
+    toll = tolls(source.steps[0], source.size[0], kept)
     taken = source.margin if len(hidden) > 1 else replace(source.margin, weight=source.margin.weight[:, kept])
     return Form(problem, hidden, taken, size, source.margin_size, reach, source.gamma, (toll, *size[1:]))
+
+
+def tolls(step: Step, size: Floats, kept: Ints) -> Floats:
+    """Sizes of the units that are kept, with those of candidates that are not at the first of their maximum."""
+    lost = size.copy()
+    lost[kept] = 0.0
+    owner = np.arange(len(lost)) if step.groups is None else step.groups.owner
+    return np.asarray((size + np.bincount(owner, lost, len(lost)))[kept])
 
 
 def _unsettled(step: Step, low: Floats, high: Floats) -> Bools:
@@ -258,8 +281,9 @@ def _magnitudes(steps: Sequence[Step], box: Interval) -> tuple[tuple[Floats, ...
     top = np.maximum(np.abs(lower), np.abs(upper))
     for step in steps:
         middle, radius = (lower + upper) / 2, (upper - lower) / 2
-        size = (step.magnified(top) + np.abs(step.bias)) * (1 + 1e-9) + TINY
-        z, spread = step.apply(middle[None])[0], step.magnified(radius) + size * 1e-9
+        total, moved = step.magnified(np.stack([top, radius]))
+        size = (total + np.abs(step.bias)) * (1 + 1e-9) + TINY
+        z, spread = step.apply(middle[None])[0], moved + size * 1e-9
         lower, upper = z - spread, z + spread
         reach.append((lower, upper))
         least, most = step.range(lower, upper)
@@ -312,7 +336,7 @@ class Hidden:
     def blank(count: int, form: Form) -> Hidden:
         """Arrays to be filled in, step by step."""
         shape = (count, form.units)
-        lower, upper, low, up, shift = (np.zeros(shape) for _ in range(5))
+        lower, upper, low, up, shift = np.zeros((5, *shape))
         floor = None if form.curved is None else np.zeros(shape)
         loose, pools = np.zeros(shape, dtype=bool), form.pooled is not None
         live, start = (np.zeros(shape, dtype=bool), np.zeros(shape)) if pools else (None, None)
@@ -373,7 +397,7 @@ def hidden(
             lower = np.where(cut > 0, np.maximum(lower, 0.0), lower)
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
         found.lower[:, part], found.upper[:, part] = lower, upper
-        if not form.steps[place].pooled.all():
+        if form.pooled is None or not form.steps[place].pooled.all():
             _relax(found, part, NEAR * form.size[place], None if signs is None else signs[:, part])
         _relax_curves(found, part, form.steps[place])
         _relax_maxima(found, form, place, None if signs is None else signs[:, part])
@@ -384,16 +408,17 @@ def _relax(found: Hidden, part: slice, near: Floats, signs: Signs | None) -> Non
     """Fill in the lines around relu over [lower, upper], valid in real arithmetic whatever the rounding here.
 
     The line above is flat where `upper` is `near` zero, has the slope one where `lower` is, and is the chord elsewhere.
+    Where a unit is split, one of them is on the right side of zero already.
     """
-    lower, upper, cut = found.lower[:, part], found.upper[:, part], 0 if signs is None else signs
-    flat = (cut < 0) | (cut == 0) & (upper <= near)
-    straight = (cut > 0) | (cut == 0) & ~flat & (lower >= -near)
+    lower, upper = found.lower[:, part], found.upper[:, part]
+    flat = upper <= near if signs is None else (upper <= near) & (signs <= 0)
+    straight = ~flat & (lower >= -near)
     bent = ~(flat | straight)
     high, deep = np.where(bent, upper, 1.0), np.where(bent, lower, 0.0)
     slope = np.where(bent, high / (high - deep), straight)
     # the chord must be at least 0 at `lower` and at least `upper` at `upper`
     chord = np.maximum(-slope * deep, high * (1 - slope)) + 8 * ROUND * high
-    rise = np.where(cut == 0, np.maximum(np.where(flat, upper, -lower), 0.0), 0.0)
+    rise = np.maximum(np.where(flat, upper, -lower), 0.0)
     found.loose[:, part] = (lower < 0) & (upper > 0)
     found.up[:, part] = slope
     found.shift[:, part] = np.where(bent, chord, rise)
@@ -435,13 +460,12 @@ def _relax_maxima(found: Hidden, form: Form, place: int, signs: Signs | None) ->
 
 def step_bounds(form: Form, inputs: Inputs, found: Hidden, place: int, budget: Budget | None = None) -> Interval:
     """Bounds of one step's units from the lines of the steps before it; intervals have settled some of them."""
-    step, (least, most) = form.steps[place], form.reach[place]
+    least, most = form.reach[place]
     lower, upper = (np.repeat(side[None], len(inputs), 0) for side in form.outer[place])
     for units, below in _first_rows(form, inputs) if place == 0 else _later_rows(form, inputs, found, place, budget):
         if budget is not None:
             budget.look()
-        error = form.gamma * form.size[place][units]
-        below += np.concatenate([step.bias[units] - error, -step.bias[units] - error])
+        below += form.constants[place][:, units].ravel()
         below = below if np.isfinite(below).all() else np.where(np.isfinite(below), below, -np.inf)
         lower[:, units] = np.maximum(below[:, : len(units)], least[units])
         upper[:, units] = np.minimum(-below[:, len(units) :], most[units])
@@ -462,11 +486,14 @@ def _later_rows(
     form: Form, inputs: Inputs, found: Hidden, place: int, budget: Budget | None
 ) -> Iterator[tuple[Ints, Floats]]:
     """The same for a later step: its rows are carried back through the lines of the steps before it."""
-    for units in form.pieces(place):
+    for units in form.pieces[place - 1]:
         weight = form.steps[place].weight[units]
         rows = weight.toarray() if hasattr(weight, "toarray") else weight
         rows = np.concatenate([rows, -rows])
         chunk = max(1, CHUNK_NUMBERS // (len(rows) * form.problem.network.inputs))
+        if len(inputs) <= chunk:
+            yield units, _backward(form, inputs, found, place, rows)
+            continue
         below = np.empty((len(inputs), len(rows)))
         for i in range(0, len(inputs), chunk):
             if budget is not None:
@@ -482,7 +509,7 @@ def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Float
     for k in range(place - 1, -1, -1):
         step, part = form.steps[k], form.slices[k]
         over = step.spread(over)
-        total -= form.gamma * (np.abs(over) @ form.toll[k])
+        total -= np.abs(over) @ form.tax[k]
         negative = np.minimum(over, 0.0)
         total += np.matmul(negative, found.shift[:, part, None])[..., 0]
         if found.floor is not None:
@@ -492,10 +519,8 @@ def _backward(form: Form, inputs: Inputs, found: Hidden, place: int, rows: Float
         negative *= found.up[:, None, part]
         over = np.add(positive, negative, out=positive)
         total += over @ step.bias
-        over = _times(over, step)
-    anchor = inputs.anchor.reshape(len(inputs.anchor), -1, 1)
-    total += np.matmul(over, anchor)[..., 0]
-    return total + inputs.fall(over.reshape(*over.shape[:2], *form.shape))
+        over = _times(over, step) if k else over
+    return total + inputs.through(form.steps[0], over)
 
 
 def _times(rows: Floats, step: Step) -> Floats:
@@ -651,7 +676,7 @@ def margin_bound(form: Form, batch: Items, dual: Dual | None) -> Pass:
         if multiplier is not None:
             over = over - multiplier[:, part]
             error = error + np.abs(multiplier[:, part])
-        total = total - form.gamma * (error @ form.toll[k]) + over @ step.bias
+        total = total - error @ form.tax[k] + over @ step.bias
         over = _times(over, step)
     if tilted is not None and dual is not None and dual.share is not None and batch.tilts is not None:
         total = total + _dots(tilted.over, tilted.top)
@@ -659,7 +684,8 @@ def margin_bound(form: Form, batch: Items, dual: Dual | None) -> Pass:
         if isinstance(batch.tilts, Peaks):
             over = over + tilted.over @ batch.tilts.base
     shaped = over.reshape(-1, *form.shape)
-    total = total + (shaped * batch.inputs.anchor).sum((-1, -2)) + batch.inputs.fall(shaped[:, None])[:, 0]
+    anchor = batch.inputs.anchor.reshape(len(batch.inputs.anchor), -1)
+    total = total + _dots(over, anchor) + batch.inputs.fall(shaped[:, None])[:, 0]
     return Pass(np.where(np.isfinite(total), total, -np.inf), seen, shaped, (low, up, shift), tilted)
 
 
@@ -727,7 +753,7 @@ def _multipliers(form: Form, batch: Items, dual: Dual) -> Floats | None:
 
 
 def _dots(left: Floats, right: Floats) -> Floats:
-    """Row by row, the scalar product."""
+    """Row by row, the scalar product; `right` may have a single row for all."""
     return np.asarray(np.einsum("nu,nu->n", left, right))
 
 
@@ -780,7 +806,7 @@ def losses(form: Form, batch: Items, found: Pass, dual: Dual) -> Floats:
     for place, groups, at in _pools(form):
         range_ = batch.bounds.candidates(form, place)
         upper = np.where(range_.live, range_.upper, -np.inf)
-        top = maxima.winners(groups, upper)
+        top = groups.winners(upper)
         leaders = form.slices[place].start + groups.leaders
         # splits bring the line above closer; below, shares are as good as it gets
         open_ = (found.over[:, leaders] < 0) & ~range_.settled
@@ -799,7 +825,7 @@ class Ascent:
     def step(self, value: Floats, gradient: Floats) -> Floats:
         """The value moved along its gradient and clipped to [0, most]."""
         self.turn += 1
-        rate = self.rate * 0.97**self.turn * np.sqrt(1 - 0.99**self.turn) / (1 - 0.9**self.turn)
+        rate = self.rate * 0.97**self.turn * math.sqrt(1 - 0.99**self.turn) / (1 - 0.9**self.turn)
         self.first = 0.9 * self.first + 0.1 * gradient
         self.second = 0.99 * self.second + 0.01 * gradient * gradient
         moved = value + rate * self.first / (np.sqrt(self.second) + 1e-12)
@@ -848,7 +874,7 @@ def _better_maxima(
     alpha = slope.step(dual.alpha, gradient)
     for _, groups, at in _pools(form):
         share = maxima.shares(groups, dual.alpha[:, at])
-        share += part * (maxima.winners(groups, z[:, at]) - share)
+        share += part * (groups.winners(z[:, at]) - share)
         others = groups.units != groups.leaders[groups.group]
         moved = np.where(found.over[:, at] > 0, share.astype(np.float32), dual.alpha[:, at])
         alpha[:, at[others]] = moved[:, others]

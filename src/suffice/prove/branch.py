@@ -43,6 +43,7 @@ from suffice.prove.choices import narrowed as fewer
 from suffice.prove.climb import Climbed, Ground, Pace, climbed
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
+from suffice.prove.lean import told
 from suffice.prove.narrow import Narrow, narrowed, worth_it
 from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
@@ -270,7 +271,7 @@ class Branching:
             return Unknown(f"undecided after {question.spent} subproblems: the best bound is {worst:.3g}{why}")
         if question.stuck:
             return Unknown(self._why_stuck)
-        return Proved(tuple(_stated(root) for root in question.roots))
+        return Proved(tuple(told(self.form, _stated(root)) for root in question.roots))
 
     @property
     def _why_stuck(self) -> str:
@@ -324,7 +325,8 @@ class Branching:
 
     def _evaluate_batch(self, parts: list[Subproblem]) -> None:
         """One pass closes most of them; what is left is worth more work."""
-        inputs, signs = _joined(parts), np.stack([p.signs for p in parts])
+        inputs, stacked = _joined(parts), np.stack([p.signs for p in parts])
+        signs = stacked if stacked.any() else None
         bounds = hidden(self.form, inputs, signs, partial(self._step, parts, inputs), self.budget)
         rows = margin_rows(self.form, np.array([p.rival for p in parts]), self.sign)
         tilts = self.tilts if any(self._tilts_now(part) for part in parts) else None
@@ -341,7 +343,9 @@ class Branching:
         for i in fresh:
             self.questions[parts[i].question].spent += 1
         left = np.array([i for i in fresh if known[i] <= 0 and not self._run_all(parts[i])], dtype=np.int64)
-        if len(left):
+        if len(left) == len(parts):
+            self._work_on(parts, batch, dual, found)
+        elif len(left):
             self._work_on([parts[i] for i in left], batch.take(left), dual.take(left), found.take(left))
 
     def _tilts_now(self, part: Subproblem) -> bool:
@@ -463,6 +467,8 @@ class Branching:
         if first is not None:
             loss[:, pooled] = first[:, pooled]
         chord = np.where(bounds.loose, np.abs(np.minimum(found.over, 0.0)) * bounds.shift, 9 * loss)
+        if isinstance(batch.tilts, Tilts):  # such lines give away far less than chords do
+            chord[:, batch.tilts.units] = loss[:, batch.tilts.units]
         score = np.where(bounds.crossing(self.form), chord + 0.1 * loss + 1e-12, loss)
         closing = settled(self.form, bounds, dual) if (found.bound > 0).any() else dual
         for i, part in enumerate(parts):
@@ -475,16 +481,17 @@ class Branching:
 
     def _step(self, parts: list[Subproblem], inputs: InputSet, place: int, found: Hidden) -> Interval:
         """The bounds of a step: the same for all parts of an input set that are split alike in the steps before it."""
-        start = self.form.slices[place].start
-        keys = [(id(part.inputs), part.signs[:start].tobytes()) for part in parts]
-        fresh = {key: i for i, (key, part) in enumerate(zip(keys, parts, strict=True)) if len(part.steps) == place}
+        units, fresh = self.form.slices[place], [i for i, part in enumerate(parts) if len(part.steps) == place]
+        keys = [(id(parts[i].inputs), parts[i].signs[: units.start].tobytes()) for i in fresh]
         if fresh:
-            rows = np.array(list(fresh.values()))
-            lower, upper = step_bounds(self.form, inputs.take(rows), found.take(rows), place, self.budget)
-            mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(fresh)}
-            for part, key in zip(parts, keys, strict=True):
-                part.steps = part.steps if len(part.steps) > place else (*part.steps, mine[key])
-        units = self.form.slices[place]
+            different = dict(zip(keys, fresh, strict=True))
+            if len(different) < len(parts):
+                rows = np.array(list(different.values()))
+                inputs, found = inputs.take(rows), found.take(rows)
+            lower, upper = step_bounds(self.form, inputs, found, place, self.budget)
+            mine = {key: (lower[row : row + 1], upper[row : row + 1]) for row, key in enumerate(different)}
+            for i, key in zip(fresh, keys, strict=True):
+                parts[i].steps = (*parts[i].steps, mine[key])
         sides = [p.steps[place] if p.narrow is None else p.narrow.cut(p.steps[place], units) for p in parts]
         return np.concatenate([low for low, _ in sides]), np.concatenate([high for _, high in sides])
 
@@ -656,7 +663,8 @@ def _tilts(form: Form, sign: float, inputs: InputSet) -> Tilts | Peaks | None:
     if first.groups is None:
         return Tilts.of(first, _above(form, sign, form.unsettled[0]), inputs, region)
     some = np.flatnonzero(np.isin(first.groups.leaders, _above(form, sign, first.groups.leaders)))
-    return Peaks.of(first, some, NEAR * form.size[0], inputs, region)
+    whole = first if form.whole is None else form.whole.steps[0]
+    return Peaks.of(first, some, NEAR * form.size[0], inputs, region, whole)
 
 
 def _above(form: Form, sign: float, units: Ints) -> Ints:
@@ -761,9 +769,11 @@ def _split_unit(part: Subproblem, unit: int, steps: int, fresh: bool) -> tuple[S
 
 def _split_word(part: Subproblem, position: int) -> tuple[Subproblem, Subproblem]:
     assert part.row is not None
-    chosen, *sides = part.inputs.halves(position, part.row)
-    first, second = (replace(_half(part), inputs=side, steps=(), row=part.row, many=False) for side in sides)
-    part.cut, part.halves = (position, chosen), (first, second)
+    chosen, taken, rest = part.inputs.halves(position, part.row)
+    part.cut, part.halves = (position, chosen), (_half(part), _half(part))
+    part.halves[0].inputs, part.halves[1].inputs = taken, rest
+    for half in part.halves:
+        half.steps, half.row, half.many = (), part.row, False
     return part.halves
 
 

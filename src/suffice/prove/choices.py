@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats, Ints, Network
+from suffice.model.network import Bools, Floats, Network
 from suffice.model.step import Groups, Step, compact, is_sparse
 from suffice.prove.verdict import Problem, Source, Witness
 from suffice.sets.regions import Choice
@@ -64,7 +64,7 @@ def narrowed(problem: Problem, free: Bools) -> Problem:
     if len(kept) == len(first.bias) and is_sparse(first.weight):
         return problem
     added = source.added[kept]
-    step = _with_units(first, kept, compact(added.reshape(len(kept), -1)))
+    step = replace(first.only(kept), weight=compact(added.reshape(len(kept), -1)))
     rest[0] = replace(rest[0], weight=rest[0].weight[:, kept])
     smaller = Source(source.problem, source.kept[kept], added)
     return replace(problem, network=Network((step, *rest)), source=smaller)
@@ -111,15 +111,6 @@ def _first_of_equals(groups: Groups, still: Bools, base: Floats) -> Bools:
     """Of the constants of each maximum the first of the largest."""
     constants = np.where(still, base, -np.inf)
     return groups.first(still & (constants == groups.highest(constants)[groups.group]))
-
-
-def _with_units(first: Step, kept: Ints, weight: Floats) -> Step:
-    """The step with these units only, and their weights."""
-    place = np.full(len(first.bias), -1)
-    place[kept] = np.arange(len(kept))
-    maxima = tuple(group[group >= 0] for group in (place[group] for group in first.maxima))
-    curves = tuple((name, place[units]) for name, units in first.curves)
-    return Step(weight, first.bias[kept], first.relu[kept], curves, maxima)
 
 
 # --- sums of choices ---

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
@@ -175,15 +176,12 @@ class Ground:
         return np.asarray(self.above.groups.group[:, None] * len(self.moving) + self.seen)
 
     @cached_property
-    def sources(self) -> tuple[Ints, Ints]:
-        """Places that are seen at all, and where each finds what its candidates see (k, places); the end: nowhere."""
-        order = np.argsort(self.places, axis=None, kind="stable")
-        place = self.places.ravel()[order]
-        starts = np.flatnonzero(np.diff(place, prepend=-1))
-        turn = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
-        found = np.full((int(turn.max(initial=0)) + 1, len(starts)), len(order))
-        found[turn, np.searchsorted(place[starts], place)] = order
-        return place[starts], found
+    def gathered(self) -> Any:
+        """Adds up what candidates see, number by number, in the rows of all maxima: a sparse matrix of ones."""
+        places = self.places.ravel()
+        shape = len(self.above.groups.starts) * len(self.moving), len(places)
+        ones = np.ones(len(places), dtype=np.float32)
+        return scipy.sparse.csr_array((ones, (places, np.arange(len(places)))), shape)
 
 
 # --- climbing ---
@@ -302,10 +300,7 @@ class Climb:
         seen = np.clip(view.away / width[ground.above.groups.group][:, None], -1, 1)
         seen -= np.take(found.reshape(count, -1), ground.places, axis=1)
         seen *= wins[..., None]
-        padded = np.concatenate([seen.reshape(count, -1), np.zeros((count, 1), dtype=np.float32)], axis=1)
-        places, sources = ground.sources
-        found.reshape(count, -1)[:, places] += sum(np.take(padded, some, axis=1) for some in sources)
-        return found
+        return np.asarray(found + (ground.gathered @ seen.reshape(count, -1).T).T.reshape(found.shape))
 
     def _loss(self, view: View, at: Floats) -> Floats:
         """What the lines above give away (n, maxima) where the margin is least."""
@@ -429,6 +424,5 @@ def _with_shares(form: Form, ground: Ground, alpha: Floats, shares: Floats) -> F
 def _loss(form: Form, ground: Ground, summit: Summit) -> Floats:
     found = np.zeros((len(summit.loss), len(form.steps[0].bias)))
     groups = ground.above.groups
-    first = groups.first(summit.wins == groups.highest(summit.wins)[:, groups.group])
-    found[:, ground.above.units] = np.where(first, ground.above.each(summit.loss), 0.0)
+    found[:, ground.above.units] = np.where(groups.winners(summit.wins), ground.above.each(summit.loss), 0.0)
     return found

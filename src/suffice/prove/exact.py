@@ -122,7 +122,7 @@ def confirm(
     sound &= changed.sum(-1) <= problem.limit
     mixed = isinstance(problem.region, Hull) and shares is not None
     doubt = 64 * ROUND * float(np.abs(points).max()) * problem.region.points.shape[1] if mixed else 0.0  # type: ignore[union-attr]
-    scores, error = scores_with_error(problem.network, points, doubt)
+    scores, error = scores_with_error(problem.real, points, doubt)
     rivals = [problem.rivals[i] for i in (range(len(problem.rivals)) if aims is None else aims)]
     margins = scores[:, [problem.label]] - scores[:, rivals]
     slack = (error[:, [problem.label]] + error[:, rivals]) * (1 + 1e-9)
@@ -130,7 +130,7 @@ def confirm(
     for i in np.flatnonzero(sound & (margins - slack <= 0).any(-1)):
         sure = margins[i] + slack[i] <= 0
         winner = int(np.where(sure, margins[i], np.inf).argmin()) if sure.any() else None
-        if winner is None and not mixed and exactly(problem.network):
+        if winner is None and not mixed and exactly(problem.real):
             winner = _exact_rival(problem, points[i], rivals)
         if winner is not None:
             positions = tuple(int(j) for j in np.flatnonzero(changed[i]))
@@ -171,7 +171,7 @@ def _mixture(shares: Floats, changed: Bools) -> Floats:
 
 def _exact_rival(problem: Problem, point: Floats, rivals: Sequence[int]) -> int | None:
     """The place of a rival that reaches the label in exact arithmetic, if any does."""
-    scores = exact_scores(problem.network, point)
+    scores = exact_scores(problem.real, point)
     gaps = [scores[problem.label] - scores[j] for j in rivals]
     best = min(range(len(gaps)), key=gaps.__getitem__)
     return best if gaps[best] <= 0 else None

@@ -28,12 +28,12 @@ STEADY = 30  # binary digits that count where numbers set an order
 
 def steady(values: Floats) -> Floats:
     """Values (n, ...) rounded to nine digits of the largest of each row, so that no order hangs on the last bit."""
-    size = np.abs(values).reshape(len(values), -1).max(1, initial=0.0)
-    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY).reshape(-1, *[1] * (values.ndim - 1))
-    found = values / scale
+    size = np.abs(values).max(axis=tuple(range(1, values.ndim)), initial=0.0, keepdims=True)
+    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY)
+    found: Floats = values / scale
     np.rint(found, out=found)
     found *= scale
-    return np.asarray(found)
+    return found
 
 
 def pieces(count: int, each: int) -> Iterator[slice]:
@@ -135,6 +135,9 @@ class Inputs(Protocol):
     def shared_fall(self, shared: Shared) -> Floats:
         """The same for rows that all sets of the batch share."""
 
+    def through(self, step: Step, rows: Floats) -> Floats:
+        """Least value (n, r) of rows (n, r, units) over what a step makes of the inputs, without its bias."""
+
     def minimiser(self, rows: Floats) -> Floats:
         """Points (n, length, dimension) where the fall of rows (n, length, dimension) is attained."""
 
@@ -190,7 +193,7 @@ class Free:
 
     def join(self, others: Sequence[Free]) -> Free:
         parts = (self, *others)
-        return replace(self, free=np.concatenate([part.free for part in parts]), allowed=_allowed(parts))
+        return Free(self.region, np.concatenate([part.free for part in parts]), _allowed(parts))
 
     def take(self, index: Ints | slice) -> Free:
         return Free(self.region, self.free[index], None if self.allowed is None else self.allowed[index])
@@ -198,19 +201,36 @@ class Free:
     def fall(self, rows: Floats) -> Floats:
         match self.region:
             case Box() | Ball(p=np.inf):
-                middle, radius = self.region.spread
-                free = self.free[:, :, None]
-                down = np.matmul(rows.reshape(*rows.shape[:2], -1), _column(middle * free))
-                down -= np.matmul(np.abs(rows).reshape(*rows.shape[:2], -1), _column(radius * free))
+                flat, (middle, radius) = rows.reshape(*rows.shape[:2], -1), self._spread
+                down = np.matmul(flat, middle)
+                down -= np.matmul(np.abs(flat), radius)
                 return np.asarray(down[..., 0])
             case _:
                 return np.asarray((falls(self.region, rows, self.allowed) * self.free[:, None]).sum(-1))
+
+    @cached_property
+    def _spread(self) -> Interval:
+        """The middle and the radius of what each number moves by, zero where it does not: columns (n, inputs, 1)."""
+        assert isinstance(self.region, Box | Ball)
+        middle, radius = (side * self.free[:, :, None] for side in self.region.spread)
+        return middle.reshape(len(self), -1, 1), radius.reshape(len(self), -1, 1)
 
     def shared_fall(self, shared: Shared) -> Floats:
         if self.allowed is None and shared.slots is None:
             return np.asarray(self.free @ shared.falls.T)
         gains = shared.falls[None] if self.allowed is None else shared_falls(shared, self.allowed)
         return np.asarray((gains * shared.seen(self.free)).sum(-1))
+
+    def through(self, step: Step, rows: Floats) -> Floats:
+        if not isinstance(self.region, Box) or not isinstance(step.weight, np.ndarray):
+            return by_input(self, step, rows)
+        words, (middle, radius) = np.flatnonzero(self.free.any(0)), self._spread
+        at = (self.region.center.ravel() + middle[..., 0]) @ step.weight.T
+        moving = step.weight.reshape(-1, *self.region.center.shape)[:, words].reshape(len(step.bias), -1)
+        over = (rows.reshape(-1, rows.shape[-1]) @ moving).reshape(*rows.shape[:2], -1)
+        np.abs(over, out=over)
+        reach = radius.reshape(len(self), *self.region.center.shape)[:, words].reshape(len(self), -1, 1)
+        return np.asarray((np.matmul(rows, at[..., None]) - np.matmul(over, reach))[..., 0])
 
     def minimiser(self, rows: Floats) -> Floats:
         if self.allowed is None:
@@ -338,12 +358,9 @@ class Restored(Budgeted):
 
     def join(self, others: Sequence[Restored]) -> Restored:
         parts = (self, *others)
-        return replace(
-            self,
-            start=np.concatenate([part.start for part in parts]),
-            open=np.concatenate([part.open for part in parts]),
-            budget=np.concatenate([part.budget for part in parts]),
-        )
+        start = np.concatenate([part.start for part in parts])
+        opened = np.concatenate([part.open for part in parts])
+        return Restored(self.center, start, opened, self.cost, np.concatenate([part.budget for part in parts]))
 
     def take(self, index: Ints | slice) -> Restored:
         return Restored(self.center, self.start[index], self.open[index], self.cost, self.budget[index])
@@ -359,6 +376,14 @@ class Restored(Budgeted):
 
     def shared_fall(self, shared: Shared) -> Floats:
         return self.least(shared.products(self.back.transpose(1, 2, 0)).transpose(2, 0, 1), shared)
+
+    def through(self, step: Step, rows: Floats) -> Floats:
+        if not isinstance(step.weight, np.ndarray):
+            return by_input(self, step, rows)
+        weight = step.weight.reshape(-1, *self.center.shape).transpose(1, 0, 2)
+        adds = np.matmul(weight, self.back.transpose(1, 2, 0)).transpose(2, 1, 0)  # of each word: (n, units, length)
+        at = self.start.reshape(len(self), -1) @ step.weight.T
+        return np.asarray(np.matmul(rows, at[..., None])[..., 0] + self.least(np.matmul(rows, adds)))
 
     def gains(self, rows: Floats) -> Floats:
         """How far restoring each word (n, length) moves rows (n, length, dimension)."""
@@ -380,10 +405,10 @@ class Restored(Budgeted):
 
     def halves(self, position: int, row: Floats) -> tuple[Chosen, Restored, Restored]:
         """The word restored, and paid for, against not restored."""
-        mark = np.arange(len(self.center)) == position
-        rest = replace(self, open=self.open & ~mark)
-        back = np.where(mark[:, None], self.center, self.start)
-        return None, replace(rest, start=back, budget=self.budget - self.cost[position]), rest
+        opened, back, left = self.open.copy(), self.start.copy(), self.budget - self.cost[position]
+        opened[:, position], back[:, position] = False, self.center[position]
+        taken = Restored(self.center, back, opened, self.cost, left)
+        return None, taken, Restored(self.center, self.start, opened, self.cost, self.budget)
 
     @property
     def decided(self) -> None:
@@ -463,6 +488,9 @@ class Freed(Budgeted):
         free = self.free[:, None] if shared is None else shared.seen(self.free)
         return np.asarray((gains * free).sum(-1) + self.least(gains, shared))
 
+    def through(self, step: Step, rows: Floats) -> Floats:
+        return by_input(self, step, rows)
+
     def gains(self, rows: Floats) -> Floats:
         """How far freeing each word (n, length) can move rows (n, length, dimension) down."""
         return falls(self.region, rows[:, None], self.allowed)[:, 0]
@@ -516,6 +544,14 @@ TINY = 1e-300  # a gain below this is none
 
 
 # --- how far words can move rows ---
+
+
+def by_input(inputs: Inputs, step: Step, rows: Floats) -> Floats:
+    """The least value of rows over a step's units by what they are over the input."""
+    over = np.asarray(rows.reshape(-1, rows.shape[-1]) @ step.weight).reshape(*rows.shape[:2], -1)
+    anchor = inputs.anchor
+    found = np.matmul(over, anchor.reshape(len(anchor), -1, 1))[..., 0]
+    return np.asarray(found + inputs.fall(over.reshape(*over.shape[:2], *anchor.shape[1:])))
 
 
 def falls(region: Region, rows: Floats, allowed: Bools | None = None) -> Floats:
@@ -600,10 +636,6 @@ def _counts(part: Freed) -> Floats:
 def _points(region: Region) -> Floats:
     assert isinstance(region, Hull | Choice)
     return region.points
-
-
-def _column(values: Floats) -> Floats:
-    return values.reshape(len(values), -1, 1)
 
 
 # --- the largest and the lowest of some ---

@@ -76,7 +76,7 @@ def start(found: Candidates) -> Floats:
     width = found.high - found.low
     enough = found.low - LEAN * np.where(width > 0, width, 0.0)
     choice = groups.first(lower >= enough[..., groups.group] - found.near).astype(np.float64)
-    top = groups.first(upper == groups.highest(upper)[..., groups.group])
+    top = groups.winners(upper)
     second = np.maximum(groups.highest(np.where(top, -np.inf, upper)), found.low)
     choice[..., groups.starts] = np.where(width > 0, (second - found.low) / np.where(width > 0, width, 1.0), 0.0)
     return choice
@@ -131,8 +131,3 @@ def slope_of_level(found: Candidates, choice: Floats, z: Floats) -> Floats:
     width = np.where(rising, found.upper - found.lower, 1.0)
     along = groups.total(np.where(rising, (z - found.lower) / np.maximum(width, 1e-300), 0.0))
     return np.asarray((1.0 - along) * (found.high - found.low))
-
-
-def winners(groups: Groups, z: Floats) -> Bools:
-    """The candidates (n, candidates) that are the largest of their groups."""
-    return groups.first(z == groups.highest(z)[..., groups.group])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +45,13 @@ class Peaks:
     per = "number"
 
     @staticmethod
-    def of(step: Step, some: Ints, near: Floats, inputs: Free | Freed | Restored, region: Region) -> Peaks | None:
-        """For some of the maxima; None where numbers do not move on their own, or are too many."""
+    def of(
+        step: Step, some: Ints, near: Floats, inputs: Free | Freed | Restored, region: Region, whole: Step
+    ) -> Peaks | None:
+        """For some of the maxima; None where numbers do not move on their own, or are too many.
+
+        Shares are measured by all candidates, those of the `whole` step, which a reader looks at.
+        """
         boxes = isinstance(region, Box) or (isinstance(region, Ball) and region.p == np.inf)
         if step.groups is None or not len(some) or not isinstance(inputs, Free) or not boxes:
             return None
@@ -53,10 +59,7 @@ class Peaks:
         members, owner = step.groups.units[chosen], np.searchsorted(some, step.groups.group[chosen])
         if len(some) * region.center.size > MOST or len(members) * region.center.size > CELLS:
             return None
-        weight = step.weight[members]
-        rows = weight if isinstance(weight, np.ndarray) else np.asarray(weight.toarray())
-        starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        base, top = np.minimum.reduceat(rows, starts), np.maximum.reduceat(rows, starts)
+        rows, (base, top) = _dense(step.weight[members]), _ends(whole, some)
         units, bias = step.groups.leaders[some], step.bias[members]
         return Peaks(units, members, owner, rows, bias, near[members], base, top - base, seen(rows), region)
 
@@ -119,9 +122,8 @@ class Peaks:
     def best(self, values: Floats, live: Bools) -> tuple[Floats, Ints]:
         """The largest of the candidates that may win (n, m), and who that is."""
         values = np.where(live, values, -np.inf)
-        top = self.groups.highest(values)
-        first = self.groups.first(values == top[:, self.owner])
-        return top, np.nonzero(first)[1].reshape(top.shape)
+        who = self.groups.best(values)
+        return np.take_along_axis(values, who, axis=1), who
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +167,16 @@ class Roaming:
     def _own(self) -> Floats:
         """The candidates (n, p) in the middle."""
         return np.asarray(self.middle @ self.peaks.rows.T + self.peaks.bias)
+
+
+def _dense(weight: Any) -> Floats:
+    return weight if isinstance(weight, np.ndarray) else np.asarray(weight.toarray())
+
+
+def _ends(step: Step, some: Ints) -> tuple[Floats, Floats]:
+    """The least and the largest weights (m, inputs) of the candidates of some maxima."""
+    weights = [_dense(step.weight[step.maxima[place]]) for place in some]
+    return np.stack([rows.min(0) for rows in weights]), np.stack([rows.max(0) for rows in weights])
 
 
 def seen(rows: Floats) -> Ints:

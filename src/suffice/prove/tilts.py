@@ -36,15 +36,13 @@ class Range(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tilts:
-    """The units (m,) of the first step that may switch, and their weights by word that moves: (w, m, d).
+    """The units (m,) of the first step that may switch, and the words (w,) that move.
 
-    Parts of the input are these words, or their numbers one by one (`per`). What the other words add, which stay as
-    they are, is in the bias.
+    Parts of the input are these words, or their numbers one by one (`per`).
     """
 
+    step: Step
     units: Ints
-    rows: Floats
-    bias: Floats
     region: Region
     words: Ints
     per: str
@@ -59,14 +57,7 @@ class Tilts:
         words = np.flatnonzero(inputs.free.any(0)) if isinstance(inputs, Free) else np.arange(length)
         numbers = isinstance(inputs, Free) and isinstance(region, Box | Ball) and _square(region)
         per = "number" if numbers and len(units) * len(words) * dimension <= MOST else "word"
-        if not 0 < len(units) * len(words) <= MOST:
-            return None
-        weight = step.weight[units]
-        dense = (weight if isinstance(weight, np.ndarray) else weight.toarray()).reshape(-1, length, dimension)
-        still = np.setdiff1d(np.arange(length), words)
-        bias = step.bias[units] + np.einsum("mwd,wd->m", dense[:, still], region.center[still])
-        rows = np.ascontiguousarray(dense[:, words].transpose(1, 0, 2))
-        return Tilts(units, rows, bias, region, words, per)
+        return Tilts(step, units, region, words, per) if 0 < len(units) * len(words) <= MOST else None
 
     @property
     def size(self) -> int:
@@ -75,7 +66,26 @@ class Tilts:
 
     @property
     def _parts(self) -> int:
-        return len(self.words) * (1 if self.per == "word" else self.rows.shape[2])
+        return len(self.words) * (1 if self.per == "word" else self.region.center.shape[1])
+
+    @cached_property
+    def _dense(self) -> Floats:
+        """The weights (m, length, d), worked out once they are needed: easy questions need none."""
+        weight = self.step.weight[self.units]
+        dense = weight if isinstance(weight, np.ndarray) else weight.toarray()
+        return np.asarray(dense).reshape(-1, *self.region.center.shape)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The weights by word that moves: (w, m, d)."""
+        return np.ascontiguousarray(self._dense[:, self.words].transpose(1, 0, 2))
+
+    @cached_property
+    def bias(self) -> Floats:
+        """With what the other words add, which stay as they are."""
+        still = np.setdiff1d(np.arange(len(self.region.center)), self.words)
+        added = np.einsum("mwd,wd->m", self._dense[:, still], self.region.center[still])
+        return np.asarray(self.step.bias[self.units] + added)
 
     @cached_property
     def _numbers(self) -> Floats:

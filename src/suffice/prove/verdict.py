@@ -26,7 +26,8 @@ class Problem:
     `features` marks the positions that may be perturbed and explained; the others never move. The property is
     one number per rival class: margin = score of `label` minus score of the rival, and must stay above zero.
     `at_most` limits how many of the free words change at once; None: any number of them. `source` is there where this
-    is another problem in smaller coordinates: points are run as what they stand for there.
+    is another problem in smaller coordinates: points are run as what they stand for there. `whole` is there where
+    `network` lacks units that never matter: what counts as run is run through that.
     """
 
     network: Network
@@ -35,6 +36,12 @@ class Problem:
     features: Bools
     at_most: int | None = None
     source: Source | None = None
+    whole: Network | None = None
+
+    @property
+    def real(self) -> Network:
+        """The classifier's own network."""
+        return self.network if self.whole is None else self.whole
 
     @property
     def center(self) -> Floats:
@@ -49,10 +56,15 @@ class Problem:
     def rivals(self) -> tuple[int, ...]:
         return tuple(j for j in range(self.network.outputs) if j != self.label)
 
+    @cached_property
+    def sums(self) -> Floats:
+        """What the first step sums up (units,) for the text itself."""
+        return np.asarray(self.network.steps[0].apply(self.center.reshape(1, -1))[0])
+
     def margins(self, points: Floats) -> Floats:
         """Margins (n, rivals) of points (n, length, dimension), by the plain forward pass."""
         scores = self.network.forward(points)
-        return scores[..., [self.label]] - scores[..., list(self.rivals)]
+        return np.asarray(scores[..., self.label, None] - scores[..., self.rivals])
 
 
 @dataclass(frozen=True, eq=False)

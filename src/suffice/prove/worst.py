@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.asked import Asked, Change
+from suffice.model.text import Change
+from suffice.prove.asked import Asked
 from suffice.prove.bag import Case, Fails, Found, Holds, Open, cheapest_text, decide, turned
 from suffice.prove.gains import Fee, Fees, Gains, gains
 from suffice.prove.layout import Layout

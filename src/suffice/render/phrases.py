@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from suffice.model.numbers import exactly
-from suffice.model.text import Text
+from suffice.model.text import EMPTY, Text, rewritten, with_gaps
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
@@ -294,7 +294,8 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
     own = named(result.text, position)
     if flip.text is not None and flip.real:
-        return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}"
+        note = f" ({EMPTY}: removed, its place stays empty)" if _gaps(result.text, flip) else ""
+        return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}{note}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
     moves = [move(result.text, flip, place) for place in order]
     shown = moves[:MOVES] if len(moves) > MOVES + 1 else moves
@@ -302,6 +303,12 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     reached = quoted(flip.label)
     deed = f"the label could turn {reached}" if flip.margin < 0 else f"{reached} could reach the label (a tie)"
     return f"Were {own} free, {deed}: {', '.join(shown)}{rest}."
+
+
+def _gaps(text: Text, flip: Change) -> bool:
+    """Whether the text of a flip shows the places of words that are removed."""
+    new = dict(zip(flip.positions, flip.words, strict=True))
+    return "" in flip.words and flip.text == rewritten(text, with_gaps(new))
 
 
 def move(text: Text, flip: Change | Witness, place: int) -> str:

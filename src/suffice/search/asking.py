@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from suffice.model.network import Floats
+from suffice.model.text import Change
 from suffice.proof.draws import draw_seed, draws
-from suffice.prove.asked import Asked, Change, Flip, OutOfBudget
+from suffice.prove.asked import Asked, Flip, OutOfBudget
 from suffice.search.covers import bits, cheapest_cover, covers_of, price
 from suffice.search.flip import FlipStatus
 

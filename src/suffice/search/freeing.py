@@ -7,6 +7,7 @@ import numpy as np
 from suffice.model.network import Bools, Ints
 from suffice.prove.bounds import Items, Pass, hidden, margin_bound, margin_rows, plain, settled
 from suffice.prove.inputs import Free, steady
+from suffice.prove.lean import told
 from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Proved
 from suffice.search.inquiry import Inquiry
@@ -89,7 +90,8 @@ def _all_free(inquiry: Inquiry) -> tuple[Pass, Proved | None]:
     if not (found.bound > 0).all():
         return found, None
     chosen = settled(form, spread, dual)
-    return found, Proved(tuple(map(Leaf, chosen.alpha, chosen.beta)))
+    leaves = map(Leaf, chosen.alpha, chosen.beta)
+    return found, Proved(tuple(told(form, leaf) for leaf in leaves))
 
 
 def harmless_first(inquiry: Inquiry) -> Ints:

@@ -121,11 +121,10 @@ class Inquiry:
             self.known.add_attack(answer.witness)
         elif isinstance(answer, Proved):
             self.known.add_proof(held, answer)
-            if not (self.task.include & ~held).any() and not (held & self.task.exclude).any():
-                self._improve(held, answer)
+            cost = self.task.costs.of(held)
+            if cost < self.upper and self._fits(held):
+                self.upper, self.best = cost, (held, answer)
+                self.task.report(self.lowest, self.best)
 
-    def _improve(self, held: Bools, proof: Proved) -> None:
-        cost = self.task.costs.of(held)
-        if cost < self.upper:
-            self.upper, self.best = cost, (held, proof)
-            self.task.report(self.lowest, self.best)
+    def _fits(self, held: Bools) -> bool:
+        return not ((self.task.include & ~held) | (held & self.task.exclude)).any()

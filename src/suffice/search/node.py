@@ -60,6 +60,7 @@ class Node:
     partial: Restoration | None = None  # what raised `lower`, where the node could not be closed
     word: int | None = None
     doubted: bool = False  # a first look left open whether the held words suffice
+    pressed: bool = False  # words that it cannot do without were looked for
     children: tuple[Node, Node] | None = None  # with the word held, with the word out
 
     @property

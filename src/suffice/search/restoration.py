@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.attack import Attacker, chosen, descend, gradients, jump
+from suffice.prove.attack import Attacker, chosen, descend, first_gradients, jump
 from suffice.prove.bounds import Form
 from suffice.prove.branch import Restorable, decide_restorations
 from suffice.prove.inputs import PIECE, Restored, pieces, steady
@@ -185,14 +186,15 @@ def _against(problem: Problem, text: Floats, sets: Bools, free: Bools, rival: in
 
     Until its margin is below `enough` there.
     """
-    rivals = np.full(len(sets), rival)
+    first, rivals, back = problem.network.steps[0], np.full(len(sets), rival), sets.astype(np.float64)
     for turn in range(STEPS):
-        margins, slopes = gradients(problem, np.where(sets[..., None], problem.center, text), rivals)
+        z = first.apply(text.reshape(1, -1)) + back @ _Adds(problem, text[None]).rows
+        margins, slopes = first_gradients(problem, z, rivals)
         if margins.max() < enough:
             break
         weight = np.exp((margins - margins.max()) / max(float(np.ptp(margins)), 1e-9) * 4.0)
-        slope = np.einsum("n,nld->ld", weight, slopes * ~sets[..., None])
-        corner = problem.region.minimiser(slope[None])[0]
+        slope = steady(_by_word(problem, (1.0 - back).T @ (weight[:, None] * slopes))[None])
+        corner = problem.region.minimiser(slope)[0]
         moved = text + PACE / (1 + turn / 3) * (corner - text)
         text = np.where(free[:, None], moved, problem.center)
     region = problem.region  # moves may end a rounding outside
@@ -212,13 +214,19 @@ def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int, budget:
     """Several deep attacks (n, length, dimension) on one set of free words; some may not flip the label."""
     problem = attacker.problem
     rows = np.repeat(free[None], restarts, axis=0)
-    aim = np.random.default_rng(seed).standard_normal((restarts, *problem.center.shape))
+    aim = _aims(seed, (restarts, *problem.center.shape))
     promise = attacker.promise(free[None])[0]
     rivals = promise[np.arange(restarts) % min(3, len(promise))]
     start = jump(problem, rows, aim)
     moved = chosen(problem, free[None], attacker.push[rivals[:1]])[0]
     start[0] = np.where(moved[:, None], attacker.corners[rivals[0]], problem.center)
     return descend(problem, rows, start, rivals, 8, deepest=True, budget=budget).point
+
+
+@lru_cache(maxsize=8)  # the same for every question about texts of one shape
+def _aims(seed: int, shape: tuple[int, ...]) -> Floats:
+    """Directions in which attacks begin."""
+    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def stamina(
@@ -237,8 +245,9 @@ def stamina(
         if budget is not None:
             budget.look()
         left = opened[alive] & ~words[alive]
-        total[alive[~left.any(-1)]] = np.inf
-        alive, left = alive[left.any(-1)], left[left.any(-1)]
+        some = left.any(-1)
+        total[alive[~some]] = np.inf
+        alive, left = alive[some], left[some]
         if not len(alive):
             break
         reached = adds.margins(z, alive, rivals)
@@ -336,6 +345,16 @@ class _Adds:
 
 def _dense(rows: Any) -> Floats:
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
+
+
+def _by_word(problem: Problem, rows: Floats) -> Floats:
+    """Rows (length, units) over the first step's units, one for each word, as rows over that word's numbers."""
+    first, (length, dimension) = problem.network.steps[0], problem.center.shape
+    if isinstance(first.weight, np.ndarray):
+        weights = first.weight.reshape(-1, length, dimension).transpose(1, 0, 2)
+        return np.asarray(np.matmul(rows[:, None], weights)[:, 0])
+    blocks = enumerate(first.by_word(length))
+    return np.stack([rows[word, units] @ block for word, (units, block) in blocks])
 
 
 def _sparse_adds(blocks: Sequence[tuple[Ints, Floats]], moves: Floats, units: int) -> scipy.sparse.csr_array:

@@ -17,6 +17,7 @@ import numpy as np
 from suffice.model.network import Bools, Floats
 from suffice.prove.attack import within
 from suffice.prove.branch import Restorable
+from suffice.prove.inputs import steady
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
 from suffice.search.freeing import approach, free_many, free_more
@@ -33,6 +34,8 @@ TRIES = 6  # attacks tried on a node before it is split
 EASY = 2  # of them before one is made harder to undo (at the root, all that come)
 KNOWN = 24  # sets that are no explanations that this looks at
 LARGE = 10**8  # multiplications per subproblem, from which on a lower bound is wanted before better attacks
+PAIRED = 20  # open words whose pairs are few enough to be attacked, and by whoever checks the proof run once more
+CROWD = 4  # there, nodes are split at once as long as one of so many open words turns out to be needed
 MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
 LONG = 100  # or words
 DEEP = 3  # rounds of nodes in which attacks are deepened where it is open whether they can be undone
@@ -77,6 +80,8 @@ class Search:
         self.inquiry = Inquiry(task, oracle, complete)
         self.prover = Prover(oracle.form, self.costs, self.budget)
         self.frontier = Frontier(self._root(self.costs.of(task.include)))
+        self.looked, self.needed = 0, 0  # open words that were pressed, and those that nothing can do without
+        self.whole = self.root  # or what is left of it once words are held that no explanation can do without
         self.collect: int | None = None  # the cost of which every explanation is wanted
         self.found: list[tuple[Bools, Proved]] = []
 
@@ -132,7 +137,8 @@ class Search:
                 else "whether the text itself has a clear label"
             )
             return self._outcome(finished=False, reason=f"{what} is undecided")
-        self.frontier.push(self.root)
+        if not (self._large and self._press(self.root)):
+            self.frontier.push(self.root)
         while not self.frontier.empty and not self.budget.spent:
             self.round()
         if self.frontier.done:
@@ -155,7 +161,8 @@ class Search:
         nodes, before = self.frontier.take(BATCH), self.inquiry.upper
         self.inquiry.stats["nodes"] += len(nodes)
         self.inquiry.rounds += 1
-        for node in self._rule_out(self._with_starts(self._attack_out(nodes))):
+        live = [node for node in self._attack_out(nodes) if node is self.root or not self._press(node)]
+        for node in self._rule_out(self._with_starts(self._thinned(live))):
             self._branch(node)
         if self.inquiry.upper < before:
             self.frontier.drop(self._closed_at_sight)
@@ -173,24 +180,89 @@ class Search:
 
     def _branch(self, node: Node) -> None:
         """Two children: the word held, the word out."""
+        if self._press(node):
+            return
         if node.word is None:
             self.frontier.stuck.append(node)
             return
-        if node is self.root and node.starts and self.collect is None:
+        if node is self.whole and node.starts and self.collect is None:
             self._raise(node, QUICK)
             if node.candidate is not None:
                 approach(self.inquiry, node.candidate)
             free_more(self.inquiry)
             self._raise(node)
-        mark = np.arange(len(node.held)) == node.word
+        self._split(node, node.word)
+
+    def _split(self, node: Node, word: int) -> None:
+        mark = np.arange(len(node.held)) == word
         held = Node(node.held | mark, node.out, max(node.lower, self.costs.of(node.held | mark)), node.starts)
         out = Node(node.held, node.out | mark, node.lower, node.starts)
         for child in (held, out):
             child.refuted = node.refuted[-KNOWN:]
             if not self._closed_at_sight(child):
                 self.frontier.push(child)
+        held.pressed, node.word = node.pressed, word
         node.children = (held, out)  # only now: until its children are on the frontier, the node stands for them
         node.starts, node.candidate, node.refuted = (), None, ()
+
+    def _thinned(self, nodes: list[Node]) -> list[Node]:
+        """The nodes that are worth a look; none where others are split, which may raise the lower bound sooner."""
+        split = [node for node in nodes if 0 < node.open.sum() <= PAIRED and self._crowded]
+        rest = [node for node in nodes if node not in split]
+        harm = self.inquiry.oracle.attacker.push.min(0)
+        for node in split:
+            self._split(node, int(np.where(node.open, steady(harm[None])[0], np.inf).argmin()))
+        for node in rest if split else ():
+            self.frontier.push(node)
+        return [] if split else rest
+
+    @property
+    def _crowded(self) -> bool:
+        """Whether looks are dear, and words that are out leave few others open: then nodes are split without a look."""
+        return self._large and CROWD * self.needed >= self.looked
+
+    @property
+    def _large(self) -> bool:
+        """Whether subproblems are so large that a lower bound is wanted before better attacks."""
+        return self.prover.form.effort > LARGE
+
+    def _press(self, node: Node) -> bool:
+        """Hold the words that no set below a node can do without; what is left of it waits for its turn.
+
+        False where there are none, as far as attacks tell.
+        """
+        needed, last = () if node.pressed else self._needed(node), node
+        node.pressed, links = True, list[tuple[Node, int, tuple[Node, Node]]]()
+        for word, attack in needed:
+            mark = np.arange(len(node.held)) == word
+            held = Node(last.held | mark, last.out, max(last.lower, self.costs.of(last.held | mark)), pressed=True)
+            links.append((last, word, (held, Node(last.held, last.out | mark, last.lower, reason=ByAttack(attack)))))
+            last = held
+        if not links:
+            return False
+        last.starts, last.refuted = node.starts, node.refuted
+        self.whole = last if node is self.whole else self.whole
+        if not self._closed_at_sight(last):
+            self.frontier.push(last)
+        for above, word, children in reversed(links):  # the node last: until then it stands for what is left of it
+            above.word, above.children = word, children
+        node.starts, node.candidate, node.refuted = (), None, ()
+        return True
+
+    def _needed(self, node: Node) -> list[tuple[int, Witness]]:
+        """The open words that flip the label beside the words that are out, and how."""
+        known, words = self.inquiry.known, np.flatnonzero(node.open)
+        rows = np.repeat((node.out & self.problem.features)[None], len(words), axis=0)
+        rows[np.arange(len(words)), words] = True
+        fresh = rows[[known.attack_within(row) is None for row in rows]]
+        if len(fresh):
+            attempt = self.inquiry.oracle.attacker.attack(fresh, restarts=1, seed=self.task.seed, budget=self.budget)
+            hits = attempt.margin <= 0
+            known.add_points(attempt.point[hits], fresh[hits])
+        found = [(int(word), known.attack_within(row)) for word, row in zip(words, rows, strict=True)]
+        needed = [(word, attack) for word, attack in found if attack is not None]
+        self.looked, self.needed = self.looked + len(words), self.needed + len(needed)
+        return needed
 
     # --- closing nodes ---
 
@@ -249,10 +321,10 @@ class Search:
             if not waiting or self.budget.spent:
                 break
             waiting = [node for node in waiting if not self._closed_at_sight(node)]
-            if turn == EASY and self.root in waiting and self.collect is None and self.prover.form.effort > LARGE:
-                self._raise(self.root, QUICK)  # what comes now may take all the time there is
+            if turn == EASY and self.whole in waiting and self.collect is None and self._large:
+                self._raise(self.whole, QUICK)  # what comes now may take all the time there is
             for node in waiting:
-                if turn == EASY or (turn > EASY and node is self.root):
+                if turn == EASY or (turn > EASY and node is self.whole):
                     self._harden(node)
             doubtful = self._prove(waiting)
             fresh = [node for node in doubtful if self._learnt_from_candidate(node)]
@@ -361,6 +433,7 @@ def optimal_sets(search: Search, cost: int) -> Iterator[tuple[Bools, Proved]]:
     All were found if `search.frontier.done` in the end.
     """
     search.collect, search.frontier = cost, Frontier(search._root(cost))
+    search.whole = search.root
     search.inquiry.rather = None  # every set is wanted for itself
     search.frontier.push(search.root)
     while not search.frontier.empty and not search.budget.spent:

@@ -253,7 +253,7 @@ class Explanation:
             "status": self.status,
             "label": self.label,
             "positions": list(self.positions),
-            "words": [asdict(word) for word in self.words],
+            "words": [_word(word) for word in self.words],
             "cost": _finite(self.cost),
             "lower_bound": _finite(self.lower_bound),
             "proved": list(self.proved),
@@ -411,12 +411,16 @@ def _flips(details: Sequence[Detail]) -> list[dict[str, Any]]:
     return [{"position": one.position, **asdict(one.flip)} for one in details if one.flip is not None]
 
 
+def _word(word: Word) -> dict[str, Any]:
+    return {"position": word.position, "text": word.text, "start": word.start, "end": word.end}
+
+
 def _text_to_dict(text: Text) -> dict[str, Any]:
     return {
         "source": text.source,
         "tokens": list(text.tokens),
         "indices": list(text.indices),
-        "words": [asdict(word) for word in text.words],
+        "words": [_word(word) for word in text.words],
         "unknown": list(text.unknown),
         "cut": list(text.cut),
     }

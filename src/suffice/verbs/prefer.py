@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -43,6 +43,7 @@ there's what's who's let's
 STOP_WORDS = frozenset(FUNCTION_WORDS.split())
 
 
+@lru_cache(maxsize=2**16)
 def carries_little(token: str) -> bool:
     """A stop word, or nothing but punctuation."""
     word = token.lower().replace("’", "'")
@@ -182,9 +183,14 @@ class Preference:
 
 def _by_themselves(question: Question, tokens: list[str]) -> Floats:
     """The label's lead in texts of one word each."""
-    classifier = question.classifier
+    classifier, problem = question.classifier, question.problem
     points = np.stack([classifier.embed(classifier.read([token])) for token in tokens])
-    return np.asarray(question.problem.margins(points).min(-1))
+    moved = np.flatnonzero((points != points[0]).any((0, 2)))
+    if len(moved) > 1:
+        return np.asarray(problem.margins(points).min(-1))
+    word = int(moved[0]) if len(moved) else 0
+    scores = problem.network.forward_but(word, points[0], points[:, word])
+    return np.asarray((scores[:, [problem.label]] - scores[:, list(problem.rivals)]).min(-1))
 
 
 def _promising(
@@ -206,8 +212,9 @@ def _promising(
 
 def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> list[int]:
     """Better words of the same cost that could stand in a word's place, the best first."""
-    units, others = question.costs.units, question.features & ~held & ~question.excluded
-    found = [int(i) for i in np.flatnonzero(others) if units[i] == units[word] and rank[i] < rank[word]]
+    alike = question.costs.units == question.costs.units[word]
+    others = np.flatnonzero(question.features & ~held & ~question.excluded & alike).tolist()
+    found = [i for i in others if rank[i] < rank[word]]
     real = [i for i in found if i < len(question.text.words) and not carries_little(question.text.tokens[i])]
     return sorted(real, key=rank.__getitem__)
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
-from suffice.model.text import Text, rewritten
+from suffice.model.text import Text, rewritten, with_gaps
 from suffice.prove.verdict import Witness
 
 
 def tried(classifier: Classifier, text: Text, witness: Witness) -> str | None:
-    """The text that a witness makes, if the classifier, run on it, gives the witness's label; else None."""
+    """The text that a witness makes, if the classifier, run on it, gives the witness's label; else None.
+
+    Where the words that are left say something else once they close up, a mark stands in the place of each removed one.
+    """
     if not witness.positions or max(witness.positions) >= len(text.words):
         return None
-    shown = rewritten(text, dict(zip(witness.positions, witness.words, strict=True)))
+    new = dict(zip(witness.positions, witness.words, strict=True))
+    shown = (rewritten(text, change) for change in (new, with_gaps(new)))
+    return next((one for one in shown if _gives(classifier, one, witness.label)), None)
+
+
+def _gives(classifier: Classifier, text: str, label: str) -> bool:
     try:
-        return shown if classifier.predict(shown).label == witness.label else None
+        return classifier.predict(text).label == label
     except InputError:  # nothing is left of the text
-        return None
+        return False

@@ -292,7 +292,7 @@ class Restored:
         need(state.opened[word] and rest >= 0, "only an open word that can be paid for can be picked")
         opened, back = state.opened.copy(), state.back.copy()
         opened[word], back[word] = False, True
-        return Restoring(state.start, back, opened, rest), replace(state, opened=opened)
+        return Restoring(state.start, back, opened, rest), Restoring(state.start, state.back, opened, state.left)
 
     def table(self, step: Step) -> None:
         """Nothing is worked out ahead: texts that are restored differ from each other."""
@@ -319,7 +319,7 @@ class Restored:
 
 
 InputSet: TypeAlias = Varied | Restored
-Some = TypeVar("Some", Ranging, Restoring)
+Some = TypeVar("Some", bound=State)
 
 
 def apart(states: Sequence[Some]) -> tuple[list[Some], list[int]]:

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -156,26 +156,19 @@ class Leaf:
         return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes + self.ends.nbytes + tilts
 
 
-class Net:
-    """The network around one text and one label."""
+class Layers:
+    """What is the same around every text: the weights by their signs, and which units have which activation."""
 
-    def __init__(self, steps: Sequence[Step], label: int, sets: Sets, limit: Limit) -> None:
-        self.steps, self.limit = steps, limit
-        terms = max(sum(step.weight.shape) for step in steps)
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = steps
+        self.terms = max(sum(step.weight.shape) for step in steps)
         self.pools = [maxima.Pools(step.maxima, len(step.bias)) if step.maxima else None for step in steps]
-        self.gamma = (9 if any(self.pools) else 6) * (terms + 2 * len(steps) + 32) * ROUND
+        self.gamma = (9 if any(self.pools) else 6) * (self.terms + 2 * len(steps) + 32) * ROUND
         self.signed = [_signed(step) for step in steps]
         self.relu = [_relu(step) for step in steps]
         self.curved = [_curved(step) for step in steps]
         plain = not self.pools[-1] and not (self.relu[-1] | self.curved[-1]).any()
         need(plain, "a score has an activation")
-        self.known = self.intervals(sets.low.ravel(), sets.high.ravel())
-        spread = sum(float(known.size.sum()) for known in self.known) + float(np.abs([sets.low, sets.high]).sum())
-        need(spread <= HUGE, "the network can overflow over this region")
-        self.floor = TINY * (1 + spread)
-        last = _dense(steps[-1])
-        self.margins, self.constants = last[label] - last, steps[-1].bias[label] - steps[-1].bias
-        self.sizes = self.known[-1].size[label] + self.known[-1].size + self.floor
         sizes = [len(step.bias) for step in steps[:-1]]
         self.parts = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
         self.units = sum(sizes)
@@ -187,7 +180,30 @@ class Net:
         ]
         self.pooled = np.concatenate(pooled)[: self.units]
         need(not (self.bent & self.pooled).any(), "a unit of a maximum has another activation")
-        self.width = max(terms, 1 if sets.points is None else sets.points[..., 0].size)
+
+
+@lru_cache(maxsize=1)
+def layers(steps: tuple[Step, ...]) -> Layers:
+    """Worked out once for many texts: the weights of a classifier cannot change."""
+    return Layers(steps)
+
+
+class Net:
+    """The network around one text and one label."""
+
+    def __init__(self, steps: tuple[Step, ...], label: int, sets: Sets, limit: Limit) -> None:
+        self.steps, self.limit, same = steps, limit, layers(steps)
+        self.pools, self.gamma, self.signed = same.pools, same.gamma, same.signed
+        self.relu, self.curved, self.bent, self.straight = same.relu, same.curved, same.bent, same.straight
+        self.pooled, self.parts, self.units = same.pooled, same.parts, same.units
+        self.known = self.intervals(sets.low.ravel(), sets.high.ravel())
+        spread = sum(float(known.size.sum()) for known in self.known) + float(np.abs([sets.low, sets.high]).sum())
+        need(spread <= HUGE, "the network can overflow over this region")
+        self.floor = TINY * (1 + spread)
+        last = _dense(steps[-1])
+        self.margins, self.constants = last[label] - last, steps[-1].bias[label] - steps[-1].bias
+        self.sizes = self.known[-1].size[label] + self.known[-1].size + self.floor
+        self.width = max(same.terms, 1 if sets.points is None else sets.points[..., 0].size)
 
     def intervals(self, low: Floats, high: Floats) -> list[Known]:
         """Interval arithmetic from the input on: a weight above zero takes the same end, one below the other end."""
@@ -342,15 +358,15 @@ class Net:
             lower[:, loose] = np.maximum(lower[:, loose], self.lowered(low, size))
             upper[:, loose] = np.minimum(upper[:, loose], -self.lowered(-high, size))
             return lower, upper
-        many = max(1, CHUNK // (len(states) * self.width))
+        many = max(1, CHUNK // (2 * len(states) * self.width))
         for first in range(0, len(loose), many):
             self.limit.look()
             some = loose[first : first + many]
-            rows, size = _rows(step, some)[None], (known.size[some] + self.floor)[None]
-            up = Form(rows, step.bias[some][None], size)
-            down = Form(-rows, -step.bias[some][None], size)
-            lower[:, some] = np.maximum(lower[:, some], self.below(k, up, inputs, states, around, None))
-            upper[:, some] = np.minimum(upper[:, some], -self.below(k, down, inputs, states, around, None))
+            rows, constant, size = _rows(step, some), step.bias[some], known.size[some] + self.floor
+            both = Form(*(np.concatenate(pair)[None] for pair in ((rows, -rows), (constant, -constant), (size, size))))
+            up, down = np.split(self.below(k, both, inputs, states, around, None), 2, axis=1)
+            lower[:, some] = np.maximum(lower[:, some], up)
+            upper[:, some] = np.minimum(upper[:, some], -down)
         return lower, upper
 
     def alive(self, signs: Signs, unit: int) -> list[int]:

@@ -77,7 +77,7 @@ def rejection(error: Exception, number: int) -> Rejected:
 def fields(data: Any, names: str, what: str) -> list[Any]:
     """The values of an object that has exactly these keys."""
     wanted = names.split()
-    if type(data) is not dict or len(data) != len(wanted) or not all(name in data for name in wanted):
+    if type(data) is not dict or data.keys() != {*wanted}:
         raise Rejected(0, f"{what} must have exactly these keys: {names}")
     return [data[name] for name in wanted]
 

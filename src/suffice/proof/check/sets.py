@@ -20,7 +20,7 @@ MAX_POINTS = 2 * 10**7  # numbers in the points of all sets together
 SAMPLE = 64  # times as many words as are wanted tell how far these can be
 REMEMBERED = 10**6  # nearest words of a classifier
 NEAREST: WeakKeyDictionary[Classifier, dict[tuple[int, int], list[int]]] = WeakKeyDictionary()
-SQUARES: WeakKeyDictionary[Classifier, Floats] = WeakKeyDictionary()
+SQUARES: WeakKeyDictionary[Classifier, tuple[Floats, float]] = WeakKeyDictionary()
 ROUGH = 2.0**-40  # of the largest squared length, for each coordinate: a product of doubles is within 2^-50 of that
 TINY = 1e-250  # far more than what is lost of products that are too small for doubles
 CHOICES = ("word-swap", "deletion", "mask", "removal-or-swap")  # sets of real words, each choice a point
@@ -162,15 +162,14 @@ def _nearest(classifier: Classifier, place: int, k: int) -> list[int]:
     |w|² - |w - v|² = 2 w·v - |v|² is the larger the nearer v is. Words for which it is smaller than for enough others,
     by more than rounding adds up to, are none of them; the rule decides among the rest.
     """
-    columns, squares = classifier.columns, _squares(classifier)
-    special = [place, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]]
+    columns, (squares, rough) = classifier.columns, _squares(classifier)
+    special = {place, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]}
     close = 2 * columns[:, place] @ columns - squares
     count = min(k + len(special), len(close))  # the k nearest are among these, whichever of them are special
     some = close[:: max(1, len(close) // (SAMPLE * count))]  # so many of all are no farther than of a part
-    least = np.partition(some, -count)[-count] - ROUGH * len(columns) * (squares.max() + TINY)
-    near = close >= least
-    near[special] = False
-    words = np.flatnonzero(near)
+    near = np.flatnonzero(close >= np.partition(some, -count)[-count] - rough)
+    near = near[close[near] >= np.partition(close[near], -count)[-count] - rough]
+    words = np.array([word for word in near.tolist() if word not in special], dtype=np.int64)
     distance = np.zeros(len(words))
     for axis in columns:
         gap = axis[words] - axis[place]
@@ -178,10 +177,11 @@ def _nearest(classifier: Classifier, place: int, k: int) -> list[int]:
     return [int(i) for i in words[np.argsort(distance, kind="stable")[:k]]]
 
 
-def _squares(classifier: Classifier) -> Floats:
-    """The squared lengths of all words' vectors, worked out once."""
+def _squares(classifier: Classifier) -> tuple[Floats, float]:
+    """The squared lengths of all words' vectors, and more than rounding adds up to, worked out once."""
     if classifier not in SQUARES:
-        SQUARES[classifier] = np.asarray((classifier.columns**2).sum(0))
+        squares = np.asarray((classifier.columns**2).sum(0))
+        SQUARES[classifier] = squares, ROUGH * len(classifier.columns) * (float(squares.max()) + TINY)
     return SQUARES[classifier]
 
 

@@ -29,15 +29,18 @@ from suffice.proof.check.maxima import LEAN, ROUND
 from suffice.proof.check.network import Leaf, Net
 
 
+def sums_tell(net: Net) -> bool:
+    """Whether a network is of the kind that this is about."""
+    pools = net.pools[0]
+    return len(net.steps) == 2 and pools is not None and bool(pools.pooled.all())
+
+
 def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Bools:
-    """Which leaves have a sign·margin above zero by sums; none where the network is of another kind."""
-    none = np.zeros(len(leaves), dtype=bool)
+    """Which leaves have a sign·margin above zero by sums; none where what points add is not worked out."""
     pools, states = net.pools[0], [leaf.state for leaf in leaves if isinstance(leaf.state, Ranging)]
-    if len(net.steps) != 2 or pools is None or not pools.pooled.all() or not leaves:
-        return none
     table = inputs.table(net.steps[0])
-    if table is None:
-        return none
+    if pools is None or table is None or not leaves:
+        return np.zeros(len(leaves), dtype=bool)
     allowed = np.stack([state.allowed for state in states])
     order = np.argsort(pools.owner, kind="stable")
     starts = np.flatnonzero(np.diff(pools.owner[order], prepend=-1))

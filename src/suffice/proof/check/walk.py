@@ -27,12 +27,12 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.proof.certificate import numbers
 from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
-from suffice.proof.check.inputs import InputSet, Restored, State, Varied
+from suffice.proof.check.inputs import InputSet, Restored, State, Varied, apart
 from suffice.proof.check.network import CHUNK, Leaf, Net, Signs, Stated, Tilts
 from suffice.proof.check.points import Margins, Point, read_point
 from suffice.proof.check.reading import WHOLE, Evidence, fields, mask, need, table, whole
 from suffice.proof.check.sets import Sets
-from suffice.proof.check.sums import surely
+from suffice.proof.check.sums import sums_tell, surely
 
 MANY_LEAVES = 1024  # worked on together
 RUN = 128  # inputs run together
@@ -336,10 +336,9 @@ class Walk:
     def _not_sure(self, leaves: list[Leaf]) -> list[Leaf]:
         """The leaves without those that picks alone led to and that intervals decide."""
         inputs, sign = self.about
-        margins = [leaf for leaf in leaves if leaf.stated is None]
-        picked = [leaf for leaf in margins if not leaf.signs.any()] if isinstance(inputs, Varied) else []
-        if not picked or not isinstance(inputs, Varied):
+        if not isinstance(inputs, Varied) or not sums_tell(self.net):
             return leaves
+        picked = [leaf for leaf in leaves if leaf.stated is None and not leaf.signs.any()]
         sure = {leaf.line for leaf, held in zip(picked, surely(self.net, inputs, sign, picked), strict=True) if held}
         return [leaf for leaf in leaves if leaf.line not in sure]
 
@@ -351,12 +350,14 @@ class Walk:
 
     def _run(self, leaves: list[Leaf]) -> list[Leaf]:
         inputs, sign = self.about
-        about = [(place, leaf) for place, leaf in enumerate(leaves) if leaf.stated is None]
-        at = {place: point for place, leaf in about if (point := inputs.only(leaf.state)) is not None}
+        different, which = apart([leaf.state for leaf in leaves])
+        points = [inputs.only(state) for state in different]
+        margins = [(place, points[mine]) for place, mine in enumerate(which) if leaves[place].stated is None]
+        at = {place: point for place, point in margins if point is not None}
         if not at:
             return leaves
         scores, rivals = self.net.run(np.stack(list(at.values()))), [leaves[place].rival for place in at]
-        margins = sign * (scores[:, self.label] - scores[np.arange(len(at)), rivals])
-        sure = margins > (self.net.off[self.label] + self.net.off[rivals]) * (1 + self.net.gamma)
+        leads = sign * (scores[:, self.label] - scores[np.arange(len(at)), rivals])
+        sure = leads > (self.net.off[self.label] + self.net.off[rivals]) * (1 + self.net.gamma)
         held = {place for place, above in zip(at, sure, strict=True) if above}
         return [leaf for place, leaf in enumerate(leaves) if place not in held]

@@ -7,12 +7,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
 from typing import Any
 
 from suffice.errors import InputError, Rejected
 from suffice.model.blackbox import BlackBox
-from suffice.model.text import Text, written
+from suffice.model.text import Text, gap, written
 
 WORDS = 20_000  # of a text at the most
 
@@ -109,11 +108,40 @@ def _listed(words: Any) -> list[Any]:
     return list(words)
 
 
-def all_changes(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> Iterator[dict[int, str]]:
-    for size in range(min(limit, len(free)) + 1):
-        for some in combinations(free, size):
-            for choice in product(*(options[i] for i in some)):
-                yield dict(zip(some, choice, strict=True))
+def all_texts(text: Text, options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> Iterator[str]:
+    """Every text that changes no more than `limit` of the free words, written word by word: beginnings are shared."""
+    pieces, tail = _pieces(text, frozenset(free)), text.source[text.words[-1].end :]
+    waiting: list[tuple[int, str, str, tuple[str, ...], int]] = [(0, "", "", (), 0)]
+    while waiting:
+        # the next piece, what is written so far, its last piece, the gaps since, and how many words are changed
+        place, begun, before, gaps, changed = waiting.pop()
+        if place == len(pieces):
+            yield begun + tail if before else ""
+            continue
+        space, piece, word = pieces[place]
+        gaps = (*gaps, space)
+        waiting.append((place + 1, begun + gap(gaps, before, piece) + piece, piece, (), changed))
+        for new in options[word] if word >= 0 and changed < limit else ():
+            if new:
+                waiting.append((place + 1, begun + gap(gaps, before, new) + new, new, (), changed + 1))
+            else:
+                waiting.append((place + 1, begun, before, gaps, changed + 1))
+
+
+def _pieces(text: Text, free: frozenset[int]) -> list[tuple[str, str, int]]:
+    """The gap before each piece, the piece, and the word that it is; words in a row that stay are one piece, of -1."""
+    found: list[tuple[str, str, int]] = []
+    last = 0
+    for word in text.words:
+        space, last = text.source[last : word.start], word.end
+        if word.position in free:
+            found.append((space, word.text, word.position))
+        elif found and found[-1][2] < 0:
+            before, piece, _ = found.pop()
+            found.append((before, piece + space + word.text, -1))
+        else:
+            found.append((space, word.text, -1))
+    return found
 
 
 def cheaper(

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
-from suffice.model.answers import batches
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import rewritten
@@ -35,7 +34,7 @@ from suffice.proof.draws import draw_seed, draws
 from suffice.proof.replay.hitting import hittable
 from suffice.proof.replay.question import (
     Wanted,
-    all_changes,
+    all_texts,
     cheaper,
     compare,
     cost_of,
@@ -238,7 +237,7 @@ class _Replay:
         if self._lines_with("computed"):
             self._few_keep(free, costs, lower)
             return
-        self._all_keep(cheaper(self.options, free, costs, self.limit, below))
+        self._all_keep(self._written(cheaper(self.options, free, costs, self.limit, below)))
 
     def _few_keep(self, free: Sequence[int], costs: Sequence[int], lower: int | None) -> None:
         """No change of so many words flips the label, and all words cost the same: so none below `lower` does."""
@@ -363,11 +362,10 @@ class _Replay:
         need(whole(line["texts"]) == count, f"there are {count} allowed texts")
         if self.wanted.sample is not None and self.wanted.sample < count:
             self.sampled = count
-            changes: Iterator[dict[int, str]] = draws(self.options, free, self.limit, self.wanted.sample, 0)
+            self._all_keep(self._written(draws(self.options, free, self.limit, self.wanted.sample, 0)))
         else:
             need(count <= MOST, f"{count} texts are more than can be run again: use a sample")
-            changes = all_changes(self.options, free, self.limit)
-        self._all_keep(changes)
+            self._all_keep(all_texts(self.text, self.options, free, self.limit))
 
     def _drawn(self, free: Sequence[int]) -> None:
         """The texts that the seed draws keep the label, and the share follows from how many they are."""
@@ -380,10 +378,13 @@ class _Replay:
         need(type(claim["confidence"]) is float and 0 < claim["confidence"] < 1, "confidence is between 0 and 1")
         error = (1.0 - claim["confidence"]) / 2.0 ** claim["look"]
         need(0 <= claim["share"] <= error ** (1.0 / claim["count"]) + 1e-12, "the share is too large for the count")
-        self._all_keep(draws(self.options, free, self.limit, claim["count"], seed))
+        self._all_keep(self._written(draws(self.options, free, self.limit, claim["count"], seed)))
 
-    def _all_keep(self, changes: Iterator[dict[int, str]]) -> None:
-        while part := [rewritten(self.text, change) for change in islice(changes, PART)]:
+    def _written(self, changes: Iterator[dict[int, str]]) -> Iterator[str]:
+        return (rewritten(self.text, change) for change in changes)
+
+    def _all_keep(self, texts: Iterator[str]) -> None:
+        while part := list(islice(texts, PART)):
             self._look()
             margins = self._margins(part)
             bad = ~(margins > 0)
@@ -425,7 +426,7 @@ class _Replay:
             if not self.wanted.anew:
                 return known
         found: dict[str, Floats] = {}
-        for part in batches(texts):
+        for part in answers.batches(texts):
             found.update(zip(part, answers.ask(part), strict=True))
         return found
 

@@ -13,6 +13,7 @@ from suffice.prove.bounds import Form, Hidden, Items, Pass, hidden, margin_bound
 from suffice.prove.branch import decide, sets_of_free
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free, Freed
+from suffice.prove.lean import lean, told
 from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.prove.windows import Windows, suits
@@ -30,11 +31,12 @@ class BoundsOracle:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.form = Form.of(problem)
-        self.attacker = Attacker.of(problem)
+        self.form = lean(Form.of(problem))
+        self.attacker = Attacker.of(self.form.problem)
         self.windows = Windows.of(self.form) if suits(problem) and self.form.finite else None
         self.flips: list[Ints] = []  # texts that further attacks start from
         self.looked: set[bytes] = set()  # sets of free words that a cheap look left open
+        self.doubted: dict[bytes, int] = {}  # those that a complete look left open, and its subproblems
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
@@ -44,11 +46,17 @@ class BoundsOracle:
         fresh = [i for i, row in enumerate(free) if row.tobytes() not in self.looked]
         for i, answer in zip(fresh, self.ask_cheaply(free[fresh], budget=budget) if fresh else (), strict=True):
             answers[i] = answer
-        open_ = [i for i, answer in enumerate(answers) if isinstance(answer, Unknown)]
+        open_ = [i for i, row in enumerate(free) if isinstance(answers[i], Unknown) and self._worth_a_look(row, budget)]
         if open_ and self.form.finite and not budget.spent:
             for i, answer in zip(open_, decide(self.form, free[open_], budget), strict=True):
                 answers[i] = answer
+                if isinstance(answer, Unknown) and not budget.spent:
+                    self.doubted[free[i].tobytes()] = budget.subproblems
         return answers
+
+    def _worth_a_look(self, free: Bools, budget: Budget) -> bool:
+        """Whether no complete look with as many subproblems has left it open before."""
+        return self.doubted.get(free.tobytes(), 0) < budget.subproblems
 
     def ask_cheaply(
         self, free: Bools, optimised: bool = False, restarts: int = 0, budget: Budget | None = None
@@ -125,7 +133,7 @@ class BoundsOracle:
         bounds = hidden(self.form, inputs, budget=budget)
         count = len(self.problem.rivals)
         items, rivals = np.repeat(np.arange(len(index)), count), np.tile(np.arange(count), len(index))
-        wide, spread = inputs.take(items), bounds.take(items)
+        wide, spread = (inputs, bounds) if count == 1 else (inputs.take(items), bounds.take(items))
         batch, dual = Items(wide, spread, margin_rows(self.form, rivals)), plain(spread)
         found = margin_bound(self.form, batch, dual)
         if optimised:
@@ -133,7 +141,7 @@ class BoundsOracle:
         proved, dual = (found.bound > 0).reshape(-1, count).all(-1), settled(self.form, spread, dual)
         for place in np.flatnonzero(proved):
             mine = range(int(place) * count, int(place + 1) * count)
-            answers[index[place]] = Proved(tuple(Leaf(dual.alpha[i], dual.beta[i]) for i in mine))
+            answers[index[place]] = Proved(tuple(told(self.form, Leaf(dual.alpha[i], dual.beta[i])) for i in mine))
         self._try_minimisers(answers, free, index[~proved], wide, found, np.repeat(~proved, count))
 
     def _try_minimisers(
@@ -145,8 +153,8 @@ class BoundsOracle:
         points = wide.minimiser(found.inputs)[items]
         margins = self.problem.margins(points).min(-1).reshape(len(index), -1)
         best = margins.argmin(-1) + np.arange(len(index)) * margins.shape[1]
-        witnesses = confirm(self.problem, points[best], free[index])
-        for i, witness in zip(index, witnesses, strict=True):
+        hits = np.flatnonzero(margins.min(-1) <= self.form.off.max())
+        for i, witness in zip(index[hits], confirm(self.problem, points[best[hits]], free[index[hits]]), strict=True):
             if witness is not None:
                 answers[i] = Refuted(witness)
 

@@ -1,0 +1,80 @@
+"""Lean: the form of a problem without the candidates of maxima that never win, and its proofs told of all units.
+
+Of the places that a maximum over time looks at, half or more often cannot win whatever the words become; bounds and
+attacks need not look at them again and again. What rounding is measured by stays that of the whole network, so that
+bounds are those that its reader gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.model.network import Ints, Network
+from suffice.model.step import Step
+from suffice.prove.bounds import Form, tolls
+from suffice.prove.tree import Leaf, Pick, Split, Stated, Tree
+
+
+def lean(form: Form) -> Form:
+    """The form with the candidates that may win, and the first of each maximum; the form itself where these are all."""
+    kept = [_staying(step, open_) for step, open_ in zip(form.steps, form.unsettled, strict=True)]
+    if form.problem.source is not None or sum(map(len, kept)) == form.units:
+        return form
+    network = Network(_only(form.problem.network.steps, kept))
+    *_, margin = _only([*form.steps, form.margin], kept)
+    return Form(
+        problem=replace(form.problem, network=network, whole=form.problem.real),
+        steps=network.steps[:-1],
+        margin=margin,
+        size=tuple(map(np.take, form.size, kept)),
+        margin_size=form.margin_size,
+        reach=tuple((low[some], high[some]) for (low, high), some in zip(form.reach, kept, strict=True)),
+        gamma=form.gamma,
+        toll=tuple(map(tolls, form.steps, form.toll, kept)),
+        whole=form,
+        kept=np.concatenate([part.start + some for part, some in zip(form.slices, kept, strict=True)]),
+    )
+
+
+def _staying(step: Step, open_: Ints) -> Ints:
+    """The units of a step without the candidates that are settled."""
+    found = ~step.pooled
+    found[open_] = True
+    if step.groups is not None:
+        found[step.groups.leaders] = True
+    return np.flatnonzero(found)
+
+
+def _only(steps: Sequence[Step], kept: Sequence[Ints]) -> tuple[Step, ...]:
+    """The steps with these units of all but the last."""
+    fewer = [*(step.only(some) for step, some in zip(steps, kept, strict=False)), steps[-1]]
+    inner = (replace(step, weight=step.weight[:, some]) for step, some in zip(fewer[1:], kept, strict=True))
+    return (fewer[0], *inner)
+
+
+def told(form: Form, tree: Tree) -> Tree:
+    """A proof of a form as one about all units of the network."""
+    if form.kept is None:
+        return tree
+    match tree:
+        case Leaf():
+            return _told_leaf(form, form.kept, tree)
+        case Split(unit, (first, second)):
+            return Split(int(form.kept[unit]), (told(form, first), told(form, second)))
+        case Pick(_, _, (first, second)):
+            return replace(tree, branches=(told(form, first), told(form, second)))
+        case Stated():
+            raise AssertionError("bounds of units are stated only where there are no maxima")
+
+
+def _told_leaf(form: Form, kept: Ints, leaf: Leaf) -> Leaf:
+    if leaf.alpha is None or form.whole is None:  # a single input
+        return leaf
+    alpha, beta = np.zeros((2, form.whole.units))
+    alpha[kept], beta[kept], above = leaf.alpha, leaf.beta, leaf.above
+    if above is not None:
+        above = replace(above, shares={int(kept[unit]): share for unit, share in above.shares.items()})
+    return Leaf(alpha, beta, above)

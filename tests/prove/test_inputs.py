@@ -1,0 +1,75 @@
+"""The least value of linear forms over what a step makes of an input set, compared with every corner of the set."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+from suffice.model.step import Floats, Step
+from suffice.prove.inputs import Free, Freed, Restored
+from suffice.sets.regions import Ball, Box
+
+WORDS, NUMBERS, UNITS, ROWS = 3, 2, 5, 4
+
+
+def made(seed: int, sparse: bool) -> tuple[Step, Floats, Box, Any]:
+    """A step, rows over its units for two sets, boxes around three words, and which words are marked."""
+    rng = np.random.default_rng(seed)
+    weight, center = rng.standard_normal((UNITS, WORDS * NUMBERS)), rng.standard_normal((WORDS, NUMBERS))
+    region = Box(center, center - rng.random(center.shape), center + rng.random(center.shape))
+    step = Step(scipy.sparse.csr_array(weight) if sparse else weight, np.zeros(UNITS), np.ones(UNITS, dtype=bool))
+    return step, rng.standard_normal((2, ROWS, UNITS)), region, rng.random((2, WORDS)) < 0.7
+
+
+def least(step: Step, rows: Floats, points: Floats) -> Floats:
+    """The least value of rows (r, units) among points (m, length, dimension), run one by one."""
+    return np.asarray((rows @ step.apply(points.reshape(len(points), -1)).T).min(-1))
+
+
+def subsets(among: Any, most: int = WORDS) -> list[Any]:
+    masks = np.array(list(itertools.product([False, True], repeat=WORDS)))
+    return [mask for mask in masks if (mask <= among).all() and mask.sum() <= most]
+
+
+def corners(region: Box, free: Any) -> Floats:
+    sides = np.array(list(itertools.product([0.0, 1.0], repeat=WORDS * NUMBERS))).reshape(-1, WORDS, NUMBERS)
+    points = np.where(sides > 0, region.upper, region.lower)
+    return np.where(free[:, None], points, region.center)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_free_words_reach_just_their_corners(seed: int, sparse: bool) -> None:
+    step, rows, region, free = made(seed, sparse)
+    found = Free(region, free).through(step, rows)
+    right = [least(step, row, corners(region, mark)) for row, mark in zip(rows, free, strict=True)]
+    assert found == pytest.approx(np.stack(right), abs=1e-12)
+    cube = Ball(region.center, 0.5, np.inf)
+    boxes = Box(region.center, region.center - 0.5, region.center + 0.5)
+    assert Free(cube, free).through(step, rows) == pytest.approx(Free(boxes, free).through(step, rows), abs=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_words_go_back_as_far_as_the_budget_pays(seed: int, sparse: bool) -> None:
+    step, rows, region, opened = made(seed, sparse)
+    start, budget = region.sample(np.random.default_rng(seed), 2), np.array([1.0, 2.0])
+    found = Restored(region.center, start, opened, np.ones(WORDS), budget).through(step, rows)
+    for item in range(2):
+        back = np.stack(subsets(opened[item], int(budget[item])))
+        points = np.where(back[..., None], region.center, start[item])
+        assert found[item] == pytest.approx(least(step, rows[item], points), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_words_leave_as_far_as_the_budget_pays(seed: int) -> None:
+    step, rows, region, opened = made(seed, sparse=False)
+    nobody, budget = np.zeros_like(opened), np.array([1.0, 2.0])
+    found = Freed(region, nobody, opened, np.ones(WORDS), budget).through(step, rows)
+    for item in range(2):
+        points = np.concatenate([corners(region, mark) for mark in subsets(opened[item], int(budget[item]))])
+        assert found[item] == pytest.approx(least(step, rows[item], points), abs=1e-12)
