@@ -50,7 +50,7 @@ def test_a_text_is_shown_only_where_it_was_run_and_flips(flipping, places, shown
 
 def test_texts_that_an_answer_shows_flip_when_they_are_read_again():
     clf = sf.load("sst-cnn25")
-    result = sf.explain(clf, "the story is never funny", perturbation=sf.Deletion(), seconds=20)
+    result = sf.explain(clf, "the story is never as funny as it thinks it is", perturbation=sf.Deletion(), seconds=20)
     shown = [detail.flip for detail in result.details if detail.flip is not None and detail.flip.text is not None]
     assert shown
     assert [clf.predict(flip.text).label for flip in shown] == [flip.label for flip in shown]

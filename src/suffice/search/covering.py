@@ -10,6 +10,7 @@ The proof is a tree over words that is closed by cost and by counterexamples alo
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from suffice.model.network import Bools
 from suffice.prove.choices import told_witness
 from suffice.prove.exact import confirm
 from suffice.prove.verdict import OutOfTime, Proved, Refuted, Source, Unknown, Witness
-from suffice.search.covers import bits, cheapest_cover, mask_of, price
+from suffice.search.covers import bits, cheapest_cover, covers_of, mask_of, price
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, Node, Reason
 from suffice.search.words import Outcome
@@ -40,6 +41,7 @@ class Covering:
         self.include = mask_of(np.flatnonzero(self.task.include).tolist())
         self.exclude = mask_of(np.flatnonzero(~self.task.everything & ~self.task.include).tolist())
         self.lower = self.task.costs.of(self.task.include)
+        self.settled = False  # whether all sets of the optimal cost were found
 
     def run(self) -> Outcome:
         try:
@@ -93,8 +95,7 @@ class Covering:
             self.task.report(self.lower, self.inquiry.best)
             if self.lower >= self.inquiry.upper:
                 return self.outcome()
-            held = np.zeros_like(self.task.include)
-            held[bits(cover)] = True
+            held = self._held(cover)
             enough = self._suffices(held, effort)
             if enough is None:
                 return None
@@ -103,11 +104,41 @@ class Covering:
         return None
 
     def _cover(self) -> int:
-        sets = [mask_of(witness.positions) for witness in self.inquiry.known.attacks]
         look = self.task.budget.look
-        found = cheapest_cover(sets, self.units, self.include, self.exclude, stop=look, least=self.lower)
+        found = cheapest_cover(self._flips, self.units, self.include, self.exclude, stop=look, least=self.lower)
         assert found is not None, "all that may be held suffices"
         return found
+
+    @property
+    def _flips(self) -> list[int]:
+        return [mask_of(witness.positions) for witness in self.inquiry.known.attacks]
+
+    # --- all that are as cheap ---
+
+    def equals(self, cost: int) -> Iterator[Bools]:
+        """Every explanation of exactly the optimal `cost`, each once, as it is found; all of them if `settled` then."""
+        self.settled, looked = False, set[int]()
+        doubt = False
+        while (cover := self._other(cost, looked)) is not None:
+            enough = self._suffices(self._held(cover), EARLY)
+            if enough is None:
+                doubt = True
+            if enough is not False:
+                looked.add(cover)
+            if enough:
+                yield self._held(cover)
+        self.settled = not doubt
+
+    def _other(self, cost: int, looked: Container[int]) -> int | None:
+        """A set of that cost that all counterexamples leave possible and that was not looked at yet."""
+        look = self.task.budget.look
+        covers = covers_of(self._flips, self.units, cost, self.include, self.exclude, stop=look)
+        return next((cover for cover in covers if cover not in looked), None)
+
+    def _held(self, cover: int) -> Bools:
+        held = np.zeros_like(self.task.include)
+        held[bits(cover)] = True
+        return held
 
     def _further(self, held: Bools) -> None:
         """Other counterexamples, each without the words of those before it."""

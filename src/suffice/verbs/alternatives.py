@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from itertools import islice
 
-from suffice.prove.verdict import Budget
+from suffice.prove.verdict import Budget, OutOfTime
 from suffice.search.words import Outcome, optimal_sets
 from suffice.search.writing import positions
 from suffice.verbs.explanation import Alternatives
 from suffice.verbs.question import Question
-from suffice.verbs.running import searcher, single_threaded
+from suffice.verbs.running import covering, searcher, single_threaded
 from suffice.verbs.why import needed_words
 
 LIMIT = 50  # sets looked for
@@ -22,12 +23,24 @@ def alternatives(question: Question, outcome: Outcome) -> Alternatives:
     if outcome.upper == question.costs.of(question.included):  # only what was asked for: nothing else is as cheap
         return told(question, {tuple(positions(outcome.held))})
     with single_threaded():
-        search = searcher(question, Budget(min(SECONDS, question.seconds / 10)), None)
-        found = {tuple(positions(outcome.held))}
-        sets = (tuple(positions(held)) for held, _ in optimal_sets(search, outcome.upper))
-        found |= set(islice(sets, LIMIT))
-        complete = len(found) < LIMIT and search.frontier.done
+        first, budget = tuple(positions(outcome.held)), Budget(min(SECONDS, question.seconds / 10))
+        others, all_found = _others(question, outcome.upper, budget)
+        found = {first, *others}
+        complete = len(found) < LIMIT and all_found
         return told(question, found, None if complete else needed_words(question))
+
+
+def _others(question: Question, cost: int, budget: Budget) -> tuple[list[tuple[int, ...]], bool]:
+    """Sets of that cost, and whether they are all, in whichever coordinates it is quickest."""
+    cover, found = covering(question, budget), list[tuple[int, ...]]()
+    if cover is None:
+        search = searcher(question, budget, None)
+        sets = (tuple(positions(held)) for held, _ in optimal_sets(search, cost))
+        return list(islice(sets, LIMIT)), search.frontier.done
+    with contextlib.suppress(OutOfTime):
+        for held in islice(cover.equals(cost), LIMIT):
+            found.append(tuple(positions(held)))
+    return found, cover.settled
 
 
 def told(question: Question, found: set[tuple[int, ...]], needed: set[int] | None = None) -> Alternatives:

@@ -68,12 +68,19 @@ def searched(
     rather: Callable[[Bools], Bools] | None = None,
 ) -> Outcome:
     """What the search over words finds, in whichever coordinates it is quickest; `rather` names better sets."""
-    problem = by_choice(question.problem)
-    if problem.source is None:
+    found = covering(question, budget, on_progress)
+    if found is None or found.problem.source is None:
         wanted = replace(task(question, budget, on_progress), rather=rather)
         return Search(wanted, oracle_of(question.problem)).run()
-    smaller = replace(task(question, budget, on_progress), problem=problem)
-    return told(problem.source, Covering(Inquiry(smaller, oracle_of(problem))).run())
+    return told(found.problem.source, found.run())
+
+
+def covering(question: Question, budget: Budget, on_progress: OnProgress | None = None) -> Covering | None:
+    """The search in coordinates of choices; None where there are none that are smaller."""
+    problem = by_choice(question.problem)
+    if problem.source is None:
+        return None
+    return Covering(Inquiry(replace(task(question, budget, on_progress), problem=problem), oracle_of(problem)))
 
 
 def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:
