@@ -19,6 +19,8 @@ from suffice.prove import windows as windows_module
 from suffice.prove.bounds import Form
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown
 from suffice.prove.windows import Windows
+from suffice.search.covering import Covering
+from suffice.verbs.explain_all import all_explained
 from suffice.verbs.question import Question
 
 WORDS = [f"w{i}" for i in range(7)]
@@ -61,6 +63,11 @@ def asked(seed, at_most=None, classes=2, **more):
 
 def cheapest(question):
     """The cost of the cheapest set that suffices, by running every text for every set; None where none does."""
+    return min((question.costs.of(row) for row in sufficient(question)), default=None)
+
+
+def sufficient(question):
+    """Every set that suffices, by running every text."""
     problem = question.problem
     texts = np.array(list(itertools.product(range(problem.region.points.shape[1]), repeat=LENGTH)))
     points = problem.region.points[np.arange(LENGTH), texts]
@@ -68,8 +75,7 @@ def cheapest(question):
     flips = changed[(problem.margins(points).min(-1) <= 0) & (changed.sum(-1) <= problem.limit)]
     held = np.array(list(itertools.product([False, True], repeat=LENGTH)))
     fits = ~(question.included & ~held).any(-1) & ~(held & question.excluded).any(-1)
-    enough = fits & np.array([(flips & row).any(-1).all() for row in held])
-    return min((question.costs.of(row) for row in held[enough]), default=None)
+    return held[fits & np.array([(flips & row).any(-1).all() for row in held])]
 
 
 def explained(question):
@@ -105,6 +111,38 @@ def accepted_exactly(question, result, folder):
     question.classifier.save(folder / "model")
     result.certificate.save(folder / "proof.cert")
     assert check_exact.main([str(folder / "proof.cert"), str(folder / "model")]) == 0
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("more", [{}, {"include": [1], "cost": {0: 2, 3: 2}}, {"exclude": [0], "at_most": 2}])
+def test_all_sets_that_are_as_cheap_are_those_of_brute_force_and_both_checkers_accept_it(seed, more, tmp_path):
+    question = asked(seed, **more)
+    enough = sufficient(question)
+    if not len(enough):
+        return
+    least = min(map(question.costs.of, enough))
+    expected = {tuple(np.flatnonzero(row).tolist()) for row in enough if question.costs.of(row) == least}
+    every = all_explained(question)
+    assert [one.positions for one in every if one.positions not in expected] == []
+    assert every.complete
+    assert every.proved
+    accepted_exactly(question, every, tmp_path)
+    assert set(explained(question).alternatives.sets) == expected
+    assert explained(question).alternatives.complete
+
+
+def test_that_some_have_several_sets_that_are_as_cheap():
+    assert sum(explained(asked(seed)).alternatives.count > 1 for seed in range(24)) > 3
+
+
+def test_a_set_that_is_left_out_of_all_is_noticed(monkeypatch):
+    """Planted: no more than one set that is as cheap is looked at."""
+    real = Covering._other
+    monkeypatch.setattr(Covering, "_other", lambda self, cost, looked: None if looked else real(self, cost, looked))
+    wrong = [all_explained(asked(seed)) for seed in range(24)]
+    found = [len(list(every)) for every in wrong]
+    assert max(found) == 1
+    assert sum(not every.complete for every in wrong) > 3
 
 
 @pytest.mark.parametrize("seed", range(12))

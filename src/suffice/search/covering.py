@@ -9,6 +9,7 @@ The proof is a tree over words that is closed by cost and by counterexamples alo
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Container, Iterator
 from dataclasses import replace
@@ -18,10 +19,10 @@ import numpy as np
 from suffice.model.network import Bools
 from suffice.prove.choices import told_witness
 from suffice.prove.exact import confirm
-from suffice.prove.verdict import OutOfTime, Proved, Refuted, Source, Unknown, Witness
+from suffice.prove.verdict import OutOfTime, Proved, Refuted, Source, Unknown, Verdict, Witness
 from suffice.search.covers import bits, cheapest_cover, covers_of, mask_of, price
 from suffice.search.inquiry import Inquiry
-from suffice.search.node import ByAttack, ByCost, Node, Reason
+from suffice.search.node import ByAttack, ByCost, ByProof, Node, Reason
 from suffice.search.words import Outcome
 
 EARLY = 20_000  # subproblems for a cheapest set that may suffice, before words are freed one by one
@@ -42,6 +43,7 @@ class Covering:
         self.exclude = mask_of(np.flatnonzero(~self.task.everything & ~self.task.include).tolist())
         self.lower = self.task.costs.of(self.task.include)
         self.settled = False  # whether all sets of the optimal cost were found
+        self.proofs: dict[int, Proved] = {}  # those that were
 
     def run(self) -> Outcome:
         try:
@@ -77,13 +79,18 @@ class Covering:
                     held = trial
 
     def _suffices(self, held: Bools, effort: int) -> bool | None:
-        """Whether words suffice; a counterexample is made small and kept."""
+        """Whether words suffice."""
+        answer = self._answer(held, effort)
+        return None if isinstance(answer, Unknown) else isinstance(answer, Proved)
+
+    def _answer(self, held: Bools, effort: int) -> Verdict:
+        """What is found of words; a counterexample is made small and kept."""
         self.task.budget.look()
         before = len(self.inquiry.known.attacks)
         answer = self.inquiry.ask(held[None], effort)[0]
         if isinstance(answer, Refuted) and len(self.inquiry.known.attacks) > before and not self._short:
             self._smaller(answer.witness)
-        return None if isinstance(answer, Unknown) else isinstance(answer, Proved)
+        return answer
 
     # --- below ---
 
@@ -115,19 +122,19 @@ class Covering:
 
     # --- all that are as cheap ---
 
-    def equals(self, cost: int) -> Iterator[Bools]:
+    def equals(self, cost: int) -> Iterator[tuple[Bools, Proved]]:
         """Every explanation of exactly the optimal `cost`, each once, as it is found; all of them if `settled` then."""
-        self.settled, looked = False, set[int]()
-        doubt = False
-        while (cover := self._other(cost, looked)) is not None:
-            enough = self._suffices(self._held(cover), EARLY)
-            if enough is None:
-                doubt = True
-            if enough is not False:
-                looked.add(cover)
-            if enough:
-                yield self._held(cover)
-        self.settled = not doubt
+        looked, doubt = set[int](), False
+        with contextlib.suppress(OutOfTime):
+            while (cover := self._other(cost, looked)) is not None:
+                answer = self._answer(self._held(cover), EARLY)
+                if not isinstance(answer, Refuted):
+                    looked.add(cover)
+                    doubt |= isinstance(answer, Unknown)
+                if isinstance(answer, Proved):
+                    self.proofs[cover] = answer
+                    yield self._held(cover), answer
+            self.settled = not doubt
 
     def _other(self, cost: int, looked: Container[int]) -> int | None:
         """A set of that cost that all counterexamples leave possible and that was not looked at yet."""
@@ -188,20 +195,28 @@ class Covering:
         finished = found.best is not None and lower == found.upper
         return Outcome(held, proof, lower, found.upper, root, None, found.stats, finished, reason)
 
+    def every(self, cost: int) -> Node | None:
+        """The tree that shows that the sets of this cost that were found are all; None where there is none."""
+        root = self._tree(cost + 1)
+        return root if self.settled and root.settled else None
+
     def _tree(self, below: int) -> Node:
-        """The tree that shows that nothing costs less; its root alone, with what is sure, where that is too large."""
+        """The tree that shows that nothing else costs less; its root alone, with what is sure, where there is none."""
         root = Node(self.task.include, ~self.task.everything & ~self.task.include, below)
         masks = [(mask_of(witness.positions), witness) for witness in self.inquiry.known.attacks]
         waiting, count = [root], 0
         while waiting:
             node, count = waiting.pop(), count + 1
-            if count > LARGEST:
-                return Node(root.held, root.out, self.task.costs.of(self.task.include))
             held, out = mask_of(np.flatnonzero(node.held).tolist()), mask_of(np.flatnonzero(node.out).tolist())
             if price(held, self.units) >= below:
                 node.close(ByCost())
                 continue
+            if held in self.proofs:
+                node.close(ByProof(self.proofs[held]))
+                continue
             unhit = [(one & ~out, witness) for one, witness in masks if not one & held]
+            if count > LARGEST or not unhit:
+                return Node(root.held, root.out, self.task.costs.of(self.task.include))
             left, witness = min(unhit, key=lambda pair: pair[0].bit_count())
             if not left:
                 node.close(ByAttack(witness))
@@ -221,7 +236,7 @@ def told(source: Source, outcome: Outcome) -> Outcome:
     return replace(
         outcome,
         witness=None if outcome.witness is None else _run(source, outcome.witness),
-        root=_told_node(source, outcome.root),
+        root=told_node(source, outcome.root),
     )
 
 
@@ -231,7 +246,7 @@ def _run(source: Source, witness: Witness) -> Witness | None:
     return confirm(source.problem, point, source.problem.features[None])[0]
 
 
-def _told_node(source: Source, root: Node) -> Node:
+def told_node(source: Source, root: Node) -> Node:
     waiting = [root]
     while waiting:
         node = waiting.pop()

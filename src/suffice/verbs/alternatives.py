@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from itertools import islice
 
-from suffice.prove.verdict import Budget, OutOfTime
-from suffice.search.words import Outcome, optimal_sets
+from suffice.prove.verdict import Budget
+from suffice.search.words import Outcome
 from suffice.search.writing import positions
 from suffice.verbs.explanation import Alternatives
 from suffice.verbs.question import Question
-from suffice.verbs.running import covering, searcher, single_threaded
+from suffice.verbs.running import equals, single_threaded
 from suffice.verbs.why import needed_words
 
 LIMIT = 50  # sets looked for
@@ -31,16 +30,10 @@ def alternatives(question: Question, outcome: Outcome) -> Alternatives:
 
 
 def _others(question: Question, cost: int, budget: Budget) -> tuple[list[tuple[int, ...]], bool]:
-    """Sets of that cost, and whether they are all, in whichever coordinates it is quickest."""
-    cover, found = covering(question, budget), list[tuple[int, ...]]()
-    if cover is None:
-        search = searcher(question, budget, None)
-        sets = (tuple(positions(held)) for held, _ in optimal_sets(search, cost))
-        return list(islice(sets, LIMIT)), search.frontier.done
-    with contextlib.suppress(OutOfTime):
-        for held in islice(cover.equals(cost), LIMIT):
-            found.append(tuple(positions(held)))
-    return found, cover.settled
+    """Sets of that cost, and whether they are all."""
+    equal = equals(question, budget, None)
+    sets = [tuple(positions(held)) for held, _ in islice(equal.sets(cost), LIMIT)]
+    return sets, equal.done
 
 
 def told(question: Question, found: set[tuple[int, ...]], needed: set[int] | None = None) -> Alternatives:

@@ -13,13 +13,12 @@ from suffice.model.network import Bools
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved
 from suffice.search.cost import Cost
-from suffice.search.words import optimal_sets
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
 from suffice.verbs.answering import Every, every_of, every_set, finished
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.running import OnProgress, equals, single_threaded
 
 
 def explain_all(
@@ -96,19 +95,19 @@ class Explanations(Iterator[Explanation]):
     def _searched(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
         question, started = self._question, time.monotonic()
         with single_threaded():
-            search = searcher(question, question.budget, on_progress)
-            outcome = search.run()
+            equal = equals(question, question.budget, on_progress)
+            outcome = equal.run()
         if outcome.witness is not None or not outcome.finished:
             yield finished(question, outcome, started, self._self_check)
             self.complete = outcome.witness is not None
             return
-        sets, found = optimal_sets(search, outcome.upper), list[tuple[Bools, Proved]]()
+        sets, found = equal.sets(outcome.upper), list[tuple[Bools, Proved]]()
         while (one := _next(sets)) is not None:
             found.append(one)
             yield finished(question, replace(outcome, held=one[0], proof=one[1]), started, self._self_check)
-        if search.frontier.done:
+        if (root := equal.root(outcome.upper)) is not None:
             with single_threaded():
-                every = every_set(question, found, search.root, self._self_check)
+                every = every_set(question, found, root, self._self_check)
             self.complete = self._take(every)
 
 

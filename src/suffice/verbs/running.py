@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TypeAlias
 
@@ -15,11 +15,12 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.network import Bools
 from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Problem
-from suffice.search.covering import Covering, told
+from suffice.prove.verdict import Budget, Problem, Proved, Source
+from suffice.search.covering import Covering, told, told_node
 from suffice.search.inquiry import Inquiry
+from suffice.search.node import Node
 from suffice.search.task import Task
-from suffice.search.words import Outcome, Search
+from suffice.search.words import Outcome, Search, optimal_sets
 from suffice.search.writing import positions
 from suffice.verbs.question import Question
 
@@ -68,11 +69,12 @@ def searched(
     rather: Callable[[Bools], Bools] | None = None,
 ) -> Outcome:
     """What the search over words finds, in whichever coordinates it is quickest; `rather` names better sets."""
-    found = covering(question, budget, on_progress)
-    if found is None or found.problem.source is None:
-        wanted = replace(task(question, budget, on_progress), rather=rather)
-        return Search(wanted, oracle_of(question.problem)).run()
-    return told(found.problem.source, found.run())
+    match equals(question, budget, on_progress):
+        case ByCovering() as found:
+            return found.run()
+        case BySearch():
+            wanted = replace(task(question, budget, on_progress), rather=rather)
+            return Search(wanted, oracle_of(question.problem)).run()
 
 
 def covering(question: Question, budget: Budget, on_progress: OnProgress | None = None) -> Covering | None:
@@ -81,6 +83,56 @@ def covering(question: Question, budget: Budget, on_progress: OnProgress | None 
     if problem.source is None:
         return None
     return Covering(Inquiry(replace(task(question, budget, on_progress), problem=problem), oracle_of(problem)))
+
+
+@dataclass(eq=False)
+class BySearch:
+    """All sets of the optimal cost, by the search over words."""
+
+    search: Search
+
+    def run(self) -> Outcome:
+        return self.search.run()
+
+    def sets(self, cost: int) -> Iterator[tuple[Bools, Proved]]:
+        return optimal_sets(self.search, cost)
+
+    @property
+    def done(self) -> bool:
+        return self.search.frontier.done
+
+    def root(self, cost: int) -> Node | None:
+        return self.search.root if self.done else None
+
+
+@dataclass(eq=False)
+class ByCovering:
+    """The same in coordinates of choices."""
+
+    covering: Covering
+    source: Source
+
+    def run(self) -> Outcome:
+        return told(self.source, self.covering.run())
+
+    def sets(self, cost: int) -> Iterator[tuple[Bools, Proved]]:
+        return self.covering.equals(cost)
+
+    @property
+    def done(self) -> bool:
+        return self.covering.settled
+
+    def root(self, cost: int) -> Node | None:
+        found = self.covering.every(cost)
+        return None if found is None else told_node(self.source, found)
+
+
+def equals(question: Question, budget: Budget, on_progress: OnProgress | None) -> BySearch | ByCovering:
+    """All sets of the optimal cost, in whichever coordinates it is quickest."""
+    found = covering(question, budget, on_progress)
+    if found is None or found.problem.source is None:
+        return BySearch(searcher(question, budget, on_progress))
+    return ByCovering(found, found.problem.source)
 
 
 def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:
