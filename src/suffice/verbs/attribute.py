@@ -21,13 +21,13 @@ from suffice.prove.verdict import Proved, Refuted, Witness
 from suffice.search.cost import Cost
 from suffice.search.hitting import sparse_attack
 from suffice.search.node import Node
-from suffice.search.words import Outcome, Search, optimal_sets
+from suffice.search.words import Outcome, Search
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, Every, every_of, every_set, finished, summary
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
 from suffice.verbs.scarce import scarce
 from suffice.verbs.why import needed_words
 from suffice.verbs.wording import fitting, placed
@@ -211,16 +211,14 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
     of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
     with single_threaded():
         started = time.monotonic()
-        source = _Optimal if of == "optimal" else _Minimal
-        hunt = source(question, searcher(question, question.budget, on_progress))
+        hunt = _hunt(question, of, on_progress)
         outcomes = list(islice(hunt.outcomes(), limit + 1))
         found = tuple(finished(question, one, started, self_check) for one in outcomes[:limit])
         more = "there are more than the limit" if len(outcomes) > limit else hunt.doubt
         necessary = _necessary(question, found, complete=not more)
         sets = [(one.held, one.proof) for one in outcomes if one.held is not None and one.proof is not None]
-        whole = of == "optimal" and not more
-        every = every_set(question, sets if whole else (), hunt.search.root, self_check)
-    stats = {"seconds": time.monotonic() - started, **hunt.search.inquiry.stats}
+        every = Every() if more or hunt.root is None else every_set(question, sets, hunt.root, self_check)
+    stats = {"seconds": time.monotonic() - started, **hunt.stats}
     return Attribution(
         of=of,
         explanations=found,
@@ -288,23 +286,35 @@ def _hear(question: Question, of: str, on_progress: OnProgress | None, self_chec
     return heard
 
 
+def _hunt(question: Question, of: str, on_progress: OnProgress | None) -> _Optimal | _Minimal:
+    if of == "optimal":
+        return _Optimal(question, equals(question, question.budget, on_progress))
+    return _Minimal(question, searcher(question, question.budget, on_progress))
+
+
 class _Optimal:
     """Every cheapest explanation, by the search that found the first."""
 
-    def __init__(self, question: Question, search: Search) -> None:
-        self.question, self.search, self.doubt, self.reason = question, search, "", ""
+    def __init__(self, question: Question, equal: BySearch | ByCovering) -> None:
+        self.question, self.equal, self.doubt, self.reason = question, equal, "", ""
+        self.root: Node | None = None  # shows that these are all
+
+    @property
+    def stats(self) -> dict[str, int]:
+        return self.equal.stats
 
     def outcomes(self) -> Iterator[Outcome]:
-        first = self.search.run()
+        first = self.equal.run()
         if first.witness is not None:
             self.reason = _none(self.question, first.witness)
             return
         if not first.finished:
             self.doubt = first.reason or "the search did not finish"
             return
-        for held, proof in optimal_sets(self.search, first.upper):
+        for held, proof in self.equal.sets(first.upper):
             yield replace(first, held=held, proof=proof)
-        if not self.search.frontier.done:
+        self.root = self.equal.root(first.upper)
+        if self.root is None:
             self.doubt = "time is up"
 
 
@@ -317,6 +327,7 @@ class _Minimal:
 
     def __init__(self, question: Question, search: Search) -> None:
         self.question, self.search, self.doubt, self.reason = question, search, "", ""
+        self.root, self.stats = None, search.inquiry.stats
         self.attacks: list[Bools] = []
         self.found: list[Bools] = []
 

@@ -23,7 +23,7 @@ from suffice.verbs.answering import FORMAT, finished, public, summary
 from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
-from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
 from suffice.verbs.wording import authority, can_still, listed
 
 
@@ -198,5 +198,10 @@ def repaired(question: Question, on_progress: OnProgress | None = None, self_che
         verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
         verdict = public(question, sparser(question, verdict))
         verdict = accepted_verdict(question, verdict) if self_check else verdict
-        explanation = finished(question, search.run(), started, self_check)
+        match equals(question, budget, on_progress):
+            case ByCovering() as found:
+                outcome = found.run()
+            case BySearch():
+                outcome = search.run()
+        explanation = finished(question, outcome, started, self_check)
     return Repair(question.include, verdict, explanation)

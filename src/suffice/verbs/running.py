@@ -91,6 +91,10 @@ class BySearch:
 
     search: Search
 
+    @property
+    def stats(self) -> dict[str, int]:
+        return self.search.inquiry.stats
+
     def run(self) -> Outcome:
         return self.search.run()
 
@@ -111,6 +115,10 @@ class ByCovering:
 
     covering: Covering
     source: Source
+
+    @property
+    def stats(self) -> dict[str, int]:
+        return self.covering.inquiry.stats
 
     def run(self) -> Outcome:
         return told(self.source, self.covering.run())
