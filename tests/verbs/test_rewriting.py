@@ -11,6 +11,7 @@ import suffice as sf
 from suffice.errors import InputError
 from suffice.model.text import written
 from suffice.prove.verdict import Witness
+from suffice.render import phrases
 from suffice.verbs.rewriting import tried
 
 TEXT = "so very good, not bad"
@@ -54,3 +55,13 @@ def test_texts_that_an_answer_shows_flip_when_they_are_read_again():
     shown = [detail.flip for detail in result.details if detail.flip is not None and detail.flip.text is not None]
     assert shown
     assert [clf.predict(flip.text).label for flip in shown] == [flip.label for flip in shown]
+
+
+def test_what_is_said_and_shown_of_a_text_with_gaps_is_the_text_that_was_run():
+    result = sf.explain(sf.load("sentiment"), "a gorgeous , witty , seductive movie .")
+    (place,) = result.positions
+    flip = result.details[place].flip
+    assert "␣" in flip.text
+    assert "(␣: removed, its place stays empty)" in phrases.counterexample(result, place, flip)
+    pieces = phrases.about(result, result.details[place])["flip"]["pieces"]
+    assert "".join(one["text"] if one["became"] is None else one["became"] for one in pieces) == flip.text

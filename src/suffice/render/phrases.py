@@ -402,6 +402,7 @@ def _bars(found: Alone) -> dict[str, Any]:
 def _tried(text: Text, flip: Change) -> dict[str, Any]:
     """A change that the classifier was run on: as a text where there is one, else by what becomes of each word."""
     words = dict(zip(flip.positions, flip.words, strict=True))
+    words = with_gaps(words) if _gaps(text, flip) else words
     return {
         "label": visible(ends(flip.label, flip.margin)),
         "margin": flip.margin,
