@@ -282,7 +282,7 @@ PROVE_TERMS = {
     "margin, multipliers": ("error = error + np.abs(multiplier[:, part])", "error = error + 0"),
     "chords": ("high * (1 - slope)) + 8 * ROUND * high", "high * (1 - slope))"),
     "bounds that touch zero": ("np.maximum(np.where(flat, upper, -lower), 0.0)", "0.0"),
-    "intervals": ("step.magnified(radius) + size * 1e-9", "step.magnified(radius)"),
+    "intervals": ("moved + size * 1e-9", "moved"),
 }
 
 
