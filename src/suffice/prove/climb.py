@@ -370,7 +370,9 @@ def climbed(
     form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, pace: Pace, least: float, budget: Budget
 ) -> Climbed:
     """For subproblems over one set of free words; no share below begins lower than `least`."""
-    summit = Climb(ground, started(form, batch, dual, found, ground, least)).run(pace, budget)
+    # Products of singles may flag numbers that are in no array; whatever comes out is bounded again in doubles.
+    with np.errstate(over="ignore", invalid="ignore"):
+        summit = Climb(ground, started(form, batch, dual, found, ground, least)).run(pace, budget)
     new = replace(dual, alpha=_with_shares(form, ground, dual.alpha, summit.shares), share=ground.shares(summit.rows))
     after = margin_bound(form, batch, new)
     wins = after.bound > found.bound
