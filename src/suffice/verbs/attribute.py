@@ -315,7 +315,7 @@ class _Optimal:
             yield replace(first, held=held, proof=proof)
         self.root = self.equal.root(first.upper)
         if self.root is None:
-            self.doubt = "time is up"
+            self.doubt = "time is up" if self.equal.budget.spent else "it is not shown that these are all"
 
 
 class _Minimal:

@@ -95,6 +95,10 @@ class BySearch:
     def stats(self) -> dict[str, int]:
         return self.search.inquiry.stats
 
+    @property
+    def budget(self) -> Budget:
+        return self.search.budget
+
     def run(self) -> Outcome:
         return self.search.run()
 
@@ -119,6 +123,10 @@ class ByCovering:
     @property
     def stats(self) -> dict[str, int]:
         return self.covering.inquiry.stats
+
+    @property
+    def budget(self) -> Budget:
+        return self.covering.task.budget
 
     def run(self) -> Outcome:
         return told(self.source, self.covering.run())
