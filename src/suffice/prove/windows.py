@@ -6,7 +6,8 @@ largest of the largest ones, and the margin, linear in the maxima, between two m
 lines around the maxima may: they make the margin a sum over words, each of which has one filling for all units, while
 ends take the worst for every unit. Else the word that moves most of what may still win is decided on. Subproblems live
 in chunks, for which each step is a few operations on arrays; units that can no longer win are dropped from a chunk on
-the way down.
+the way down. Where changes have to be paid for, a word is first bought or not; ends and lines then have the best that
+what is left can buy.
 
 The proof is a tree of picks whose leaves choose nothing: the lines are those that readers take around maxima when
 nothing is chosen (docs/certificate.md), and these are nowhere worse than ends.
@@ -26,6 +27,7 @@ from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Groups
 from suffice.prove.bounds import NEAR, Form
 from suffice.prove.exact import confirm
+from suffice.prove.inputs import Chosen
 from suffice.prove.maxima import LEAN
 from suffice.prove.runs import CLOSED
 from suffice.prove.tree import Pick, Tree
@@ -39,10 +41,9 @@ SAFE = 4  # times what readers take off for rounding that a bound must be above 
 
 
 def suits(problem: Problem) -> bool:
-    """Maxima over sums of choices, then scores, and no limit to how many words change."""
+    """Maxima over sums of choices, then scores."""
     first, *rest = problem.network.steps
-    plain = len(rest) == 1 and bool(first.maxima) and bool(first.pooled.all())
-    return plain and problem.source is not None and problem.limit >= problem.features.sum()
+    return len(rest) == 1 and bool(first.maxima) and bool(first.pooled.all()) and problem.source is not None
 
 
 # --- texts ---
@@ -56,7 +57,7 @@ class Windows:
     units) is what it adds, `word` its word, as a place of `words`, the positions that can move, and `choices` the
     region's choices that it stands for. `weights` (rivals, maxima) and `constants` (rivals,) make margins of maxima,
     which are at least `floor`; no margin counts that is closer to zero than `doubt` (rivals,). A text is a filling for
-    each word.
+    each word. Changed words cost `prices` (words,), no more than `limit` in all.
     """
 
     problem: Problem
@@ -70,9 +71,13 @@ class Windows:
     added: Floats
     word: Ints
     choices: tuple[tuple[int, ...], ...]
+    prices: Floats
+    limit: float
+    aims: tuple[int, ...] | None = None  # the only rivals, where some do not count
 
     @staticmethod
     def of(form: Form) -> Windows:
+        """For any change of no more words than the problem's limit."""
         problem, first = form.problem, form.steps[0]
         groups, source = first.groups, problem.source
         assert groups is not None
@@ -93,6 +98,21 @@ class Windows:
             added=np.array(added).reshape(-1, len(groups.units)),
             word=np.array([place for place, _ in fillings], dtype=np.int64),
             choices=tuple(some for _, some in fillings),
+            prices=np.ones(len(words)),
+            limit=float(problem.limit),
+        )
+
+    def paying(self, costs: Floats, limit: float, rivals: Sequence[int]) -> Windows:
+        """For changes worth at most `limit`, by the costs of words (length,), that lift one of these rivals."""
+        mine = list(rivals)
+        return replace(
+            self,
+            weights=self.weights[mine],
+            constants=self.constants[mine],
+            doubt=self.doubt[mine],
+            prices=costs[self.words].astype(np.float64),
+            limit=float(limit),
+            aims=tuple(mine),
         )
 
     def within(self, free: Bools) -> Windows:
@@ -158,7 +178,7 @@ class Windows:
         word, least = self.word[rows], float(self.margins(sums[None]).min())
         trials = sums + (self.added[rows] - self.added[text[word]])  # each with one word changed
         while len(rows) and least > -self.doubt.max():
-            found = self.margins(trials).min(-1)
+            found = np.where(self._payable(text, rows), self.margins(trials).min(-1), np.inf)
             best = int(found.argmin())
             if found[best] >= least:
                 break
@@ -166,6 +186,11 @@ class Windows:
             least, text = float(found[best]), _with(text, int(word[best]), int(rows[best]))
             trials[word != word[best]] += moved
         return text, least
+
+    def _payable(self, text: Ints, rows: Ints) -> Bools:
+        """Which fillings can be paid for beside the changes of a text."""
+        changed, word = text != self.own, self.word[rows]
+        return changed[word] | (self.prices[word] <= self.limit - self.prices[changed].sum())
 
     def shortened(self, text: Ints) -> Ints:
         """The text with words put back while a rival stays ahead, always the one that leaves it furthest ahead."""
@@ -184,6 +209,7 @@ class Windows:
         if least <= 0 or not starts:
             return text if least <= 0 else None
         trials = np.where(mine, np.stack(starts), self.own)
+        trials = trials[(trials != self.own) @ self.prices <= self.limit]
         known = self.margins(self.base + self.added[trials].sum(1)).min(-1)
         for place in np.argsort(known, kind="stable")[:TRIALS]:
             text, least = self.lowered(trials[place], mine[self.word])
@@ -193,7 +219,7 @@ class Windows:
 
     def witness(self, text: Ints) -> Witness | None:
         """The text as a counterexample, if it really is one."""
-        return confirm(self.problem, self.points([text]), self.problem.features[None])[0]
+        return confirm(self.problem, self.points([text]), self.problem.features[None], aims=self.aims)[0]
 
     def decide(self, free: Bools, budget: Budget) -> Verdict:
         """Do the words that are not free suffice? A tree for each rival, or a counterexample."""
@@ -257,24 +283,31 @@ class _Codes:
     """The sets of fillings that halving leaves of each word, in one list.
 
     `members` are the fillings of each, `halves` (codes, 2) the codes that it is cut into (-1: it is one filling),
-    `word` its word. The first codes are those of all fillings of each word, in order.
+    `word` its word. The first codes are those of all fillings of each word, in order. Where words have to be paid for
+    these are `open`: they are cut into all fillings, which are `paid` like all that these are cut into, and the own.
     """
 
     members: list[Ints]
     halves: Ints
     word: Ints
+    open: Bools
+    paid: Bools
 
     @staticmethod
-    def of(fillings: Sequence[Ints]) -> _Codes:
-        """Of each word's fillings, in the order in which they are halved."""
-        members, word, halves = list(fillings), list(range(len(fillings))), []
+    def of(fillings: Sequence[Ints], own: Ints | None) -> _Codes:
+        """Of each word's fillings, in the order in which they are halved; with the own ones, where changes cost."""
+        count = len(fillings)
+        members, word, halves, paid = list(fillings), list(range(count)), [], [False] * count
         for code, mine in enumerate(members):  # which grows on the way
-            cut = len(mine) // 2
-            halves.append((len(members), len(members) + 1) if cut else (-1, -1))
-            if cut:
-                members += [mine[:cut], mine[cut:]]
-                word += [word[code]] * 2
-        return _Codes(members, np.array(halves, dtype=np.int64).reshape(-1, 2), np.array(word, dtype=np.int64))
+            opened, cut = own is not None and code < count, len(mine) // 2
+            parts = [mine, own[[code]]] if own is not None and opened else [mine[:cut], mine[cut:]] if cut else []
+            halves.append((len(members), len(members) + 1) if parts else (-1, -1))
+            members += parts
+            word += [word[code]] * len(parts)
+            paid += [True, False] if opened else [paid[code]] * len(parts)
+        first = (np.arange(len(members)) < count) & (own is not None)
+        numbers = (np.array(found, dtype=np.int64) for found in (halves, word))
+        return _Codes(members, *numbers, first, np.array(paid, dtype=bool))
 
     def marks(self, fillings: int) -> Bools:
         """Which fillings (codes, fillings) are members."""
@@ -285,12 +318,63 @@ class _Codes:
 
 
 @dataclass(frozen=True, eq=False)
+class _Bargains:
+    """Of each unit (units, some) the words that move it one way, most for what they cost first, how far, and for what.
+
+    Words that do not move it are among them, if others have more.
+    """
+
+    words: Ints
+    gains: Floats
+    prices: Floats
+
+    @staticmethod
+    def of(gains: Floats, prices: Floats) -> _Bargains:
+        """Of gains (words, units), none of them above zero."""
+        some = int((gains < 0).sum(0).max(initial=0))
+        words = np.argsort(gains.T / prices, axis=-1, kind="stable")[:, :some]
+        return _Bargains(words, np.take_along_axis(gains.T, words, -1), prices[words])
+
+    def least(self, buyable: Bools, left: Floats) -> Floats:
+        """The least sums of gains (n, units) of words (n, words) that what is left (n,) buys, the last one in part."""
+        mine = buyable[:, self.words]
+        return np.asarray((_shares(mine * self.prices, self.prices, left[:, None, None]) * mine * self.gains).sum(-1))
+
+    def take(self, live: Bools) -> _Bargains:
+        return _Bargains(self.words[live], self.gains[live], self.prices[live])
+
+
+def _shares(spent: Floats, prices: Floats, left: Floats) -> Floats:
+    """What is bought of each word, in order (..., words), where those before it are paid for first."""
+    return np.clip((left - np.cumsum(spent, axis=-1) + spent) / prices, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Purse:
+    """Where words have to be paid for: which codes are open, what codes have spent, what words cost, and the limit.
+
+    `falls` and `rises` say how far open words can move units; a rise is a fall of what is subtracted.
+    """
+
+    open: Bools
+    spent: Floats
+    prices: Floats
+    limit: float
+    falls: _Bargains
+    rises: _Bargains
+
+    def take(self, live: Bools) -> _Purse:
+        return replace(self, falls=self.falls.take(live), rises=self.rises.take(live))
+
+
+@dataclass(frozen=True, eq=False)
 class _View:
     """The units that may still win in a chunk: what is left of words makes of them at least and at most.
 
     `low` and `high` (codes, units) are the least and the most that a code adds, `moves` (units, words) how far each
     word can move each unit, times the weight of its maximum. `signs` (2, maxima) are the weights above and below zero.
-    `base` (units,) are the sums of the text itself, to which fillings add `added` (units, fillings).
+    `base` (units,) are the sums of the text itself, to which fillings add `added` (units, fillings). Codes that are open
+    add nothing: what they may is in the purse.
     """
 
     base: Floats
@@ -301,13 +385,15 @@ class _View:
     group: Ints
     signs: Floats
     moves: Floats
+    purse: _Purse | None
 
     def take(self, live: Bools) -> _View:
         """The view with these units only, and the maxima that have some of them."""
         starts, kept = _remaining(self.group[live])
         group = np.repeat(np.arange(len(starts)), np.diff([*starts, live.sum()]))
         low, high, signs = self.low[:, live], self.high[:, live], self.signs[:, kept]
-        return _View(self.base[live], self.added[live], low, high, starts, group, signs, self.moves[live])
+        purse = None if self.purse is None else self.purse.take(live)
+        return _View(self.base[live], self.added[live], low, high, starts, group, signs, self.moves[live], purse)
 
 
 class _Terms(NamedTuple):
@@ -323,7 +409,7 @@ class _Terms(NamedTuple):
 class _Chunk:
     """Subproblems: their place in the tree, what is left of their words, bounds of units, and what is settled.
 
-    `floor` (n, maxima) is what each maximum is at least, `constant` (n,) what the settled maxima add to the margin.
+    `low` and `high` (n, units) are without what may still be bought. `floor` (n, maxima) is what each maximum is at least, `constant` (n,) what the settled maxima add to the margin.
     """
 
     view: _View
@@ -335,9 +421,32 @@ class _Chunk:
     constant: Floats
 
     @cached_property
+    def left(self) -> Floats:
+        """What may still be spent (n,)."""
+        purse = self.view.purse
+        return np.full(len(self.ids), np.inf) if purse is None else purse.limit - purse.spent[self.codes].sum(-1)
+
+    @cached_property
+    def buyable(self) -> Bools:
+        """The words (n, words) that may still be bought."""
+        purse = self.view.purse
+        if purse is None:
+            return np.zeros(self.codes.shape, dtype=bool)
+        return np.asarray(purse.open[self.codes] & (purse.prices <= self.left[:, None]))
+
+    @cached_property
+    def reach(self) -> tuple[Floats, Floats]:
+        """The least and the largest value (n, units) of each unit."""
+        purse = self.view.purse
+        if purse is None or not self.buyable.any():
+            return self.low, self.high
+        down, up = (side.least(self.buyable, self.left) for side in (purse.falls, purse.rises))
+        return self.low + down, self.high - up
+
+    @cached_property
     def ends(self) -> tuple[Floats, Floats]:
         """The least and the largest value (n, maxima) of each maximum."""
-        low, high = (largest(side, self.view.starts) for side in (self.low, self.high))
+        low, high = (largest(side, self.view.starts) for side in self.reach)
         return np.maximum(low, self.floor), np.maximum(high, self.floor)
 
     @cached_property
@@ -365,17 +474,18 @@ class _Chunk:
         enough = np.where(up > 0, least - LEAN * (most - least), np.inf)
         fixed = self.floor >= enough
         enough[fixed] = np.inf
-        row, unit = _firsts(self.low >= enough[:, group], group)
+        row, unit = _firsts(self.reach[0] >= enough[:, group], group)
         return _Terms(row, unit, up[group[unit]], np.where(fixed, self.floor, 0.0) @ up)
 
     def _above(self) -> _Terms:
         """Above each maximum the second largest upper end, and from there the chord of the unit with the largest."""
         (least, most), down, group = self.ends, self.view.signs[1], self.view.group
-        row, unit = _firsts(self.high == np.where(down < 0, most, np.inf)[:, group], group)
-        rest = self.high.copy()
+        lows, highs = self.reach
+        row, unit = _firsts(highs == np.where(down < 0, most, np.inf)[:, group], group)
+        rest = highs.copy()
         rest[row, unit] = -np.inf
         level, mine = np.maximum(largest(rest, self.view.starts), least), group[unit]
-        low, high = self.low[row, unit], self.high[row, unit]
+        low, high = lows[row, unit], highs[row, unit]
         room, width = high - level[row, mine], np.where(high > low, high - low, 1.0)
         slope = down[mine] * np.maximum(room, 0.0) / width
         return _Terms(row, unit, slope, level @ down - np.bincount(row, slope * low, len(level)))
@@ -387,10 +497,10 @@ class _Chunk:
     def narrowed(self) -> _Chunk:
         """Without the units that win in none of the subproblems, if they are many."""
         least = self.ends[0]
-        live = np.asarray((self.high > least[:, self.view.group]).any(0))
+        live = np.asarray((self.reach[1] > least[:, self.view.group]).any(0))
         if not live.size or live.mean() > WORTH:
             return self
-        dropped = largest(np.where(live, -np.inf, self.low), self.view.starts)
+        dropped = largest(np.where(live, -np.inf, self.reach[0]), self.view.starts)
         kept = np.zeros(least.shape[1], dtype=bool)
         kept[self.view.group[live]] = True
         constant = self.constant + least[:, ~kept] @ self.view.signs[:, ~kept].sum(0)
@@ -400,8 +510,8 @@ class _Chunk:
 
     def scores(self) -> Floats:
         """How much each word (n, words) has to do with units of which it is open whether they win."""
-        room = self.high - self.ends[0][:, self.view.group]
-        width = self.high - self.low
+        low, high = self.reach
+        room, width = high - self.ends[0][:, self.view.group], high - low
         share = np.where(room > 0, np.minimum(room, width) / np.where(width > 0, width, 1.0), 0.0)
         return np.asarray(share @ self.view.moves)
 
@@ -415,7 +525,11 @@ class _Proof:
         self.mine = np.flatnonzero(free[windows.words])
         self.rows = np.flatnonzero(free[windows.words][windows.word])  # the fillings of free words
         self.column = np.searchsorted(self.mine, windows.word[self.rows])  # whose they are
-        self.codes = _Codes.of([self._ordered(int(word)) for word in self.mine])
+        self.prices = windows.prices[self.mine]
+        costly = bool(self.prices.sum() > windows.limit)
+        self.codes = _Codes.of(
+            [self._ordered(int(word)) for word in self.mine], windows.own[self.mine] if costly else None
+        )
         self.marks = self.codes.marks(len(windows.word))[:, self.rows]
         self.cut: list[int] = [-1]  # of each subproblem the code that it was cut at
         self.first: list[int] = [-1]  # and the first of its two parts, which stand side by side
@@ -451,12 +565,19 @@ class _Proof:
         count, weights = len(self.mine), windows.weights[self.rival]
         moves = (high[:count] - low[:count]).T * np.abs(weights)[windows.group][:, None]
         signs = np.stack([np.maximum(weights, 0.0), np.minimum(weights, 0.0)])
-        view = _View(
-            windows.base, windows.added[self.rows].T.copy(), low, high, windows.starts, windows.group, signs, moves
-        )
+        purse = self._purse(low[:count], high[:count]) if codes.open.any() else None
+        low[codes.open] = high[codes.open] = 0.0
+        added = windows.added[self.rows].T.copy()
+        view = _View(windows.base, added, low, high, windows.starts, windows.group, signs, moves, purse)
         least, most = ((windows.base + side[:count].sum(0))[None] for side in (low, high))
         ids, everything, constant = np.zeros(1, dtype=np.int64), np.arange(count)[None], windows.constants[[self.rival]]
         return _Chunk(view, ids, everything, least, most, windows.floor[None], constant)
+
+    def _purse(self, low: Floats, high: Floats) -> _Purse:
+        """What may be spent, and on what, when fillings of words add at least `low` and at most `high` to units."""
+        codes, prices = self.codes, self.prices
+        falls, rises = (_Bargains.of(np.minimum(gains, 0.0), prices) for gains in (low, -high))
+        return _Purse(codes.open, codes.paid * prices[codes.word], prices, self.windows.limit, falls, rises)
 
     def _step(self, chunk: _Chunk) -> tuple[Refuted | Unknown | None, list[_Chunk]]:
         """An answer, or the parts of what is not closed."""
@@ -466,7 +587,7 @@ class _Proof:
         left = left.take(np.flatnonzero(self._jointly(left) <= self.doubt)) if len(open_) else left
         if not len(left.ids):
             return None, []
-        decided = (self.codes.halves[left.codes, 0] < 0).all(-1)
+        decided = ~self._divisible(left).any(-1)
         if decided.any() or self.rounds <= DESCENTS or not self.rounds & (self.rounds - 1):
             answer = self._tried(left.take(np.flatnonzero(decided)[:1]) if decided.any() else left)
             if answer is None and decided.any():
@@ -478,12 +599,24 @@ class _Proof:
         parts = self._parts(left.narrowed())
         return None, [parts.take(slice(start, start + CHUNK)) for start in range(0, len(parts.ids), CHUNK)]
 
+    def _divisible(self, chunk: _Chunk) -> Bools:
+        """The words (n, words) that can be cut."""
+        codes = self.codes
+        return np.asarray((codes.halves[chunk.codes, 0] >= 0) & (~codes.open[chunk.codes] | chunk.buyable))
+
     def _jointly(self, chunk: _Chunk) -> Floats:
         """Bounds (n,) by lines, for which a word has one filling for all units."""
         added, constant = chunk.lines()
         left = np.where(self.marks[chunk.codes[:, self.column], np.arange(len(self.column))], added, np.inf)
         first = np.searchsorted(self.column, np.arange(len(self.mine)))
-        return np.asarray(constant + np.minimum.reduceat(left, first, axis=1).sum(-1))
+        values = np.minimum.reduceat(left, first, axis=1)
+        if chunk.view.purse is None:
+            return np.asarray(constant + values.sum(-1))
+        sure = np.where(self.codes.open[chunk.codes], 0.0, values).sum(-1)
+        gains = np.where(chunk.buyable, np.minimum(values, 0.0), 0.0)
+        order = np.argsort(gains / self.prices, axis=-1, kind="stable")
+        shares = _shares(self.prices[order], self.prices[order], chunk.left[:, None])
+        return np.asarray(constant + sure + (np.take_along_axis(gains, order, -1) * shares).sum(-1))
 
     def _tried(self, chunk: _Chunk) -> Refuted | None:
         """A counterexample within the most doubtful subproblem."""
@@ -491,7 +624,7 @@ class _Proof:
         allowed, text = np.zeros(len(windows.word), dtype=bool), windows.own.copy()
         for word, code in zip(self.mine, codes, strict=True):
             allowed[self.codes.members[code]] = True
-            text[word] = self.codes.members[code][0]
+            text[word] = text[word] if self.codes.open[code] else self.codes.members[code][0]
         text, least = windows.lowered(text, allowed)
         witness = windows.witness(text) if least <= 0 else None
         return None if witness is None else Refuted(witness)
@@ -499,7 +632,7 @@ class _Proof:
     def _parts(self, chunk: _Chunk) -> _Chunk:
         """Both sides of each subproblem, cut at the word that matters most: all first ones, then all second ones."""
         codes, count = self.codes, len(chunk.ids)
-        scores = np.where(codes.halves[chunk.codes, 0] >= 0, chunk.scores() * self._left[chunk.codes], -1.0)
+        scores = np.where(self._divisible(chunk), chunk.scores() * self._left[chunk.codes], -1.0)
         word, rows = scores.argmax(-1), np.arange(count)
         old = chunk.codes[rows, word]
         one, other = (self._side(chunk, word, old, codes.halves[old, side]) for side in (0, 1))
@@ -529,8 +662,14 @@ class _Proof:
         trees: list[Tree] = [CLOSED] * len(self.cut)
         for place in reversed(range(len(self.cut))):
             if (code := self.cut[place]) >= 0:
-                first, fillings = self.first[place], self.codes.members[self.codes.halves[code, 0]]
-                chosen = sorted(choice for filling in fillings for choice in self.windows.choices[filling])
+                first = self.first[place]
                 position = int(self.windows.words[self.mine[self.codes.word[code]]])
-                trees[place] = Pick(position, tuple(chosen), (trees[first], trees[first + 1]))
+                trees[place] = Pick(position, self._chosen(code), (trees[first], trees[first + 1]))
         return trees[0]
+
+    def _chosen(self, code: int) -> Chosen:
+        """The choices on the first side of a cut; None where the word is bought there."""
+        if self.codes.open[code]:
+            return None
+        fillings = self.codes.members[self.codes.halves[code, 0]]
+        return tuple(sorted(choice for filling in fillings for choice in self.windows.choices[filling]))

@@ -7,14 +7,14 @@ it, with the budget for changed words spent inside the propagation (inputs.Freed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from suffice.prove.branch import decide_flips
+from suffice.prove.choices import told_witness
 from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Source, Unknown, Verdict, Witness
 from suffice.search.cost import Costs
 from suffice.search.hitting import sparse_attack
 from suffice.search.task import Progress
@@ -104,7 +104,7 @@ class _Hunt:
     def _ask(self, limit: int) -> Verdict:
         self.stats["queries"] += 1
         left = Budget(self.budget.left, self.budget.subproblems)
-        return decide_flips(self.oracle.form, self.problem.features, self.costs.units, limit, self.aims, left)
+        return self.oracle.ask_flips(self.costs.units, limit, self.aims, left)
 
     def _improve(self, witness: Witness) -> bool:
         """Keep a flip that is cheaper than the best one; False, and nothing changes, if it is not."""
@@ -119,3 +119,8 @@ class _Hunt:
 
     def flip(self, status: FlipStatus) -> CheapestFlip:
         return CheapestFlip(status, self.best, self.lower, self.stats, self.proof)
+
+
+def told_flip(source: Source, found: CheapestFlip) -> CheapestFlip:
+    """What was found of a problem in coordinates, about the problem that it stands for."""
+    return found if found.witness is None else replace(found, witness=told_witness(source, found.witness))

@@ -17,16 +17,15 @@ from suffice.model.classifier import Classifier
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Witness
 from suffice.search import writing
 from suffice.search.cost import Cost
-from suffice.search.flip import CheapestFlip, FlipStatus, cheapest_flip
+from suffice.search.flip import CheapestFlip, FlipStatus
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs import asked
 from suffice.verbs.accepting import accepted
 from suffice.verbs.question import Given, Padding, Question
-from suffice.verbs.running import OnProgress, reporter, single_threaded
+from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
 from suffice.verbs.wording import authority, change_of, complaint, placed, short, turned_into
 
@@ -78,15 +77,8 @@ def contrasted(question: Question, on_progress: OnProgress | None = None, self_c
             rival = None if towards is None else question.rival(towards)
             turned = asked.cheapest_flip(question, on_progress, rival)
             return contrast_of(question, turned, time.monotonic() - started, towards, self_check)
-        flip = cheapest_flip(
-            question.problem,
-            question.costs,
-            BoundsOracle(question.problem),
-            question.budget,
-            question.seed,
-            reporter(question, on_progress),
-            None if towards is None else [question.rival(towards)],
-        )
+        rivals = None if towards is None else [question.rival(towards)]
+        flip = flipped(question, question.budget, on_progress, rivals)
         return contrast_of(question, flip, time.monotonic() - started, towards, self_check)
 
 

@@ -14,7 +14,6 @@ from suffice.prove.oracles import make_oracle
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget
 from suffice.search.cost import Cost
-from suffice.search.flip import cheapest_flip
 from suffice.search.hitting import hitting_sets
 from suffice.search.msa import maximum_universal_subset
 from suffice.search.words import Outcome, Search
@@ -26,7 +25,7 @@ from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
 from suffice.verbs.prefer import Preference, preference
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import OnProgress, searched, single_threaded, task
+from suffice.verbs.running import OnProgress, flipped, searched, single_threaded, task
 
 
 def explain(
@@ -145,8 +144,7 @@ def _put_right(question: Question, expected: int, budget: Budget, self_check: bo
     if question.blackbox is not None:
         flip = asked.cheapest_flip(question, None, expected, 0.25)
     else:
-        problem, oracle = question.problem, BoundsOracle(question.problem)
-        flip = cheapest_flip(problem, question.costs, oracle, budget, question.seed, rivals=[expected])
+        flip = flipped(question, budget, rivals=[expected])
     return contrast_of(question, flip, budget.elapsed - started, towards, self_check)
 
 

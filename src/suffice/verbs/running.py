@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TypeAlias
@@ -17,6 +17,7 @@ from suffice.prove.choices import by_choice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Problem, Proved, Source
 from suffice.search.covering import Covering, told, told_node
+from suffice.search.flip import CheapestFlip, cheapest_flip, told_flip
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import Node
 from suffice.search.task import Task
@@ -149,6 +150,19 @@ def equals(question: Question, budget: Budget, on_progress: OnProgress | None) -
     if found is None or found.problem.source is None:
         return BySearch(searcher(question, budget, on_progress))
     return ByCovering(found, found.problem.source)
+
+
+def flipped(
+    question: Question, budget: Budget, on_progress: OnProgress | None = None, rivals: Sequence[int] | None = None
+) -> CheapestFlip:
+    """The cheapest flip, in whichever coordinates it is quickest; `rivals` are the labels it may lead to."""
+    problem, units = by_choice(question.problem), question.costs.units
+    counted = problem.limit >= problem.features.sum() or bool((units == units[0]).all())
+    if not counted or oracle_of(problem).windows is None:
+        problem = question.problem
+    report = reporter(question, on_progress)
+    found = cheapest_flip(problem, question.costs, oracle_of(problem), budget, question.seed, report, rivals)
+    return found if problem.source is None else told_flip(problem.source, found)
 
 
 def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:

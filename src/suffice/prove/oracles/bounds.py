@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suffice.model.network import Bools, Ints
+from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.attack import Attacker
 from suffice.prove.bounds import Form, Hidden, Items, Pass, hidden, margin_bound, margin_rows, optimise, plain, settled
-from suffice.prove.branch import decide, sets_of_free
+from suffice.prove.branch import decide, decide_flips, sets_of_free
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free, Freed
 from suffice.prove.lean import lean, told
@@ -98,6 +98,21 @@ class BoundsOracle:
         assert self.windows is not None
         few = self.windows.within(free)
         return self._shortened(few, few.attacked(free))
+
+    def ask_flips(self, costs: Floats, limit: int, rivals: Sequence[int], budget: Budget) -> Verdict:
+        """Can changing words worth at most `limit` lift one of the rivals to the label? Refuted shows how.
+
+        Among windows a limit on how many words change must be one of cost too.
+        """
+        opened, most = self.problem.features, self.problem.limit
+        if self.windows is None:
+            return decide_flips(self.form, opened, costs, limit, rivals, budget)
+        assert most >= opened.sum() or (costs == costs[0]).all()
+        worth = min(float(limit), float(costs[0]) * most) if most < opened.sum() else float(limit)
+        few = self.windows.paying(costs, worth, rivals).within(opened)
+        text = few.attacked(opened, self.flips)
+        found = None if text is None else few.witness(few.shortened(text))
+        return few.decide(opened, budget) if found is None else Refuted(found)
 
     def _ask_windows(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
         """A short counterexample if attacks find one, else the complete answer."""
