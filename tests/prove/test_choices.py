@@ -20,6 +20,7 @@ from suffice.prove.bounds import Form
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown
 from suffice.prove.windows import Windows
 from suffice.search.covering import Covering
+from suffice.verbs.contrast import contrasted
 from suffice.verbs.explain_all import all_explained
 from suffice.verbs.question import Question
 
@@ -277,19 +278,65 @@ def test_a_certificate_with_another_choice_is_rejected():
 # --- sums over words ---
 
 
-@pytest.mark.parametrize("seed", [0, 3, 6, 9])
-def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed):
-    problem = choices.by_choice(asked(seed).problem)
-    windows = Windows.of(Form.of(problem))
-    source, every = problem.source.problem, range(problem.source.problem.region.points.shape[1])
+def all_texts(problem):
+    """Which words each text changes, and its margins."""
+    every = range(problem.region.points.shape[1])
     texts = np.array(list(itertools.product(every, repeat=LENGTH)))
-    points = source.region.points[np.arange(LENGTH), texts]
-    changed, flips = (points != source.center).any(-1), source.margins(points).min(-1) <= 0
+    points = problem.region.points[np.arange(LENGTH), texts]
+    return (points != problem.center).any(-1), problem.margins(points)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 9])
+@pytest.mark.parametrize("at_most", [None, 1, 2, 3])
+def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed, at_most):
+    problem = choices.by_choice(asked(seed, at_most).problem)
+    windows = Windows.of(Form.of(problem))
+    changed, margins = all_texts(problem.source.problem)
+    flips = (margins.min(-1) <= 0) & (changed.sum(-1) <= problem.limit)
     for row in itertools.product([False, True], repeat=LENGTH):
         free = np.array(row) & problem.features
         answer = windows.within(free).decide(free, Budget())
         assert isinstance(answer, Refuted) == bool((flips & ~(changed & ~free).any(-1)).any())
         assert not isinstance(answer, Unknown)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 9, 12, 15])
+@pytest.mark.parametrize("aims", [[0], [1], [0, 1]])
+def test_windows_decide_every_limit_of_cost_as_all_texts_do(seed, aims):
+    problem = choices.by_choice(asked(seed, classes=3).problem)
+    windows, costs = Windows.of(Form.of(problem)), np.array([3.0, 1.0, 2.0, 2.0, 5.0])
+    changed, margins = all_texts(problem.source.problem)
+    flips = margins[:, aims].min(-1) <= 0
+    for limit in range(14):
+        answer = windows.paying(costs, limit, aims).within(problem.features).decide(problem.features, Budget())
+        assert isinstance(answer, Refuted) == bool((flips & (changed @ costs <= limit)).any())
+        assert not isinstance(answer, Unknown)
+        if isinstance(answer, Refuted):
+            assert costs[list(answer.witness.positions)].sum() <= limit
+            assert problem.rivals.index(answer.witness.rival) in aims
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 9, 12, 15, 18, 21])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"cost": {0: 3, 1: 1.5, 2: 2}}, {"at_most": 2}, {"classes": 3}, {"cost": {0: 3, 2: 2}, "at_most": 2}],
+    ids=["plain", "costs", "at_most", "three", "both"],
+)
+def test_the_cheapest_flip_is_that_of_brute_force_and_both_checkers_accept_it(seed, more, tmp_path):
+    question = asked(seed, **more)
+    changed, margins = all_texts(question.problem)
+    fits = changed.sum(-1) <= question.problem.limit
+    for towards, lead in {
+        None: margins.min(-1),
+        question.classifier.labels[question.problem.rivals[-1]]: margins[:, -1],
+    }.items():
+        asking = replace(question, more={} if towards is None else {"towards": towards})
+        result, costs = contrasted(asking), [question.costs.of(row) for row in changed[fits & (lead <= 0)]]
+        assert result.meta["checked"]
+        assert (result.status, result.cost) == (
+            ("optimal", question.costs.price(min(costs))) if costs else ("none", np.inf)
+        )
+        accepted_exactly(question, result, tmp_path)
 
 
 def repeating(seed):
@@ -308,41 +355,55 @@ def repeating(seed):
     return Question(classifier, ["w1", "w2", "w1", "w2", "w1"], perturbation=[sf.Deletion(), sf.Mask()][seed % 2])
 
 
-def bounds_by_lines(problem, free):
-    """Bounds of the margin against the first rival by lines, for all that is left of words on the way down."""
-    windows = Windows.of(Form.of(problem)).within(free)
+PRICES = np.array([3.0, 1.0, 2.0, 2.0, 4.0])
+
+
+def bounds_by_lines(problem, free, limit):
+    """Bounds of the margin against the first rival by lines, for all that is left of words on the way down.
+
+    Words that have to be paid for have their price, the others nothing; then what is left for them.
+    """
+    windows = Windows.of(Form.of(problem)).paying(PRICES, limit, [0]).within(free)
     proof = windows_module._Proof(windows, free, 0, Budget())
     proof.doubt = np.inf  # nothing is closed
     chunks = [proof._root()]
     while chunks:
         chunk = chunks.pop()
-        open_ = (proof.codes.halves[chunk.codes, 0] >= 0).any(-1)
-        for codes, bound in zip(chunk.codes, proof._jointly(chunk), strict=True):
-            yield windows, [proof.codes.members[code] for code in codes], bound
+        open_ = proof._divisible(chunk).any(-1)
+        bounds = np.maximum(chunk.bound, proof._jointly(chunk))
+        for codes, bound, left in zip(chunk.codes, bounds, chunk.left, strict=True):
+            prices = np.where(proof.codes.open[codes], proof.prices, 0.0)
+            yield windows, [proof.codes.members[code] for code in codes], bound, prices, left
         if open_.any():
             chunks.append(proof._parts(chunk.take(np.flatnonzero(open_)).narrowed()))
 
 
-def too_high(question):
-    """How many bounds by lines are above the margin of a text."""
+def too_high(question, limits=(np.inf, 3)):
+    """How many bounds by ends or lines are above the margin of a text."""
     problem = choices.by_choice(question.problem)
     count = 0
-    for row in itertools.product([False, True], repeat=LENGTH):
+    for row, limit in itertools.product(itertools.product([False, True], repeat=LENGTH), limits):
         free = np.array(row) & problem.features
-        for windows, members, bound in bounds_by_lines(problem, free):
-            mine, least = np.flatnonzero(free[windows.words]), np.inf
-            for fillings in itertools.product(*members):
-                text = windows.own.copy()
-                text[mine] = fillings
-                least = min(least, windows.margins(windows.sums(text)[None])[0, 0])
-            count += bool(bound > least + 1e-12)
+        for windows, members, bound, prices, left in bounds_by_lines(problem, free, limit):
+            mine, texts = np.flatnonzero(free[windows.words]), np.array(list(itertools.product(*members)), dtype=int)
+            texts = texts[(texts != windows.own[mine]) @ prices <= left]
+            every = np.repeat(windows.own[None], len(texts), axis=0)
+            every[:, mine] = texts
+            margins = windows.margins(windows.base + windows.added[every].sum(1))[:, 0]
+            count += bool(bound > margins.min() + 1e-12)
     return count
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lines_around_maxima_are_below_the_margin_of_every_text(seed):
-    assert too_high(repeating(seed)) == 0
-    assert too_high(asked(3 * seed)) == 0
+def test_ends_and_lines_are_below_the_margin_of_every_text(seed):
+    assert too_high(repeating(seed), (np.inf, 3, 7)) == 0
+    assert too_high(asked(3 * seed), (np.inf, 3, 7)) == 0
+
+
+def test_what_is_bought_for_too_little_is_caught(monkeypatch):
+    shares = windows_module._shares
+    monkeypatch.setattr(windows_module, "_shares", lambda spent, prices, left: 0.5 * shares(spent, prices, left))
+    assert any(too_high(asked(seed), [3]) for seed in (0, 3, 6))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -378,32 +439,59 @@ def test_a_bound_of_sums_that_is_too_high_is_caught(monkeypatch):
 
 
 def beyond(seeds, monkeypatch):
-    """Of bounds by lines that the checker takes: how many there are, and how many are above what a text makes of it."""
-    seen = []
-    right = sums._least_by_lines
+    """Of bounds that the checker takes: how many there are, and how many are above what a text makes of it."""
+    seen, about = [], []
+    by_ends, by_lines, least = sums._ends, sums._by_lines, sums._least
 
-    def watched(net, table, allowed, ends, up, down):
-        found = right(net, table, allowed, ends, up, down)
+    def lowest(net, inputs, table, state, weights):
+        texts = np.array(list(itertools.product(*(np.flatnonzero(left) for left in state.allowed))))
+        if inputs.costs is not None:
+            bought = state.opened & (texts != 0)
+            count = len(table) if state.count is None else state.count
+            texts = texts[(bought @ inputs.costs <= state.left) & (bought.sum(-1) <= count)]
         owner = net.pools[0].owner
-        groups = [np.flatnonzero(owner == first) for first in np.unique(owner)]
-        for row, bound in enumerate(found):
-            texts = itertools.product(*(np.flatnonzero(left) for left in allowed[row]))
-            made = [net.steps[0].bias + table[np.arange(len(table)), list(text)].sum(0) for text in texts]
-            maxima = np.array([[values[group].max() for group in groups] for values in made])
-            seen.append(bound > (maxima @ (up + down)[row]).min() + 1e-9)
+        made = net.steps[0].bias + table[np.arange(len(table)), texts].sum(1)
+        maxima = np.stack([made[:, owner == first].max(-1) for first in np.unique(owner)], axis=-1)
+        return (maxima @ weights).min()
+
+    def ended(net, inputs, table, states, order, starts):
+        found = by_ends(net, inputs, table, states, order, starts)
+        for row, state in enumerate(states):
+            for one in range(found.least.shape[1]):
+                unit = np.eye(found.least.shape[1])[one]
+                seen.append(found.least[row, one] > lowest(net, inputs, table, state, unit) + 1e-9)
+                seen.append(-found.most[row, one] > lowest(net, inputs, table, state, -unit) + 1e-9)
+        about[:] = [net, inputs, table]
         return found
 
-    monkeypatch.setattr(sums, "_least_by_lines", watched)
+    def lined(net, table, ends, up, down):
+        values, constant = by_lines(net, table, ends, up, down)
+        about[3:] = [up + down, constant]
+        return values, constant
+
+    def weighed(inputs, values, states):
+        found = least(inputs, values, states)
+        net, _, table, weights, constant = about
+        for row, state in enumerate(states):
+            seen.append(found[row] + constant[row] > lowest(net, inputs, table, state, weights[row]) + 1e-9)
+        return found
+
+    monkeypatch.setattr(sums, "_ends", ended)
+    monkeypatch.setattr(sums, "_by_lines", lined)
+    monkeypatch.setattr(sums, "_least", weighed)
     monkeypatch.setattr(sums, "_least_by_ends", lambda ends, up, down: np.full(len(up), -np.inf))
     for seed in seeds:
         explained(asked(seed))
+        explained(asked(seed, at_most=2))
         explained(repeating(seed))
+        contrasted(asked(seed, cost={0: 3, 1: 1.5, 2: 2}))
+        contrasted(asked(seed, cost={0: 3, 2: 2}, at_most=3))
     return len(seen), sum(seen)
 
 
-def test_lines_that_the_checker_takes_are_below_the_margin_of_every_text(monkeypatch):
+def test_bounds_that_the_checker_takes_are_below_the_margin_of_every_text(monkeypatch):
     count, wrong = beyond(range(0, 36, 3), monkeypatch)
-    assert count > 20
+    assert count > 200
     assert wrong == 0
 
 
@@ -419,4 +507,10 @@ def test_lines_that_the_checker_takes_are_below_the_margin_of_every_text(monkeyp
 def test_a_line_of_the_checker_that_is_too_high_is_caught(name, bug, monkeypatch):
     right = getattr(sums, name)
     monkeypatch.setattr(sums, name, lambda *given: bug(right(*given)))
-    assert beyond(range(0, 36, 3), monkeypatch)[1] > 0
+    assert beyond(range(0, 18, 3), monkeypatch)[1] > 0
+
+
+def test_what_the_checker_buys_for_too_little_is_caught(monkeypatch):
+    right = checking.Varied.bought
+    monkeypatch.setattr(checking.Varied, "bought", lambda self, gains, states: 0.5 * right(self, gains, states))
+    assert beyond(range(0, 18, 3), monkeypatch)[1] > 0

@@ -190,7 +190,7 @@ class Windows:
     def _payable(self, text: Ints, rows: Ints) -> Bools:
         """Which fillings can be paid for beside the changes of a text."""
         changed, word = text != self.own, self.word[rows]
-        return changed[word] | (self.prices[word] <= self.limit - self.prices[changed].sum())
+        return np.asarray(changed[word] | (self.prices[word] <= self.limit - self.prices[changed].sum()))
 
     def shortened(self, text: Ints) -> Ints:
         """The text with words put back while a rival stays ahead, always the one that leaves it furthest ahead."""
@@ -299,15 +299,18 @@ class _Codes:
         count = len(fillings)
         members, word, halves, paid = list(fillings), list(range(count)), [], [False] * count
         for code, mine in enumerate(members):  # which grows on the way
-            opened, cut = own is not None and code < count, len(mine) // 2
-            parts = [mine, own[[code]]] if own is not None and opened else [mine[:cut], mine[cut:]] if cut else []
+            cut = len(mine) // 2
+            if own is not None and code < count:
+                parts, fresh = [mine, own[[code]]], [True, False]
+            else:
+                parts, fresh = ([mine[:cut], mine[cut:]], [paid[code]] * 2) if cut else ([], [])
             halves.append((len(members), len(members) + 1) if parts else (-1, -1))
             members += parts
             word += [word[code]] * len(parts)
-            paid += [True, False] if opened else [paid[code]] * len(parts)
+            paid += fresh
         first = (np.arange(len(members)) < count) & (own is not None)
-        numbers = (np.array(found, dtype=np.int64) for found in (halves, word))
-        return _Codes(members, *numbers, first, np.array(paid, dtype=bool))
+        cuts = np.array(halves, dtype=np.int64).reshape(-1, 2)
+        return _Codes(members, cuts, np.array(word, dtype=np.int64), first, np.array(paid, dtype=bool))
 
     def marks(self, fillings: int) -> Bools:
         """Which fillings (codes, fillings) are members."""
@@ -373,8 +376,8 @@ class _View:
 
     `low` and `high` (codes, units) are the least and the most that a code adds, `moves` (units, words) how far each
     word can move each unit, times the weight of its maximum. `signs` (2, maxima) are the weights above and below zero.
-    `base` (units,) are the sums of the text itself, to which fillings add `added` (units, fillings). Codes that are open
-    add nothing: what they may is in the purse.
+    `base` (units,) are the sums of the text itself, to which fillings add `added` (units, fillings). Codes that are
+    open add nothing: what they may is in the purse.
     """
 
     base: Floats
@@ -409,7 +412,8 @@ class _Terms(NamedTuple):
 class _Chunk:
     """Subproblems: their place in the tree, what is left of their words, bounds of units, and what is settled.
 
-    `low` and `high` (n, units) are without what may still be bought. `floor` (n, maxima) is what each maximum is at least, `constant` (n,) what the settled maxima add to the margin.
+    `low` and `high` (n, units) are without what may still be bought. `floor` (n, maxima) is what each maximum is at
+    least, `constant` (n,) what the settled maxima add to the margin.
     """
 
     view: _View

@@ -146,15 +146,24 @@ class Varied:
         ranging = [state for state in states if isinstance(state, Ranging)]
         if self.costs is None:
             return self._of_all(rows, ranging)
-        opened, left = np.stack([state.opened for state in ranging]), np.array([state.left for state in ranging])
         gains = self._gains(rows, np.stack([state.allowed for state in ranging]))
-        sure = np.where(opened[:, None], 0.0, gains).sum(-1)
-        bought = np.minimum(gains, 0.0) * (opened & (self.costs <= left[:, None]))[:, None]
-        paid = knapsack(bought, self.costs, left)
-        if any(state.count is not None for state in ranging):  # of a flip: then all of them have one
-            counts = np.array([len(opened[0]) if state.count is None else state.count for state in ranging])
-            paid = np.maximum(paid, knapsack(bought, np.ones_like(self.costs), counts))
-        return np.asarray(rows @ self.sets.center.ravel() + sure + paid)
+        return np.asarray(rows @ self.sets.center.ravel() + self._changed(gains, ranging))
+
+    def _changed(self, gains: Floats, states: Sequence[Ranging]) -> Floats:
+        """The least sums (n, r) of gains (n, r, length): of all words that need not be paid for, and what is bought."""
+        opened = np.stack([state.opened for state in states])
+        return np.asarray(np.where(opened[:, None], 0.0, gains).sum(-1) + self.bought(gains, states))
+
+    def bought(self, gains: Floats, states: Sequence[Ranging]) -> Floats:
+        """The least sums (n, r) of gains (n or 1, r, length) of open words that what is left buys."""
+        assert self.costs is not None
+        opened, left = np.stack([state.opened for state in states]), np.array([state.left for state in states])
+        mine = np.minimum(gains, 0.0) * (opened & (self.costs <= left[:, None]))[:, None]
+        paid = knapsack(mine, self.costs, left)
+        if any(state.count is not None for state in states):  # of a flip: then all of them have one
+            counts = np.array([len(opened[0]) if state.count is None else state.count for state in states])
+            paid = np.maximum(paid, knapsack(mine, np.ones_like(self.costs), counts))
+        return paid
 
     def _of_all(self, rows: Floats, states: Sequence[Ranging]) -> Floats:
         """Every word has its least value: without a budget nothing ties them together."""
@@ -173,11 +182,10 @@ class Varied:
     def table(self, step: Step) -> Floats | None:
         """What every point of every word adds to each unit of a first step that is large or all maxima.
 
-        (length, m, units). None where words have to be paid for, where there are no points, and where rows are as
-        quickly worked out.
+        (length, m, units). None where there are no points, and where rows are as quickly worked out.
         """
         points = self.sets.points
-        if points is None or self.costs is not None or points[..., 0].size * len(step.bias) > WIDEST:
+        if points is None or points[..., 0].size * len(step.bias) > WIDEST:
             return None
         small = step.weight.size < LARGE or FEW * points.shape[1] > points.shape[2]
         if small and sum(map(len, step.maxima)) < len(step.bias):
@@ -218,19 +226,39 @@ class Varied:
         low, high = np.zeros((2, len(states), table.shape[2]))
         for place, state in enumerate(states):
             assert isinstance(state, Ranging)
-            for word, left in enumerate(state.allowed):
+            for word, left in enumerate(self.unpaid(state)):
                 key = word, left.tobytes()
                 if key not in known:
                     known[key] = table[word, left].min(0), table[word, left].max(0)
                 low[place] += known[key][0]
                 high[place] += known[key][1]
+            if state.opened.any():
+                falls, rises = ((side.T)[None] for side in self.gains(table))
+                low[place] += self.bought(falls, [state])[0]
+                high[place] -= self.bought(rises, [state])[0]
         return low, high
+
+    def unpaid(self, state: Ranging) -> Bools:
+        """The choices (length, m) that are left to words while nothing is bought."""
+        return np.where(state.opened[:, None], self._own, state.allowed)
+
+    @staticmethod
+    def gains(table: Floats) -> tuple[Floats, Floats]:
+        """How far the points of each word (length, units) can lower units, and how far they can lower their negatives.
+
+        An open word has all its points left.
+        """
+        return table.min(1) - table[:, 0], table[:, 0] - table.max(1)
 
     def least_of(self, values: Floats, states: Sequence[State]) -> Floats:
         """Lower bounds (n, r) of rows of which every point of every word has a value: (n or 1, r, length, m)."""
-        different, which = apart([state for state in states if isinstance(state, Ranging)])
+        different, which = apart(ranging := [state for state in states if isinstance(state, Ranging)])
         left = np.stack([state.allowed for state in different])[which]
-        return np.asarray(np.where(left[:, None], values, np.inf).min(-1).sum(-1))
+        least = np.where(left[:, None], values, np.inf).min(-1)
+        if self.costs is None:
+            return np.asarray(least.sum(-1))
+        own = values[..., 0]
+        return np.asarray(own.sum(-1) + self._changed(least - own, ranging))
 
     def _gains(self, rows: Floats, allowed: Bools) -> Floats:
         """How far each word (n, r, length) can lower the rows when it leaves its own vector."""

@@ -7,12 +7,14 @@ be: a maximum is at least any of its units, and at most t + s (z - l) for a unit
 t, t is at least l, and s = (u - t) / (u - l). With such lines the margin is a sum over words, each at the point that
 makes it least. Leaves are worked on together: over the union of what they leave to words, a unit whose upper end is no
 higher than the largest lower end of its maximum changes neither end of it on any leaf, once that largest lower end
-is put in its place; nor does it reach above t, which is no lower.
+is put in its place; nor does it reach above t, which is no lower. Where words have to be paid for, a sum has the own
+points of open words and the least, or the most, that what is left buys (inputs.py); the union is over all their points.
 
 *Rounding.* Ends of sums are those of `Net.bounds`, each widened by G·size; the margin is a sum of products of them, its
 S that of network.py with |A| at every candidate, which is more than |A| times the ends: it is lowered by G·S. So is the
 margin by lines, whose slopes are at most 1 and a few u; what is added up for a line's constant is rounded up by 32 u of
-it. Marks are 0 and 1: a product with them is exact, and adding zeros loses nothing.
+it. Marks are 0 and 1: a product with them is exact, and adding zeros loses nothing. What is bought is a knapsack over
+differences, as in network.py.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import scipy
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.inputs import Ranging, Varied
 from suffice.proof.check.maxima import LEAN, ROUND
-from suffice.proof.check.network import Leaf, Net
+from suffice.proof.check.network import CHUNK, Leaf, Net
 
 
 def sums_tell(net: Net) -> bool:
@@ -41,10 +43,9 @@ def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Boo
     table = inputs.table(net.steps[0])
     if pools is None or table is None or not leaves:
         return np.zeros(len(leaves), dtype=bool)
-    allowed = np.stack([state.allowed for state in states])
     order = np.argsort(pools.owner, kind="stable")
     starts = np.flatnonzero(np.diff(pools.owner[order], prepend=-1))
-    ends = _ends(net, table, allowed, order, starts)
+    ends = _ends(net, inputs, table, states, order, starts)
     rivals = [leaf.rival for leaf in leaves]
     weights = (sign * net.margins[rivals])[:, pools.owner[order[starts]]]
     constants = sign * net.constants[rivals]
@@ -53,7 +54,8 @@ def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Boo
     sure = np.asarray(net.lowered(constants + _least_by_ends(ends, up, down), size) > 0)
     left = np.flatnonzero(~sure)
     if len(left) and len(ends.units):
-        total = constants[left] + _least_by_lines(net, table, allowed[left], ends.take(left), up[left], down[left])
+        values, constant = _by_lines(net, table, ends.take(left), up[left], down[left])
+        total = constants[left] + constant + _least(inputs, values, [states[i] for i in left])
         sure[left] = net.lowered(total, size[left]) > 0
     return sure
 
@@ -80,15 +82,16 @@ class Ends:
         return Ends(self.units, self.group, self.first, low, high, least, most, self.floor)
 
 
-def _ends(net: Net, table: Floats, allowed: Bools, order: Ints, starts: Ints) -> Ends:
-    """Ends while choices (n, length, m) are left to words."""
+def _ends(net: Net, inputs: Varied, table: Floats, states: Sequence[Ranging], order: Ints, starts: Ints) -> Ends:
+    """Ends over states."""
+    allowed = np.stack([state.allowed for state in states])
     bias, wide = net.steps[0].bias, net.gamma * (net.known[0].size + net.floor)
     rests = [table[word, allowed[:, word].any(0)] for word in range(len(table))]
-    low, high = (bias + sum(end(rest, axis=0) for rest in rests) for end in (np.min, np.max))
+    lowest, highest = (bias + sum(end(rest, axis=0) for rest in rests) for end in (np.min, np.max))
     owner = np.repeat(np.arange(len(starts)), np.diff([*starts, len(order)]))
-    lower = (low - wide)[order]
+    lower = (lowest - wide)[order]
     bottom = np.maximum.reduceat(lower, starts)
-    may = (high + wide)[order] > bottom[owner]
+    may = (highest + wide)[order] > bottom[owner]
     live = np.flatnonzero(may)
     units, group = order[live], owner[live]
     floor = np.maximum.reduceat(np.where(may, -np.inf, lower), starts)
@@ -97,11 +100,24 @@ def _ends(net: Net, table: Floats, allowed: Bools, order: Ints, starts: Ints) ->
     if not len(live):
         none = np.zeros((len(allowed), 0))
         return Ends(units, group, first, none, none, least, most, floor)
-    marks, lows, highs = _marked(table, allowed, units)
-    sums = [marks @ ends + (bias + widened)[units] for ends, widened in ((lows, -wide), (highs, wide))]
+    low, high = _sums(inputs, table, states, units)
+    sums = [low + (bias - wide)[units], high + (bias + wide)[units]]
     for found, side in zip((least, most), sums, strict=True):
         found[:, group[first]] = np.maximum(found[:, group[first]], np.maximum.reduceat(side, first, axis=1))
     return Ends(units, group, first, sums[0], sums[1], least, most, floor)
+
+
+def _sums(inputs: Varied, table: Floats, states: Sequence[Ranging], units: Ints) -> tuple[Floats, Floats]:
+    """The least and the most (n, units) that words add to units."""
+    marks, lows, highs = _marked(table, np.stack([inputs.unpaid(state) for state in states]), units)
+    low, high = marks @ lows, marks @ highs
+    falls, rises = inputs.gains(table[:, :, units])
+    many = max(1, CHUNK // falls.size)
+    for first in range(0, len(states), many) if inputs.costs is not None else ():
+        some = slice(first, first + many)
+        low[some] += inputs.bought(falls.T[None], states[some])
+        high[some] -= inputs.bought(rises.T[None], states[some])
+    return low, high
 
 
 def _marked(table: Floats, allowed: Bools, units: Ints) -> tuple[Floats, Floats, Floats]:
@@ -125,8 +141,11 @@ def _least_by_ends(ends: Ends, up: Floats, down: Floats) -> Floats:
 # --- lines ---
 
 
-def _least_by_lines(net: Net, table: Floats, allowed: Bools, ends: Ends, up: Floats, down: Floats) -> Floats:
-    """The least that lines make of all maxima, times their weights above zero and below (n, maxima)."""
+def _by_lines(net: Net, table: Floats, ends: Ends, up: Floats, down: Floats) -> tuple[Floats, Floats]:
+    """What lines make of all maxima, times their weights above zero and below (n, maxima).
+
+    Values (n, length, m) of every point of every word, and constants (n,).
+    """
     below, above = _unit_below(ends), _unit_above(ends)
     constant = (up * np.where(below < 0, ends.least, 0.0)).sum(-1)
     leaf, group = np.nonzero((below >= 0) & (up > 0))
@@ -142,9 +161,13 @@ def _least_by_lines(net: Net, table: Floats, allowed: Bools, ends: Ends, up: Flo
     leaf, unit = (np.concatenate(side) for side in zip(*places, strict=True))
     rows = scipy.sparse.csr_array((np.concatenate(weights), (leaf, unit)), shape=ends.low.shape)
     added = table[:, :, ends.units].reshape(-1, len(ends.units)).T
-    values = np.asarray(rows @ np.ascontiguousarray(added)).reshape(allowed.shape)
-    words = np.where(allowed, values, np.inf).min(-1).sum(-1)
-    return np.asarray(constant + rows @ net.steps[0].bias[ends.units] + words)
+    values = np.asarray(rows @ np.ascontiguousarray(added)).reshape(-1, *table.shape[:2])
+    return values, np.asarray(constant + rows @ net.steps[0].bias[ends.units])
+
+
+def _least(inputs: Varied, values: Floats, states: Sequence[Ranging]) -> Floats:
+    """The least (n,) of values (n, length, m) over n states."""
+    return np.asarray(inputs.least_of(values[:, None], states)[:, 0])
 
 
 def _unit_below(ends: Ends) -> Ints:
