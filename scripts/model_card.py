@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from train_models import Recipe
 
 NEAREST = 6
-RUN_TWICE = ("question",)
+RUN_TWICE = ("question", "sentiment")
 SAME = "a second run on the same machine gave the same digest"
 
 WORDS = {
@@ -136,8 +136,7 @@ def listed(recipe: Recipe) -> str:
     if not recipe.silent:
         return ""
     lists = ", ".join(f"`scripts/words/{file}`" for file in recipe.silent)
-    tail = (SPARED if recipe.spare else HUSHED) if any(recipe.hush) else SILENT
-    return LISTED.format(lists=lists) + tail.format(recipe)
+    return LISTED.format(lists=lists) + (SPARED.format(recipe) if any(recipe.hush) else SILENT)
 
 
 def card(
@@ -147,9 +146,8 @@ def card(
     reached: Mapping[str, float],
     rows: Mapping[str, int],
 ) -> str:
-    task = name.partition("-")[0]  # another model for it has a name of its own
-    known = [word for word in WORDS[task] if word in classifier.lookup]
-    said = [(text, wanted, classifier.predict(text).label) for text, wanted in SENTENCES[task]]
+    known = [word for word in WORDS[name] if word in classifier.lookup]
+    said = [(text, wanted, classifier.predict(text).label) for text, wanted in SENTENCES[name]]
     wrong = [f"- {text} → {found} (a person would say {wanted})" for text, wanted, found in said if found != wanted]
     return CARD.format(
         name=name,
@@ -166,7 +164,7 @@ def card(
         parts=parts(recipe),
         removed=PLACED if recipe.filters or recipe.places else UNPLACED,
         silent=listed(recipe),
-        data=DATA[task],
+        data=DATA[name],
         again=SAME if name in RUN_TWICE else "a second run has not been compared yet",
     )
 
@@ -185,10 +183,6 @@ TOLD = """\
 LISTED = "- Punctuation and words that only hold a sentence together (the, of, is;\n  {lists})"
 SILENT = """
   are zero as well, so removing one of them changes nothing.
-"""
-HUSHED = """
-  are scaled by {0.hush[0]}, and learning kept their scores {0.strict:g} times as strictly small as those of
-  other words.
 """
 SPARED = """
   say little: those of the first list are scaled by {0.hush[0]}, learning kept their scores {0.strict:g} times as
