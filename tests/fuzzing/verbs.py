@@ -37,7 +37,7 @@ class Question:
         rng = np.random.default_rng([7, seed])
         case = make_case(KINDS[seed % len(KINDS)], seed, bool(rng.integers(2)))
         classifier = case.classifier
-        classifier = pooled(classifier, rng, seed % 3 == 0) if rng.random() < 0.25 else classifier
+        classifier = pooled(classifier, rng, seed % 3 == 0) if rng.random() < 0.4 else classifier
         classifier = scaled(classifier, rng) if rng.random() < 0.3 else classifier
         self.seed, self.case = seed, replace(case, classifier=classifier)
         roles = rng.choice(3, self.case.length, p=[0.7, 0.15, 0.15])

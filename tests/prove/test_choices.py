@@ -8,10 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fuzzing.common import accepts, accepts_exactly, exact_model
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
 from suffice.proof import check_exact
+from suffice.proof.certificate import array
 from suffice.proof.check import inputs as checking
 from suffice.proof.check import sums
 from suffice.prove import branch, choices
@@ -514,3 +516,18 @@ def test_what_the_checker_buys_for_too_little_is_caught(monkeypatch):
     right = checking.Varied.bought
     monkeypatch.setattr(checking.Varied, "bought", lambda self, gains, states: 0.5 * right(self, gains, states))
     assert beyond(range(0, 18, 3), monkeypatch)[1] > 0
+
+
+def test_slopes_that_a_leaf_chooses_count_though_sums_would_do_without_them():
+    """Both checkers say the same of it: what is written is what is checked."""
+    said = []
+    for seed in range(0, 36, 3):
+        question = asked(seed)
+        lines = json.loads(json.dumps(list(explained(question).certificate.lines)))
+        units = sum(len(step.bias) for step in question.classifier.network.steps[:-1])
+        for line in (line for line in lines if "leaf" in line):
+            line["leaf"]["alpha"] = array(np.random.default_rng(seed).random(units))
+        model = exact_model(question.classifier)
+        said.append((accepts(lines, question.classifier), accepts_exactly(lines, model)))
+    assert {first == second for first, second in said} == {True}
+    assert {first for first, _ in said} == {True, False}

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Network
 from suffice.model.step import Groups, Step, compact, is_sparse
-from suffice.prove.verdict import Problem, Source, Witness
+from suffice.prove.verdict import Problem, Refuted, Source, Verdict, Witness
 from suffice.sets.regions import Choice
 
 LARGE = 10**6  # weights of a first step below which the original is quick enough as it is
@@ -146,3 +146,7 @@ class Sums:
 
 def told_witness(source: Source, witness: Witness) -> Witness:
     return replace(witness, point=source.lift(witness.point[None])[0])
+
+
+def told_verdict(source: Source, verdict: Verdict) -> Verdict:
+    return replace(verdict, witness=told_witness(source, verdict.witness)) if isinstance(verdict, Refuted) else verdict

@@ -57,7 +57,7 @@ class Windows:
     units) is what it adds, `word` its word, as a place of `words`, the positions that can move, and `choices` the
     region's choices that it stands for. `weights` (rivals, maxima) and `constants` (rivals,) make margins of maxima,
     which are at least `floor`; no margin counts that is closer to zero than `doubt` (rivals,). A text is a filling for
-    each word. Changed words cost `prices` (words,), no more than `limit` in all.
+    each word. Changed words cost no more than `limit` in all, by `costs` (length,).
     """
 
     problem: Problem
@@ -71,7 +71,7 @@ class Windows:
     added: Floats
     word: Ints
     choices: tuple[tuple[int, ...], ...]
-    prices: Floats
+    costs: Floats
     limit: float
     aims: tuple[int, ...] | None = None  # the only rivals, where some do not count
 
@@ -98,7 +98,7 @@ class Windows:
             added=np.array(added).reshape(-1, len(groups.units)),
             word=np.array([place for place, _ in fillings], dtype=np.int64),
             choices=tuple(some for _, some in fillings),
-            prices=np.ones(len(words)),
+            costs=np.ones(len(problem.features)),
             limit=float(problem.limit),
         )
 
@@ -110,7 +110,7 @@ class Windows:
             weights=self.weights[mine],
             constants=self.constants[mine],
             doubt=self.doubt[mine],
-            prices=costs[self.words].astype(np.float64),
+            costs=costs.astype(np.float64),
             limit=float(limit),
             aims=tuple(mine),
         )
@@ -138,6 +138,11 @@ class Windows:
     def _ends(self) -> tuple[Floats, Floats]:
         """The least and the most that each word adds: (words, units)."""
         return np.minimum.reduceat(self.added, self.own), np.maximum.reduceat(self.added, self.own)
+
+    @cached_property
+    def prices(self) -> Floats:
+        """What changing each word (words,) costs."""
+        return np.asarray(self.costs[self.words])
 
     @cached_property
     def own(self) -> Ints:
@@ -530,7 +535,7 @@ class _Proof:
         self.rows = np.flatnonzero(free[windows.words][windows.word])  # the fillings of free words
         self.column = np.searchsorted(self.mine, windows.word[self.rows])  # whose they are
         self.prices = windows.prices[self.mine]
-        costly = bool(self.prices.sum() > windows.limit)
+        costly = bool(windows.costs[free].sum() > windows.limit)  # as readers count: with words that cannot move
         self.codes = _Codes.of(
             [self._ordered(int(word)) for word in self.mine], windows.own[self.mine] if costly else None
         )

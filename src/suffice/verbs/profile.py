@@ -24,11 +24,11 @@ from suffice.model.network import Bools, Floats
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.oracles import quickest
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Witness
 from suffice.search.cost import Cost
 from suffice.search.node import ByRestoration, Node
-from suffice.search.words import Search
+from suffice.search.words import Outcome, Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import BY_NAME, KINDS
@@ -37,7 +37,7 @@ from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import FORMAT, finished, public
 from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import OnProgress, searcher, single_threaded
+from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, single_threaded
 from suffice.verbs.wording import authority, fitting, placed
 
 LIMIT = "at_most"  # what grows where the sets stay and more of the words may change at once
@@ -418,7 +418,15 @@ class _Climb:
 
     def _step(self, step: int, budget: Budget) -> Explanation:
         question, started = self.questions[step], time.monotonic()
-        search = searcher(question, budget, self.on_progress)
+        match equals(question, budget, self.on_progress):
+            case ByCovering() as found:  # quick enough without what others know
+                return finished(question, found.run(), started, self.self_check)
+            case BySearch(search):
+                outcome = self._helped(step, search)
+                return finished(question, outcome, started, self.self_check)
+
+    def _helped(self, step: int, search: Search) -> Outcome:
+        """What a search finds that is told what the other steps know."""
         for known in self.known[:step]:
             self.reused += search.seed_attacks(known.witnesses, known.starts)
         for known in self.known[step + 1 :]:
@@ -426,7 +434,7 @@ class _Climb:
                 search.inquiry.ask(held[None], 0)
         outcome = search.run()
         self.known[step] = _learnt(step, search, outcome.root)
-        return finished(question, outcome, started, self.self_check)
+        return outcome
 
 
 def _learnt(step: int, search: Search, root: Node) -> _Known:
@@ -554,7 +562,7 @@ def _at(question: Callable[[float], Question], self_check: bool, budget: Budget,
         problem = asked.problem
     except InputError:  # more neighbours than the vocabulary has
         return _Radius()
-    answer = public(asked, BoundsOracle(problem).ask(problem.features[None], Budget(max(budget.left, 1e-3) / 4))[0])
+    answer = public(asked, quickest(problem).ask(problem.features[None], Budget(max(budget.left, 1e-3) / 4))[0])
     answer = accepted_verdict(asked, answer) if self_check else answer
     if isinstance(answer, Unknown) or answer.certificate is None:
         return _Radius()
@@ -583,5 +591,5 @@ def _flippers(question: Question, alone: Bools, words: list[int], budget: Budget
     if not words:
         return []
     asked = Budget(max(budget.left, 1e-3), 1000)
-    answers = BoundsOracle(question.problem).ask(alone[words], asked)
+    answers = quickest(question.problem).ask(alone[words], asked)
     return [i for i, answer in zip(words, answers, strict=True) if isinstance(answer, Refuted)]

@@ -15,7 +15,7 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
-from suffice.prove.oracles.bounds import BoundsOracle
+from suffice.prove.oracles import quickest
 from suffice.prove.verdict import Budget, Problem, Refuted, Witness
 from suffice.sets.regions import Choice, Region
 from suffice.verbs.alone import alone as strengths_of
@@ -89,7 +89,7 @@ def _searched(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
     """The same by a short complete search: a set with nothing to spare has flips that attacks may miss."""
     if not len(words):
         return {}
-    answers = BoundsOracle(problem).ask(free, Budget(SECONDS))
+    answers = quickest(problem).ask(free, Budget(SECONDS))
     hits = [(i, answer.witness) for i, answer in enumerate(answers) if isinstance(answer, Refuted)]
     points = _sparse(problem, np.array([witness.point for _, witness in hits]))
     sparse = confirm(problem, points, free[[i for i, _ in hits]])

@@ -334,11 +334,12 @@ class Walk:
                 raise Rejected(leaf.line, "the bound of this leaf is not above zero")
 
     def _not_sure(self, leaves: list[Leaf]) -> list[Leaf]:
-        """The leaves without those that picks alone led to and that intervals decide."""
+        """The leaves without those that picks alone led to, that choose nothing, and that sums decide."""
         inputs, sign = self.about
         if not isinstance(inputs, Varied) or not sums_tell(self.net):
             return leaves
-        picked = [leaf for leaf in leaves if leaf.stated is None and not leaf.signs.any()]
+        unchosen = [leaf for leaf in leaves if leaf.alpha is self.unchosen[0] and leaf.push is self.unchosen[1]]
+        picked = [leaf for leaf in unchosen if leaf.stated is None and leaf.above is None and not leaf.signs.any()]
         sure = {leaf.line for leaf, held in zip(picked, surely(self.net, inputs, sign, picked), strict=True) if held}
         return [leaf for leaf in leaves if leaf.line not in sure]
 
