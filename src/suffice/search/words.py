@@ -34,7 +34,6 @@ TRIES = 6  # attacks tried on a node before it is split
 EASY = 2  # of them before one is made harder to undo (at the root, all that come)
 KNOWN = 24  # sets that are no explanations that this looks at
 LARGE = 10**8  # multiplications per subproblem, from which on a lower bound is wanted before better attacks
-PAIRED = 20  # open words whose pairs are few enough to be attacked, and by whoever checks the proof run once more
 CROWD = 4  # there, nodes are split at once as long as one of so many open words turns out to be needed
 MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
 LONG = 100  # or words
@@ -207,7 +206,7 @@ class Search:
 
     def _thinned(self, nodes: list[Node]) -> list[Node]:
         """The nodes that are worth a look; none where others are split, which may raise the lower bound sooner."""
-        split = [node for node in nodes if 0 < node.open.sum() <= PAIRED and self._crowded]
+        split = [node for node in nodes if node.open.any() and self._crowded]
         rest = [node for node in nodes if node not in split]
         harm = self.inquiry.oracle.attacker.push.min(0)
         for node in split:
