@@ -20,7 +20,7 @@ from suffice.prove.branch import Restorable
 from suffice.prove.inputs import steady
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
-from suffice.search.freeing import approach, free_many, free_more
+from suffice.search.freeing import approach, free_many, free_more, free_singly
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
 from suffice.search.restoration import QUICK, Attack, Prover, Restoration, strongest
@@ -138,6 +138,8 @@ class Search:
             return self._outcome(finished=False, reason=f"{what} is undecided")
         if not (self._large and self._press(self.root)):
             self.frontier.push(self.root)
+        if self._large and self.whole.open.any():
+            free_singly(self.inquiry, np.flatnonzero(self.whole.open))
         while not self.frontier.empty and not self.budget.spent:
             self.round()
         if self.frontier.done:

@@ -210,6 +210,7 @@ class Net:
         self.margins, self.constants = last[label] - last, steps[-1].bias[label] - steps[-1].bias
         self.sizes = self.known[-1].size[label] + self.known[-1].size + self.floor
         self.width = max(same.terms, 1 if sets.points is None else sets.points[..., 0].size)
+        self.ends: dict[int, tuple[Floats, Floats]] = {}  # of maxima
 
     def intervals(self, low: Floats, high: Floats) -> list[Known]:
         """Interval arithmetic from the input on: a weight above zero takes the same end, one below the other end."""
@@ -343,13 +344,19 @@ class Net:
             assert tilts.live is not None
             row = int(np.flatnonzero(pools.units[:, 0] == tilts.units[place])[0])
             group, live = pools.units[row][pools.real[row]], tilts.live[row][pools.real[row]]
-            weight = _rows(step, group)
-            least, most = weight.min(0), weight.max(0)
+            least, most = self._ends(row, group)
             found.rows[n] = lean = least + tilts.shares[place] * (most - least)
-            rest = inputs.least((lean - weight[live])[None], [state])[0]
+            rest = inputs.least((lean - _rows(step, group[live]))[None], [state])[0]
             found.constants[n], found.count[n] = (step.bias[group[live]] - rest).max(), size[group].sum()
             found.whose.append(group)
         return found
+
+    def _ends(self, row: int, group: Ints) -> tuple[Floats, Floats]:
+        """The least and the largest weights (inputs,) of a maximum of the first step, kept for other leaves."""
+        if row not in self.ends:
+            weight = _rows(self.steps[0], group)
+            self.ends[row] = weight.min(0), weight.max(0)
+        return self.ends[row]
 
     def lowered(self, total: Floats, size: Floats) -> Floats:
         """Bounds less what rounding can have added to them; none where they are beyond what can be held."""
