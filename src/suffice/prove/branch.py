@@ -73,6 +73,7 @@ SLOW = 0.04  # the pace of shares of lines above maxima
 CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they begin, and what each candidate has then
 CLIMB_ON, LITTLE = Pace(20, (0.004, 0.0009), (0.03, 0.0035)), 1e-5  # and after that
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
+SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -242,6 +243,8 @@ class Branching:
         self.wide = isinstance(inputs, Free) and worth_it(form) and self.tilts is not None and self.tilts.size > WIDE
         self.grounds: dict[bytes, Ground] = {}  # by the words that are free
         shares = 0 if self.tilts is None else 4 * self.tilts.size
+        if isinstance(self.tilts, Peaks):
+            self.batch = min(self.batch, max(FEW, SHARES // self.tilts.size))
         self.room = MEMORY // (56 * form.units + 16 * form.problem.center.size + shares + 1500)  # subproblems that fit
         self.questions = [
             _Question([self._root(q, j, inputs.take(slice(q, q + 1))) for j in mine]) for q, mine in enumerate(rivals)

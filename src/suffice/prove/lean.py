@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.model.network import Ints, Network
-from suffice.model.step import Step
+from suffice.model.step import Step, compact, is_sparse
 from suffice.prove.bounds import Form, tolls
 from suffice.prove.tree import Leaf, Pick, Split, Stated, Tree
 
@@ -50,9 +50,14 @@ def _staying(step: Step, open_: Ints) -> Ints:
 
 def _only(steps: Sequence[Step], kept: Sequence[Ints]) -> tuple[Step, ...]:
     """The steps with these units of all but the last."""
-    fewer = [*(step.only(some) for step, some in zip(steps, kept, strict=False)), steps[-1]]
+    fewer = [*(_compact(step.only(some)) for step, some in zip(steps, kept, strict=False)), steps[-1]]
     inner = (replace(step, weight=step.weight[:, some]) for step, some in zip(fewer[1:], kept, strict=True))
     return (fewer[0], *inner)
+
+
+def _compact(step: Step) -> Step:
+    """The step with an ordinary array as its weight where a sparse one does not pay any more."""
+    return replace(step, weight=compact(step.weight)) if is_sparse(step.weight) else step
 
 
 def told(form: Form, tree: Tree) -> Tree:

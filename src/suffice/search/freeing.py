@@ -12,6 +12,8 @@ from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Proved
 from suffice.search.inquiry import Inquiry
 
+SHORT = 4  # subproblems
+
 
 def free_many(inquiry: Inquiry) -> None:
     """Free words in order of least harm, as many as plain bounds allow."""
@@ -26,6 +28,18 @@ def free_many(inquiry: Inquiry) -> None:
     for i, word in enumerate(order, 1):
         sets[i:, word] = False
     inquiry.ask(sets, 0)
+
+
+def free_singly(inquiry: Inquiry, words: Ints) -> None:
+    """Free words, those first by which attacks gain least, one more at a time as long as short looks allow it."""
+    alone = np.zeros((len(words), len(inquiry.task.everything)), dtype=bool)
+    alone[np.arange(len(words)), words] = True
+    margins = inquiry.oracle.attacker.attack(alone, budget=inquiry.task.budget).margin
+    held = inquiry.task.everything
+    for word in words[np.argsort(-steady(margins[None])[0], kind="stable")]:
+        held = held & (np.arange(len(held)) != word)
+        if not isinstance(inquiry.ask(held[None], SHORT)[0], Proved):
+            return
 
 
 def free_more(inquiry: Inquiry) -> None:

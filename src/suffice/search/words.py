@@ -20,7 +20,7 @@ from suffice.prove.branch import Restorable
 from suffice.prove.inputs import steady
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
-from suffice.search.freeing import approach, free_many, free_more
+from suffice.search.freeing import approach, free_many, free_more, free_singly
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
 from suffice.search.restoration import QUICK, Attack, Prover, Restoration, strongest
@@ -34,7 +34,6 @@ TRIES = 6  # attacks tried on a node before it is split
 EASY = 2  # of them before one is made harder to undo (at the root, all that come)
 KNOWN = 24  # sets that are no explanations that this looks at
 LARGE = 10**8  # multiplications per subproblem, from which on a lower bound is wanted before better attacks
-PAIRED = 20  # open words whose pairs are few enough to be attacked, and by whoever checks the proof run once more
 CROWD = 4  # there, nodes are split at once as long as one of so many open words turns out to be needed
 MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
 LONG = 100  # or words
@@ -139,6 +138,8 @@ class Search:
             return self._outcome(finished=False, reason=f"{what} is undecided")
         if not (self._large and self._press(self.root)):
             self.frontier.push(self.root)
+        if self._large and self.whole.open.any():
+            free_singly(self.inquiry, np.flatnonzero(self.whole.open))
         while not self.frontier.empty and not self.budget.spent:
             self.round()
         if self.frontier.done:
@@ -207,7 +208,7 @@ class Search:
 
     def _thinned(self, nodes: list[Node]) -> list[Node]:
         """The nodes that are worth a look; none where others are split, which may raise the lower bound sooner."""
-        split = [node for node in nodes if 0 < node.open.sum() <= PAIRED and self._crowded]
+        split = [node for node in nodes if node.open.any() and self._crowded]
         rest = [node for node in nodes if node not in split]
         harm = self.inquiry.oracle.attacker.push.min(0)
         for node in split:

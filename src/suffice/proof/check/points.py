@@ -6,17 +6,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from suffice.model.network import Bools, Step
+from suffice.model.network import Bools, Floats, Step
 from suffice.proof.certificate import numbers
 from suffice.proof.check.inputs import Varied
 from suffice.proof.check.network import Net
 from suffice.proof.check.reading import Limit, fields, mask, need, table
 from suffice.proof.check.sets import Sets
 
+FEW = 8  # times as many numbers as have moved must an input have, for their weights to be looked up
 MAX_EXACT = 200  # margins worked out in whole numbers
 
 
@@ -62,7 +64,7 @@ def _mixture(given: Any, sets: Sets, changed: Bools) -> Any:
 
 
 class Margins:
-    """The sign of the margin at points: by intervals where they tell, else in whole numbers."""
+    """The sign of the margin at points: in doubles or by intervals where they tell, else in whole numbers."""
 
     def __init__(self, net: Net, label: int, limit: Limit, inputs: Varied) -> None:
         self.net, self.label, self.limit, self.inputs, self.exact = net, label, limit, inputs, 0
@@ -78,15 +80,29 @@ class Margins:
         return self.signs[key]
 
     def _run(self, vectors: Any, rival: int) -> int:
-        """Where what words add is known: the sign of the margin in doubles, 0 where rounding could have changed it."""
-        table = None if any(step.curves for step in self.net.steps) else self.inputs.table(self.net.steps[0])
-        first = None if table is None else self.inputs.at(table, vectors)
-        if first is None:
+        """The sign of the margin in doubles, 0 where rounding could have changed it."""
+        if any(step.curves for step in self.net.steps):
             return 0
-        scores, off = self.net.run(vectors[None], first[None])[0], self.net.off
+        first, off = self._first(vectors), self.net.off
+        scores = self.net.run(vectors[None], None if first is None else first[None])[0]
         margin = scores[self.label] - scores[rival]
         sure = abs(margin) > (off[self.label] + off[rival]) * (1 + self.net.gamma)
         return int(np.sign(margin)) if sure else 0
+
+    def _first(self, vectors: Floats) -> Floats | None:
+        """What the first step makes of an input without its bias, where less than all of it has to be worked out."""
+        table = self.inputs.table(self.net.steps[0])
+        known = None if table is None else self.inputs.at(table, vectors)
+        columns = self.net.same.columns
+        if known is not None or columns is None:
+            return known
+        change = (vectors - self.inputs.sets.center).ravel()
+        moved = np.flatnonzero(change)
+        return None if FEW * len(moved) > len(change) else self._own + columns[:, moved] @ change[moved]
+
+    @cached_property
+    def _own(self) -> Floats:
+        return np.asarray(self.net.steps[0].weight @ self.inputs.sets.center.ravel())
 
     def _sign(self, vectors: Any, rival: int) -> int:
         """Intervals around the point: a fraction lies between the doubles next to the one nearest to it."""

@@ -12,6 +12,8 @@ from suffice.prove.attack import Attacker
 from suffice.prove.bounds import Form, Hidden, Items, Pass, hidden, margin_bound, margin_rows, optimise, plain, settled
 from suffice.prove.branch import decide, decide_flips, sets_of_free
 from suffice.prove.exact import confirm
+from suffice.prove.few import decide_few
+from suffice.prove.few import suits as suits_few
 from suffice.prove.inputs import Free, Freed
 from suffice.prove.lean import lean, told
 from suffice.prove.tree import Leaf
@@ -48,11 +50,17 @@ class BoundsOracle:
             answers[i] = answer
         open_ = [i for i, row in enumerate(free) if isinstance(answers[i], Unknown) and self._worth_a_look(row, budget)]
         if open_ and self.form.finite and not budget.spent:
-            for i, answer in zip(open_, decide(self.form, free[open_], budget), strict=True):
+            for i, answer in zip(open_, self._decide(free[open_], budget), strict=True):
                 answers[i] = answer
                 if isinstance(answer, Unknown) and not budget.spent:
                     self.doubted[free[i].tobytes()] = budget.subproblems
         return answers
+
+    def _decide(self, free: Bools, budget: Budget) -> list[Verdict]:
+        """Complete answers: one by one where few words of a large network are free, else together."""
+        if all(suits_few(self.form, row) for row in free):
+            return [decide_few(self.form, row, budget) for row in free]
+        return decide(self.form, free, budget)
 
     def _worth_a_look(self, free: Bools, budget: Budget) -> bool:
         """Whether no complete look with as many subproblems has left it open before."""

@@ -1,0 +1,92 @@
+"""Few: a question in which few words of a large network move, as a form over these words alone.
+
+What the other words add to the first step is worked out once, and candidates of maxima that cannot win while so few
+words move are left out. What rounding is measured by stays that of the whole network, so that bounds are those that its
+reader gets; proofs are told of all units and words, and flips are run as texts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints, Network
+from suffice.model.step import Step
+from suffice.prove.bounds import Form
+from suffice.prove.branch import decide
+from suffice.prove.exact import confirm
+from suffice.prove.inputs import Interval
+from suffice.prove.lean import lean
+from suffice.prove.tree import Leaf, Split, Tree
+from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Verdict, Witness
+from suffice.sets.regions import Box
+
+LARGE = 10**6  # weights of a first step below which the whole is quick enough
+PART = 4  # times as many words as move must there be
+
+
+def suits(form: Form, free: Bools) -> bool:
+    """Whether so few of the words are free that the question is far smaller without the others."""
+    problem = form.problem
+    boxes = isinstance(problem.region, Box) and problem.at_most is None and problem.source is None
+    pooled = bool(form.steps) and form.steps[0].groups is not None
+    return bool(boxes and pooled and form.steps[0].weight.size > LARGE and PART * free.sum() <= len(free))
+
+
+def decide_few(form: Form, free: Bools, budget: Budget) -> Verdict:
+    """Do the words that are not free (length,) suffice?"""
+    form.about(free)
+    words = np.flatnonzero(free)
+    answer = decide(lean(among(form, words)), np.ones((1, len(words)), dtype=bool), budget)[0]
+    match answer:
+        case Proved(evidence=trees) if trees is not None:
+            return replace(answer, evidence=tuple(_told(tree, words) for tree in trees))
+        case Refuted(witness=witness):
+            return _lifted(form, free, witness)
+    return answer
+
+
+def among(form: Form, words: Ints) -> Form:
+    """The form of the whole network over these words alone; the others have their own vectors."""
+    whole = form if form.whole is None else form.whole
+    problem, region = whole.problem, whole.problem.region
+    assert isinstance(region, Box)
+    first = _over(whole, words)
+    sides = region.center[words], region.lower[words], region.upper[words]
+    network = Network((first, *problem.network.steps[1:]))
+    smaller = replace(problem, network=network, region=Box(*sides), features=np.ones(len(words), dtype=bool))
+    steps, reach = network.steps[:-1], (_reach(first, sides[1], sides[2], whole.size[0]), *whole.reach[1:])
+    return replace(whole, problem=smaller, steps=steps, reach=reach)
+
+
+def _over(whole: Form, words: Ints) -> Step:
+    """The first step over the numbers of these words; what the others add is part of the bias."""
+    first, (_, dimension) = whole.steps[0], whole.shape
+    weight = first.weight[:, (words[:, None] * dimension + np.arange(dimension)).ravel()]
+    return replace(first, weight=weight, bias=whole.problem.sums - weight @ whole.problem.center[words].ravel())
+
+
+def _reach(first: Step, lower: Floats, upper: Floats, size: Floats) -> Interval:
+    """Bounds of the first step's units, widened well beyond rounding."""
+    middle, radius = ((upper + side).ravel() / 2 for side in (lower, -lower))
+    z, spread = first.apply(middle[None])[0], first.magnified(radius) + size * 1e-9
+    return z - spread, z + spread
+
+
+def _told(tree: Tree, words: Ints) -> Tree:
+    """A proof about these words as one about the text."""
+    match tree:
+        case Split(unit, (first, second)):
+            return Split(unit, (_told(first, words), _told(second, words)))
+        case Leaf(above=above):
+            return tree if above is None else replace(tree, above=replace(above, words=words))
+    raise AssertionError("words that move within boxes are not picked, and where there are maxima nothing is stated")
+
+
+def _lifted(form: Form, free: Bools, witness: Witness) -> Verdict:
+    """The flip as a text in which the free words are those of a witness."""
+    point = form.problem.center.copy()
+    point[free] = witness.point
+    found = confirm(form.problem, point[None], free[None])[0]
+    return Unknown("a flip of the free words alone is too close to call") if found is None else Refuted(found)
