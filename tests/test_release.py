@@ -14,6 +14,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from suffice.version import __version__
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "constraints.txt").read_text(encoding="utf-8")
@@ -55,9 +57,8 @@ def test_the_lock_is_written_without_local_versions_and_places():
 
 
 def test_versions_agree():
-    version = PROJECT["version"]
-    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_pythons_that_are_tested_are_those_that_are_promised():

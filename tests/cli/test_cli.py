@@ -367,6 +367,41 @@ def test_the_width_is_that_of_the_terminal_also_when_the_output_is_piped() -> No
     assert 100 < max(map(cell_len, done.stdout.split("\n"))) <= 150
 
 
+WRITTEN = {
+    "explain": ["--certificate", "--html"],
+    "contrast": ["--certificate"],
+    "bias": ["--certificate"],
+    "repair": ["--certificate"],
+    "attribute": ["--certificate"],
+    "profile": ["--certificates"],
+}
+
+
+@pytest.mark.parametrize("verb", WRITTEN)
+def test_files_are_written_though_nobody_reads_the_answer(tmp_path: Path, verb: str) -> None:
+    files = {option: tmp_path / option for option in WRITTEN[verb]}
+    options = [part for option, file in files.items() for part in (option, str(file))]
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "suffice.cli", verb, TEXT, *VERBS[verb], *options]
+    subprocess.run(command, stdout=writer, check=False)
+    os.close(writer)
+    assert [file.name for file in files.values() if not file.exists()] == []
+
+
+@pytest.mark.parametrize("verb", WRITTEN)
+def test_an_answer_whose_file_cannot_be_written_is_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: str
+) -> None:
+    taken = tmp_path / "taken"  # where a file is wanted there is a folder, and the other way round
+    taken.touch() if verb == "profile" else taken.mkdir()
+    code = main([verb, TEXT, *VERBS[verb], WRITTEN[verb][0], str(taken)])
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert err.startswith("suffice: ")
+    assert TEXT.split()[0] in out
+
+
 @pytest.mark.parametrize("command", ["", *CODES, "models", "train"])
 def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit):

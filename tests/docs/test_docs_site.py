@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import suffice
-from suffice.cli import build_parser
+from suffice.cli.parser import build_parser
 from suffice.model.classifier import bundled as suffice_models
 from suffice.sets.table import KINDS
 

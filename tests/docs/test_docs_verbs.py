@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from suffice.cli import build_parser, main
+from suffice.cli import main
+from suffice.cli.parser import build_parser
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "verbs"

@@ -374,6 +374,20 @@ def test_a_large_convolution_is_kept_sparse_without_being_asked():
 # --- shapes that go in and out ---
 
 
+def test_the_units_that_see_a_word_and_their_weights_make_up_the_whole():
+    rng = np.random.default_rng(2)
+    weight = np.where(rng.random((7, 12)) < 0.3, rng.standard_normal((7, 12)), 0.0)
+    weight[:, 3:6] = 0.0  # a word that no unit sees
+    half = scipy.sparse.csr_array(weight / 2)
+    twice = np.repeat(half.data, 2), np.repeat(half.indices, 2), 2 * half.indptr  # every number in two parts
+    step = Step(scipy.sparse.csr_array(twice, shape=(7, 12)), np.zeros(7), np.zeros(7, dtype=bool))
+    whole = np.zeros((7, 12))
+    for word, (units, seen) in enumerate(step.by_word(4)):
+        assert seen.any(1).all()
+        whole[units, 3 * word : 3 * word + 3] = seen
+    np.testing.assert_array_equal(whole, weight)
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_other_vectors_for_one_word_give_the_scores_of_the_whole(sparse, monkeypatch):
     monkeypatch.setattr(networks, "SPARSE_SIZE", 0 if sparse else 10**9)

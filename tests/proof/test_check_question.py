@@ -9,11 +9,13 @@ import json
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from helpers import make_classifier
 
 import suffice as sf
@@ -22,6 +24,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Network, Step
 from suffice.model.tokenizers import Pattern
 from suffice.proof.check import check, points, reading, walk
+from suffice.prove.exact import exact_scores
 
 LEAF = {"leaf": {"alpha": None, "beta": {}}}
 Lines = list[dict[str, Any]]
@@ -418,6 +421,28 @@ def test_exact_scores_have_the_sign_of_fractions():
         ratio = scores[0] / scores[1]
         assert ratio == pytest.approx(floats[0] / floats[1], rel=1e-9)
     assert replace(GOOD).digest == GOOD.digest
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_exact_scores_of_texts_with_empty_places_are_those_of_fractions(sparse):
+    """Zeros are left out of the sums by checker and prover; here they are multiplied like all else."""
+    rng = np.random.default_rng(4)
+    for empty in (0, 3, 6):
+        first = np.where(rng.random((5, 6)) < 0.5, rng.standard_normal((5, 6)), 0.0)
+        weight = scipy.sparse.csr_array(first) if sparse else first
+        last = Step(rng.standard_normal((3, 5)), rng.standard_normal(3), np.zeros(3, dtype=bool))
+        network = Network((Step(weight, rng.standard_normal(5), np.ones(5, dtype=bool)), last))
+        values = np.where(rng.permutation(6) < empty, 0.0, rng.standard_normal(6))
+        sums = [_sum(row, values, bias) for row, bias in zip(first, network.steps[0].bias, strict=True)]
+        hidden = [max(Fraction(0), total) for total in sums]
+        wanted = [_sum(row, hidden, bias) for row, bias in zip(last.weight, last.bias, strict=True)]
+        assert exact_scores(network, values) == wanted
+        scaled = points.exact_scores(network.steps, values.tolist(), reading.Limit.of(60))
+        assert [Fraction(score, scaled[0]) for score in scaled] == [score / wanted[0] for score in wanted]
+
+
+def _sum(weights, values, bias):
+    return Fraction(bias) + sum((Fraction(w) * Fraction(v) for w, v in zip(weights, values, strict=True)), Fraction(0))
 
 
 # --- budgets are spent inside the bound, not only by picks ---

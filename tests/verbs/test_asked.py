@@ -10,8 +10,8 @@ from threadpoolctl import ThreadpoolController
 
 import suffice as sf
 from suffice.search.covers import bits
-from suffice.verbs.asked import progress
 from suffice.verbs.explain import explained
+from suffice.verbs.running import progress
 from tests.blackboxes import SWAPS, WORDS, Truth, box, rugged
 
 SETS = [sf.Deletion(), sf.Deletion(at_most=2), sf.WordSwap(SWAPS), sf.RemoveOrSwap(SWAPS, at_most=2)]

@@ -6,21 +6,24 @@ one line on standard error; 3 undecided within the limit.
 
 from __future__ import annotations
 
+import argparse
+import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
-from suffice.cli.commands import MISUSE, PROVED, Command
-from suffice.cli.parser import build_parser
 from suffice.errors import SufficeError
+
+PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; every expected failure is one line on standard error and exit code 2."""
-    args = build_parser().parse_args(argv)
+    args = _loaded()().parse_args(argv)
     _any_text(sys.stdout, getattr(args, "json", False))
-    command: Command = args.run
+    command: Callable[[argparse.Namespace], int] = args.run
     try:
         return command(args)
     except SufficeError as error:
@@ -30,6 +33,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PROVED
     except OSError as error:
         return _complain(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+
+
+@cache
+def _loaded() -> Callable[[], argparse.ArgumentParser]:
+    """What makes the parser, with all that the commands share.
+
+    Nothing of it is garbage, so none is looked for, now or later. BLAS threads that have nothing to do sleep after
+    2**20 ticks of the clock, not 2**26: our products are small, and waiting took a tenth of a second of processor.
+    """
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")  # read when NumPy is loaded
+    gc.disable()
+    from suffice.cli.parser import build_parser
+
+    gc.freeze()
+    gc.enable()
+    return build_parser
 
 
 def _any_text(stream: Any, json: bool) -> None:

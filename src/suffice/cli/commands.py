@@ -1,4 +1,7 @@
-"""The commands: each takes what the parser read, asks, prints, and gives an exit code.
+"""The commands: each takes what the parser read, asks, writes files, prints, and gives an exit code.
+
+Files come first, as a reader who goes away (`| head`) ends a command at what it prints; where one cannot be written,
+the answer is printed all the same.
 
 What only one command needs is loaded by it, so that the others start quickly.
 """
@@ -17,18 +20,17 @@ from typing import Any
 from rich.console import Console
 
 import suffice as sf
-from suffice.cli import reading
+from suffice.cli import NEGATIVE, PROVED, UNDECIDED, reading
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
 from suffice.model.numbers import exactly
 from suffice.render import terminal
 from suffice.render.layout import say, show_command, show_path, show_verdict
-from suffice.verbs.asked import progress as asking
 from suffice.verbs.explain import explained
+from suffice.verbs.running import progress as asking
 
 Command = Callable[[argparse.Namespace], int]
-PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
 STATUS_CODES = {
     "optimal": PROVED,
     "infeasible": NEGATIVE,
@@ -54,11 +56,13 @@ def explain(args: argparse.Namespace) -> int:
             results, certificate = list(every), every.certificate
         else:
             results, certificate = [explained(question, args.why_wrong, progress)], None
-    for result in results:
-        _print_explanation(args, result, question.classifier)
-    if args.html:
-        results[0].save_html(args.html)
-    _save_certificate(args.certificate, certificate or results[0].certificate)  # of all sets, or of the first
+    try:
+        if args.html:
+            results[0].save_html(args.html)
+        _save_certificate(args.certificate, certificate or results[0].certificate)  # of all sets, or of the first
+    finally:
+        for result in results:
+            _print_explanation(args, result, question.classifier)
     return max(STATUS_CODES[result.status] for result in results)
 
 
@@ -86,8 +90,7 @@ def contrast(args: argparse.Namespace) -> int:
     question = reading.question(args, **({} if args.towards is None else {"towards": args.towards}))
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = contrasted(question, progress)
-    _print_answer(args, result, terminal.show_contrast)
-    _save_certificate(args.certificate, result.certificate)
+    _give(args, result, terminal.show_contrast)
     return FLIP_CODES[result.status]
 
 
@@ -107,8 +110,7 @@ def bias(args: argparse.Namespace) -> int:
             f"Name the protected words: --protected {' or --protected '.join(('she,he', 'gender', 'FILE'))}."
         )
     result = judged(question)
-    _print_answer(args, result, show_bias)
-    _save_certificate(args.certificate, result.certificate)
+    _give(args, result, show_bias)
     return BIAS_CODES[result.status]
 
 
@@ -126,8 +128,7 @@ def repair(args: argparse.Namespace) -> int:
         raise InputError("Name the words: --words good,film (or their positions).")
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = repaired(question, progress)
-    _print_answer(args, result, show_repair)
-    _save_certificate(args.certificate, result.certificate)
+    _give(args, result, show_repair)
     return STATUS_CODES[result.status]
 
 
@@ -140,11 +141,13 @@ def profile(args: argparse.Namespace) -> int:
     settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
     with terminal.live(_errors()) as progress:
         result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
-    if args.plot:
-        result.plot().savefig(args.plot)
-    _print_answer(args, result, show_profile)
-    if args.certificates:
-        _save_profile(Path(args.certificates), result)
+    try:
+        if args.plot:
+            result.plot().savefig(args.plot)
+        if args.certificates:
+            _save_profile(Path(args.certificates), result)
+    finally:
+        _print_answer(args, result, show_profile)
     return max(STATUS_CODES[one.status] for one in result.explanations)
 
 
@@ -166,8 +169,7 @@ def attribute(args: argparse.Namespace) -> int:
     question = reading.question(args, of=args.of, limit=args.limit)
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = attributed(question, progress)
-    _print_answer(args, result, show_attribution)
-    _save_certificate(args.certificate, result.certificate)
+    _give(args, result, show_attribution)
     return PROVED if result.complete else UNDECIDED
 
 
@@ -202,9 +204,9 @@ def batch(args: argparse.Namespace) -> int:
         for row in explained_rows(classifier, args.texts, run, **reading.settings(args)):
             tally.add(row.line)
     summary = tally.summary()
-    auditors.show_summary(_errors(), summary, args.out)
     if args.summary:
         Path(args.summary).write_text(json.dumps(summary.to_dict(), indent=2) + "\n", encoding="utf-8")
+    auditors.show_summary(_errors(), summary, args.out)
     return UNDECIDED if summary.failed else PROVED
 
 
@@ -386,6 +388,14 @@ def _done(what: str, command: str) -> int:
 
 
 # --- printing ---
+
+
+def _give(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]) -> None:
+    """Save the certificate, then print the answer."""
+    try:
+        _save_certificate(args.certificate, result.certificate)
+    finally:
+        _print_answer(args, result, show)
 
 
 def _print_answer(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]) -> None:

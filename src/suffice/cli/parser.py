@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from functools import partial
 from typing import Any, NoReturn
 
 from rich.console import Console
 
+from suffice.cli import MISUSE, NEGATIVE, PROVED, UNDECIDED
 from suffice.cli import commands as run
 from suffice.corpus.engines import ENGINES
 from suffice.model.classifier import DEFAULT
@@ -50,28 +52,22 @@ def exit_codes(command: str = "") -> str:
     """The exit codes of a command as the foot of its help."""
     done, negative, open_ = CODES.get(command, ("done", "", "")) if command else ANY
     misuse = "bad input or misuse: one line on standard error says what to do"
-    meant = {run.PROVED: done, run.NEGATIVE: negative, run.MISUSE: misuse, run.UNDECIDED: open_}
+    meant = {PROVED: done, NEGATIVE: negative, MISUSE: misuse, UNDECIDED: open_}
     return "\n".join(["exit codes:", *(f"  {code}  {meaning}" for code, meaning in meant.items() if meaning)])
 
 
-class Help(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal, in a pipe too."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=Console().width - 2)
-
-
 class Parser(argparse.ArgumentParser):
-    """argparse, but misuse is one line."""
+    """argparse, but misuse is one line, and help as wide as the terminal, in a pipe too."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{"formatter_class": Help, **settings})
+        shown = partial(argparse.RawDescriptionHelpFormatter, width=Console().width - 2)
+        super().__init__(**{"formatter_class": shown, **settings})
 
     def error(self, message: str) -> NoReturn:
         loose = message.startswith(LOOSE) and not message.startswith(f"{LOOSE}-")
         hint = "; put the whole text into quotes, and name a model by --model" if loose else ""
         print(f"suffice: {message}{hint} (see {self.prog} --help)", file=sys.stderr)
-        raise SystemExit(run.MISUSE)
+        raise SystemExit(MISUSE)
 
 
 def build_parser() -> argparse.ArgumentParser:

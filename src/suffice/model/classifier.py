@@ -109,24 +109,26 @@ class Classifier:
     def lookup(self) -> dict[str, int]:
         return {word: index for index, word in enumerate(self.vocabulary)}
 
-    @cached_property
+    @property
     def digest(self) -> str:
-        """SHA-256 over everything that affects a prediction: what is read from a text, then every number.
+        """SHA-256 over everything that affects a prediction: what is read from a text, then every number."""
+        return self._digests[1]
 
-        Each part stands after its length, so that different classifiers never give the same bytes.
-        """
-        sha = hashlib.sha256()
-        for part in (*_reading_parts(self), *_network_parts(self)):
-            sha.update(len(part).to_bytes(8, "little") + part)
-        return sha.hexdigest()
-
-    @cached_property
+    @property
     def reading(self) -> str:
         """SHA-256 over everything that affects how a text is read: words, length, and the tokenizer's content."""
-        sha = hashlib.sha256()
-        for part in _reading_parts(self):
-            sha.update(len(part).to_bytes(8, "little") + part)
-        return sha.hexdigest()
+        return self._digests[0]
+
+    @cached_property
+    def _digests(self) -> tuple[str, str]:
+        """Of what affects reading, then of all: each part after its length, so that no two classifiers are alike."""
+        sha, found = hashlib.sha256(), []
+        for parts in (_reading_parts(self), _network_parts(self)):
+            for part in parts:
+                sha.update(len(part).to_bytes(8, "little"))
+                sha.update(part)
+            found.append(sha.hexdigest())
+        return found[0], found[1]
 
     def read(self, given: str | Sequence[str] | Text) -> Text:
         """The text as this classifier sees it."""
@@ -294,7 +296,7 @@ def _reading_parts(classifier: Classifier) -> Iterator[bytes]:
         yield word.encode("utf-8", "surrogatepass")
 
 
-def _network_parts(classifier: Classifier) -> Iterator[bytes]:
+def _network_parts(classifier: Classifier) -> Iterator[Any]:
     """What is computed from a text, each part as bytes: shapes stand before numbers."""
     header = {name: value for name, value in _header(classifier).items() if name not in READING}
     yield json.dumps(header, sort_keys=True).encode()
@@ -304,17 +306,17 @@ def _network_parts(classifier: Classifier) -> Iterator[bytes]:
         yield from _array_parts(step.bias)
 
 
-def _array_parts(array: Any) -> Iterator[bytes]:
-    """An array in its one form: sparse where `compact` says so, little-endian, and without -0.0, which CSR lacks."""
+def _array_parts(array: Any) -> Iterator[Any]:
+    """An array in its one form as bytes: sparse where `compact` says, little-endian, without -0.0, which CSR lacks."""
     yield repr(tuple(map(int, array.shape))).encode()
     if is_sparse(array):
         rows = scipy.sparse.csr_array(array, copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
         yield b"sparse"
-        yield from (np.ascontiguousarray(part, dtype="<i8").tobytes() for part in (rows.indptr, rows.indices))
+        yield from (np.ascontiguousarray(part, dtype="<i8").view(np.uint8) for part in (rows.indptr, rows.indices))
         array = rows.data
-    yield (np.ascontiguousarray(array, dtype="<f8") + 0.0).tobytes()
+    yield (np.ascontiguousarray(array, dtype="<f8").ravel() + 0.0).view(np.uint8)
 
 
 def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats], how: Tokenizer) -> Classifier:

@@ -198,9 +198,8 @@ class Step:
         """Of sparse weights over so many words: for each word the units that see it, and their weights."""
         if words not in self._by_word:
             columns, size = scipy.sparse.csc_array(self.weight), self.weight.shape[1] // words
-            parts = [columns[:, i * size : (i + 1) * size].tocsr() for i in range(words)]
-            units = [np.flatnonzero(np.diff(part.indptr)) for part in parts]
-            self._by_word[words] = [(u, np.asarray(part[u].toarray())) for u, part in zip(units, parts, strict=True)]
+            columns.sum_duplicates()
+            self._by_word[words] = [_seen_by(columns, i * size, size) for i in range(words)]
         return self._by_word[words]
 
     @cached_property
@@ -223,6 +222,18 @@ class Step:
     @cached_property
     def _magnitude(self) -> Floats:
         return abs(self.weight)
+
+
+def _seen_by(columns: Any, start: int, count: int) -> tuple[Ints, Floats]:
+    """The units that see some neighbouring columns of a CSC array, and their weights (units, columns)."""
+    ends = columns.indptr[start : start + count + 1]
+    rows, seen = columns.indices[ends[0] : ends[-1]], np.zeros(columns.shape[0], dtype=bool)
+    seen[rows] = True
+    units = np.flatnonzero(seen)
+    weights = np.zeros((len(units), count))
+    place = np.cumsum(seen) - 1
+    weights[place[rows], np.repeat(np.arange(count), np.diff(ends))] = columns.data[ends[0] : ends[-1]]
+    return units, weights
 
 
 def is_sparse(weight: Any) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from suffice.model.curves import CURVES, FUZZ, Curve
 from suffice.model.network import Bools, Floats, Network
+from suffice.model.step import Ints, is_sparse
 from suffice.prove.bounds import form_of_source
 from suffice.prove.verdict import Problem, Witness
 from suffice.sets.regions import Hull
@@ -65,12 +67,22 @@ def exact_scores(network: Network, point: Floats) -> list[Fraction]:
 
 def _product(weight: Floats, values: np.typing.NDArray[np.object_]) -> tuple[np.typing.NDArray[np.object_], int]:
     """weight @ values in integers, and the exponent that the weight's integers have."""
-    rows, columns = weight.nonzero()
-    stored = np.asarray(weight[rows, columns]).ravel()
+    entries = _entries(weight)
+    counted = (values != 0)[entries[1]]  # places without a word are zeros, often most of them
+    rows, columns, stored = (part[counted] for part in entries)
     whole, scale = _integers(stored)
     sums = np.zeros(weight.shape[0], dtype=object)
     np.add.at(sums, rows, whole * values[columns])
     return sums, scale
+
+
+def _entries(weight: Floats) -> tuple[Ints, Ints, Floats]:
+    """The rows, columns and values of what is not zero."""
+    if is_sparse(weight):
+        listed: Any = weight.tocoo()  # type: ignore[attr-defined]
+        return listed.row, listed.col, listed.data
+    rows, columns = weight.nonzero()
+    return rows, columns, weight[rows, columns]
 
 
 def exactly(network: Network) -> bool:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
 from suffice.errors import InputError
+from suffice.model.classifier import BUNDLED
 
 Table: TypeAlias = MappingProxyType[str, tuple[str, ...]]
 
-FOLDER = files("suffice") / "models" / "substitutes"
+FOLDER = BUNDLED / "substitutes"
 
 
 @cache
@@ -36,7 +36,7 @@ def groups() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".tsv") for name in names if name.endswith(".tsv")))
 
 
-def read(file: Traversable) -> Table:
+def read(file: Path) -> Table:
     """A table with one word a line, a tab, and its substitutes with commas between; lines with # are remarks."""
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))

@@ -357,16 +357,6 @@ def flippers(question: Question) -> list[int]:
     return sorted({change[0][0] for change, margin in zip(singles, margins, strict=True) if margin <= 0})
 
 
-def progress(question: Question) -> str:
-    """How many texts a black box was asked so far, and how fast; empty for other classifiers."""
-    asked = question.__dict__.get("asked")  # only looked at: it is made by those who ask
-    if asked is None:
-        return ""
-    meter = asked.meter
-    speed = f", {meter.rate:,.0f} a second" if meter.seconds else ""
-    return f"{meter.spent:,} texts asked{speed}"
-
-
 def leads(question: Question, positions: Sequence[int], rival: int) -> list[float]:
     """By how much removing each of the words lowers the label's lead over a rival; nothing where texts are spent."""
     asked = question.asked

@@ -22,7 +22,6 @@ from suffice.search import writing
 from suffice.search.cost import Cost
 from suffice.search.flip import CheapestFlip, FlipStatus
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs import asked
 from suffice.verbs.accepting import accepted
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
@@ -74,6 +73,8 @@ def contrasted(question: Question, on_progress: OnProgress | None = None, self_c
     with single_threaded(question.blackbox):
         started, towards = time.monotonic(), question.more.get("towards")
         if question.blackbox is not None:
+            from suffice.verbs import asked
+
             rival = None if towards is None else question.rival(towards)
             turned = asked.cheapest_flip(question, on_progress, rival)
             return contrast_of(question, turned, time.monotonic() - started, towards, self_check)
@@ -265,6 +266,8 @@ def contrast_of(
 
 def _certificate(question: Question, flip: CheapestFlip, towards: str | None) -> Certificate | None:
     if question.blackbox is not None:
+        from suffice.verbs import asked
+
         return asked.flip_certificate(question, flip, towards)
     proof = None if flip.proof is None or flip.proof.evidence is None else flip.proof
     if proof is None and flip.witness is None:

@@ -18,7 +18,6 @@ from suffice.search.hitting import hitting_sets
 from suffice.search.msa import maximum_universal_subset
 from suffice.search.words import Outcome, Search
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs import asked
 from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
 from suffice.verbs.explanation import Explanation
@@ -93,6 +92,8 @@ def explained(
         wanted = None if expected is None else question.rival(expected)
         share = 1.0 if wanted is None else 0.75
         if question.blackbox is not None:
+            from suffice.verbs import asked
+
             result = asked.explained(question, on_progress, self_check, share)
         else:
             limit = Budget(budget.seconds * share)
@@ -142,6 +143,8 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
 def _put_right(question: Question, expected: int, budget: Budget, self_check: bool) -> Contrast:
     started, towards = budget.elapsed, question.classifier.labels[expected]
     if question.blackbox is not None:
+        from suffice.verbs import asked
+
         flip = asked.cheapest_flip(question, None, expected, 0.25)
     else:
         flip = flipped(question, budget, rivals=[expected])
@@ -151,6 +154,8 @@ def _put_right(question: Question, expected: int, budget: Budget, self_check: bo
 def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:
     """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
     if question.blackbox is not None:
+        from suffice.verbs import asked
+
         effects = asked.leads(question, result.positions, expected)
         return tuple(Push(word, effect) for word, effect in zip(result.words, effects, strict=False))  # none: spent
     classifier, center = question.classifier, question.problem.center

@@ -46,6 +46,16 @@ def single_threaded(asked: BlackBox | None = None) -> Iterator[None]:
         yield
 
 
+def progress(question: Question) -> str:
+    """How many texts a black box was asked so far, and how fast; empty for other classifiers."""
+    asked = question.__dict__.get("asked")  # only looked at: it is made by those who ask
+    if asked is None:
+        return ""
+    meter = asked.meter
+    speed = f", {meter.rate:,.0f} a second" if meter.seconds else ""
+    return f"{meter.spent:,} texts asked{speed}"
+
+
 def task(question: Question, budget: Budget, on_progress: OnProgress | None) -> Task:
     """The question as every method takes it."""
     report = reporter(question, on_progress)

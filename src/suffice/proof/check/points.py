@@ -124,9 +124,8 @@ def exact_scores(steps: Sequence[Step], values: Sequence[float | Fraction], limi
     """All scores times one positive number: every double is a fraction, and a common denominator changes no sign."""
     at, below = over_one_denominator(values)
     for step in steps:
-        weight = step.weight if isinstance(step.weight, np.ndarray) else step.weight.toarray()
-        rows, columns = np.nonzero(weight)
-        factors, under = over_one_denominator([*weight[rows, columns].tolist(), *step.bias.tolist()])
+        rows, columns, weights = _counting(step.weight, np.array([value != 0 for value in at]))
+        factors, under = over_one_denominator([*weights.tolist(), *step.bias.tolist()])
         sums = [bias * below for bias in factors[len(rows) :]]
         for row, column, factor in zip(rows.tolist(), columns.tolist(), factors, strict=False):
             if not column % 1024:
@@ -140,6 +139,18 @@ def exact_scores(steps: Sequence[Step], values: Sequence[float | Fraction], limi
             at[group[0]] = largest
         below *= under
     return at
+
+
+def _counting(weight: Any, used: Bools) -> tuple[Any, Any, Any]:
+    """Rows, columns and weights of what adds something: neither the weight nor its input is zero."""
+    if isinstance(weight, np.ndarray):
+        rows, columns = np.nonzero(weight)
+        weights = weight[rows, columns]
+    else:
+        listed = weight.tocoo()
+        rows, columns, weights = listed.row, listed.col, listed.data
+    kept = used[columns]
+    return rows[kept], columns[kept], weights[kept]
 
 
 def over_one_denominator(values: Sequence[float | Fraction]) -> tuple[list[int], int]:
