@@ -16,8 +16,7 @@ from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.check import inputs as checking
 from suffice.proof.check import sums
-from suffice.prove import branch, choices
-from suffice.prove import windows as windows_module
+from suffice.prove import branch, choices, wordwise
 from suffice.prove.bounds import Form
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown
 from suffice.prove.windows import Windows
@@ -297,7 +296,7 @@ def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed, at_most):
     flips = (margins.min(-1) <= 0) & (changed.sum(-1) <= problem.limit)
     for row in itertools.product([False, True], repeat=LENGTH):
         free = np.array(row) & problem.features
-        answer = windows.within(free).decide(free, Budget())
+        answer = wordwise.decide_by_words(windows.within(free), free, Budget())
         assert isinstance(answer, Refuted) == bool((flips & ~(changed & ~free).any(-1)).any())
         assert not isinstance(answer, Unknown)
 
@@ -310,7 +309,8 @@ def test_windows_decide_every_limit_of_cost_as_all_texts_do(seed, aims):
     changed, margins = all_texts(problem.source.problem)
     flips = margins[:, aims].min(-1) <= 0
     for limit in range(14):
-        answer = windows.paying(costs, limit, aims).within(problem.features).decide(problem.features, Budget())
+        mine = windows.paying(costs, limit, aims).within(problem.features)
+        answer = wordwise.decide_by_words(mine, problem.features, Budget())
         assert isinstance(answer, Refuted) == bool((flips & (changed @ costs <= limit)).any())
         assert not isinstance(answer, Unknown)
         if isinstance(answer, Refuted):
@@ -366,7 +366,7 @@ def bounds_by_lines(problem, free, limit):
     Words that have to be paid for have their price, the others nothing; then what is left for them.
     """
     windows = Windows.of(Form.of(problem)).paying(PRICES, limit, [0]).within(free)
-    proof = windows_module._Proof(windows, free, 0, Budget())
+    proof = wordwise._Proof(windows, free, 0, Budget())
     proof.doubt = np.inf  # nothing is closed
     chunks = [proof._root()]
     while chunks:
@@ -403,8 +403,8 @@ def test_ends_and_lines_are_below_the_margin_of_every_text(seed):
 
 
 def test_what_is_bought_for_too_little_is_caught(monkeypatch):
-    shares = windows_module._shares
-    monkeypatch.setattr(windows_module, "_shares", lambda spent, prices, left: 0.5 * shares(spent, prices, left))
+    shares = wordwise._shares
+    monkeypatch.setattr(wordwise, "_shares", lambda spent, prices, left: 0.5 * shares(spent, prices, left))
     assert any(too_high(asked(seed), [3]) for seed in (0, 3, 6))
 
 
@@ -425,14 +425,14 @@ def test_where_units_are_tied_both_checkers_accept_proofs_by_lines(seed, tmp_pat
     ],
 )
 def test_a_line_that_is_too_high_is_caught(side, bug, monkeypatch):
-    right = getattr(windows_module._Chunk, side)
-    monkeypatch.setattr(windows_module._Chunk, side, lambda chunk: bug(right(chunk)))
+    right = getattr(wordwise._Chunk, side)
+    monkeypatch.setattr(wordwise._Chunk, side, lambda chunk: bug(right(chunk)))
     assert any(too_high(asked(seed)) for seed in (0, 3, 6))
 
 
 def test_a_bound_of_sums_that_is_too_high_is_caught(monkeypatch):
     monkeypatch.setattr(Windows, "attacked", lambda *given: None)
-    monkeypatch.setattr(windows_module._Chunk, "bound", property(lambda chunk: np.ones(len(chunk.ids))))
+    monkeypatch.setattr(wordwise._Chunk, "bound", property(lambda chunk: np.ones(len(chunk.ids))))
     rejected = [explained(asked(seed)).meta.get("rejected") for seed in (0, 3, 6, 9)]
     assert any(rejected)
 

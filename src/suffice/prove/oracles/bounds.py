@@ -19,6 +19,7 @@ from suffice.prove.lean import lean, told
 from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.prove.windows import Windows, suits
+from suffice.prove.wordwise import decide_by_words
 
 CHEAP_STEPS = 12  # slope ascent before branching
 RESTARTS = 4  # random starts of attacks on a set that is asked about completely at once
@@ -120,7 +121,7 @@ class BoundsOracle:
         few = self.windows.paying(costs, worth, rivals).within(opened)
         text = few.attacked(opened, self.flips)
         found = None if text is None else few.witness(few.shortened(text))
-        return few.decide(opened, budget) if found is None else Refuted(found)
+        return decide_by_words(few, opened, budget) if found is None else Refuted(found)
 
     def _ask_windows(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
         """A short counterexample if attacks find one, else the complete answer."""
@@ -128,7 +129,7 @@ class BoundsOracle:
         found = self._shortened(few, few.attacked(free, self.flips))
         if found is not None:
             return Refuted(found)
-        answer = few.decide(free, budget)
+        answer = decide_by_words(few, free, budget)
         if isinstance(answer, Refuted):
             found = self._shortened(few, few.text(answer.witness.point))
         return answer if found is None else Refuted(found)
