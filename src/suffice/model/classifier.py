@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,8 +117,9 @@ class Classifier:
         Each part stands after its length, so that different classifiers never give the same bytes.
         """
         sha = hashlib.sha256()
-        for part in (*_reading_parts(self), *_network_parts(self)):
-            sha.update(len(part).to_bytes(8, "little") + part)
+        for part in itertools.chain(_reading_parts(self), _network_parts(self)):  # one at a time: they may be large
+            sha.update(len(part).to_bytes(8, "little"))
+            sha.update(part)
         return sha.hexdigest()
 
     @cached_property
@@ -308,9 +310,11 @@ def _array_parts(array: Any) -> Iterator[bytes]:
     """An array in its one form: sparse where `compact` says so, little-endian, and without -0.0, which CSR lacks."""
     yield repr(tuple(map(int, array.shape))).encode()
     if is_sparse(array):
-        rows = scipy.sparse.csr_array(array, copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
+        rows = array
+        if not (array.has_canonical_format and array.data.all()):
+            rows = scipy.sparse.csr_array(array, copy=True)
+            rows.sum_duplicates()
+            rows.eliminate_zeros()
         yield b"sparse"
         yield from (np.ascontiguousarray(part, dtype="<i8").tobytes() for part in (rows.indptr, rows.indices))
         array = rows.data
