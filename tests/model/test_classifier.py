@@ -205,6 +205,20 @@ def test_a_classifier_kept_sparse_comes_back_bit_for_bit(tmp_path, monkeypatch):
         assert again.predict(words).scores == classifier.predict(words).scores
 
 
+@pytest.mark.parametrize("places", [np.int32, np.int64])
+def test_how_places_of_sparse_weights_are_held_changes_nothing_but_memory(places, monkeypatch):
+    monkeypatch.setattr(networks, "SPARSE_SIZE", 0)
+    monkeypatch.setattr(networks, "SPARSE_DENSITY", 1.1)
+    classifier = make_classifier(3)
+    first, last = classifier.network.steps
+    loose = scipy.sparse.csr_array(first.weight)
+    loose.indices, loose.indptr = loose.indices.astype(places), loose.indptr.astype(places)
+    network = Network((dataclasses.replace(first, weight=loose), last))
+    same = dataclasses.replace(classifier, network=network)
+    assert same.network.steps[0].weight.indices.dtype == np.int32
+    assert same.digest == classifier.digest
+
+
 def test_steps_that_are_mostly_zeros_are_stored_as_csr(tmp_path):
     convolutional().save(tmp_path)
     stored = load_file(tmp_path / "weights.safetensors")

@@ -310,9 +310,11 @@ def _array_parts(array: Any) -> Iterator[Any]:
     """An array in its one form as bytes: sparse where `compact` says, little-endian, without -0.0, which CSR lacks."""
     yield repr(tuple(map(int, array.shape))).encode()
     if is_sparse(array):
-        rows = scipy.sparse.csr_array(array, copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
+        rows = array
+        if not (array.format == "csr" and array.has_canonical_format and array.data.all()):
+            rows = scipy.sparse.csr_array(array, copy=True)
+            rows.sum_duplicates()
+            rows.eliminate_zeros()
         yield b"sparse"
         yield from (np.ascontiguousarray(part, dtype="<i8").view(np.uint8) for part in (rows.indptr, rows.indices))
         array = rows.data

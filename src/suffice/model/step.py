@@ -26,6 +26,7 @@ LARGEST = 2.0**128
 # A matrix this empty and this large is kept sparse: below that, dense products are faster.
 SPARSE_DENSITY, SPARSE_SIZE = 0.1, 250_000
 KEPT = 10**5  # weights whose magnitudes are kept, since they are asked for again and again
+SINGLY = 4  # vectors up to which products with sparse weights are quicker one by one
 RUNS = 16  # of groups of the same size, up to which each run is looked at as an array of its own
 
 
@@ -217,7 +218,7 @@ class Step:
     def magnified(self, values: Floats) -> Floats:
         """What values (..., inputs) add up to where every weight counts by its size: (..., units)."""
         parts = [self._magnitude] if self.weight.size <= KEPT else _sizes(self.weight)
-        return np.concatenate([(part @ values.T).T for part in parts], axis=-1)
+        return np.concatenate([_product(part, values) for part in parts], axis=-1)
 
     @cached_property
     def _magnitude(self) -> Floats:
@@ -239,6 +240,13 @@ def _seen_by(columns: Any, start: int, count: int) -> tuple[Ints, Floats]:
 def is_sparse(weight: Any) -> bool:
     """Whether a weight is one of SciPy's sparse arrays; asked so that these are loaded only where there are any."""
     return not isinstance(weight, np.ndarray) and bool(scipy.sparse.issparse(weight))
+
+
+def _product(weight: Floats, values: Floats) -> Floats:
+    """What weights make of values (..., inputs): singly where weights are sparse and values few, which is quicker."""
+    if values.ndim == 1 or len(values) > SINGLY or not is_sparse(weight):
+        return np.asarray((weight @ values.T).T)
+    return np.stack([weight @ row for row in values])
 
 
 def _sizes(weight: Floats) -> Iterator[Floats]:
@@ -294,9 +302,11 @@ def _fixed_rows(matrix: Floats) -> Floats:
     parts = ("data", "indices", "indptr")
     if all(getattr(matrix, part).base is None and not getattr(matrix, part).flags.writeable for part in parts):
         return matrix
-    rows = scipy.sparse.csr_array(matrix, copy=True)
+    rows: Any = scipy.sparse.csr_array(matrix, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
+    places = np.int32 if max(rows.nnz, *rows.shape) < 2**31 else np.int64  # half the memory wherever they fit
+    rows.indices, rows.indptr = rows.indices.astype(places), rows.indptr.astype(places)
     for part in parts:
         setattr(rows, part, fixed(getattr(rows, part)))
     own: Floats = rows

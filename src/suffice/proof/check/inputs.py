@@ -295,8 +295,9 @@ def _products(step: Step, points: Floats) -> Floats:
     if isinstance(step.weight, np.ndarray):
         return np.asarray(points @ step.weight.reshape(-1, length, size).transpose(1, 2, 0))
     # points side by side: a matrix (inputs, length·m) in which each word meets its own points only
-    columns = np.arange(length).repeat(size)[:, None] * count + np.arange(count)
-    starts, entries = np.arange(0, length * size * count + 1, count), points.transpose(0, 2, 1).ravel()
+    kind = step.weight.indices.dtype  # places of another kind would have to be copied
+    columns = np.arange(length, dtype=kind).repeat(size)[:, None] * count + np.arange(count, dtype=kind)
+    starts, entries = np.arange(0, length * size * count + 1, count, dtype=kind), points.transpose(0, 2, 1).ravel()
     apart = scipy.sparse.csr_array((entries, columns.ravel(), starts), shape=(length * size, length * count))
     return np.asarray((step.weight @ apart).toarray().T.reshape(length, count, -1))
 

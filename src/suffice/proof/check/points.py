@@ -93,8 +93,7 @@ class Margins:
         """What the first step makes of an input without its bias, where less than all of it has to be worked out."""
         table = self.inputs.table(self.net.steps[0])
         known = None if table is None else self.inputs.at(table, vectors)
-        columns = self.net.same.columns
-        if known is not None or columns is None:
+        if known is not None or (columns := self.net.same.columns) is None:
             return known
         change = (vectors - self.inputs.sets.center).ravel()
         moved = np.flatnonzero(change)
