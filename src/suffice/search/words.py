@@ -38,6 +38,7 @@ PAIRED = 20  # open words whose pairs are few enough to be attacked, and by whoe
 CROWD = 4  # there, nodes are split at once as long as one of so many open words turns out to be needed
 MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
 LONG = 100  # or words
+FIRST = 1  # rounds of nodes in which bounds are made as good as they get; then words are split rather
 DEEP = 3  # rounds of nodes in which attacks are deepened where it is open whether they can be undone
 
 
@@ -367,7 +368,8 @@ class Search:
         if not strong:
             return doubtful
         levels, opened = [self._affordable(node) for node, _ in strong], [node.open for node, _ in strong]
-        answers = self.prover.decide([attack for _, attack in strong], opened, levels)
+        later = self.inquiry.rounds > FIRST
+        answers = self.prover.decide([attack for _, attack in strong], opened, levels, plain=later)
         for (node, _), answer in zip(strong, answers, strict=True):
             match answer:
                 case Restoration():
