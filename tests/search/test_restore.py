@@ -181,7 +181,7 @@ def test_what_is_said_of_an_attack_is_so_whatever_found_it() -> None:
         if problem.margins(inputs.start).min() >= 0:
             continue
         attack, level = prover.hardest([inputs.start[0]], opened), int(inputs.budget[0])
-        answer = prover.decide([attack], [opened], [level])[0]
+        answer = prover.decide([attack], [opened], [level], plain=seed % 2 == 0)[0]
         best = max(margin(problem, inputs, words) for words in affordable(inputs))
         match answer:
             case Restoration(budget=budget):
@@ -205,6 +205,19 @@ def test_what_is_given_up_for_lack_of_promise_would_have_been_undecided() -> Non
         whole, brief = (branch.decide(form, free, Budget(60, 40, promising=say))[0] for say in (False, True))
         if isinstance(brief, Unknown):
             given_up += isinstance(whole, Unknown) and whole.reason != brief.reason
+        else:
+            assert type(brief) is type(whole)
+    assert given_up
+
+
+def test_a_question_with_a_crowd_of_open_parts_is_left_open_and_else_answered_alike() -> None:
+    given_up = 0
+    for seed in range(60):
+        problem, _ = attacked(seed)
+        form, free = Form.of(problem), np.ones((1, WORDS), dtype=bool) & problem.features
+        whole, brief = (branch.decide(form, free, Budget(60, 400, crowd=most))[0] for most in (np.inf, 1))
+        if isinstance(brief, Unknown):
+            given_up += not isinstance(whole, Unknown)
         else:
             assert type(brief) is type(whole)
     assert given_up

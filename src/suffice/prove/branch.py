@@ -64,6 +64,7 @@ TRIED = 4  # of inputs that were all run, those that may answer the question
 TOGETHER = 32  # subproblems per round where only words are decided on: more do not fit the cache
 DESCENTS = 6  # rounds of these in which the best point is made better
 HARD = 64  # subproblems of a question after which lines above first relus are tilted too
+LATE = 128  # of one that is to be asked plainly
 MANY, SOON = 64, 4  # of these relus, from which on that is worth while sooner
 TILTED_STEPS = 12  # of ascent, at least, where they are
 HOPE, MORE = 24, 3.0  # times as many subproblems tell whether there is hope, if each doubling gains that much more
@@ -287,7 +288,7 @@ class Branching:
         if self.budget.spent or self.room <= 0:
             return []
         within = [q for q in self.questions if q.answer is None and q.open and q.spent < self.budget.subproblems]
-        live = [question for question in within if not (self.budget.promising and self._hopeless(question))]
+        live = [question for question in within if not self._given_up(question)]
         share = max(1, min(PER_QUESTION, self.batch // max(1, len(live))))
         batch: list[Subproblem] = []
         for question in live[: self.batch]:
@@ -295,6 +296,9 @@ class Branching:
             batch += question.open[:share]
             del question.open[:share]
         return batch
+
+    def _given_up(self, question: _Question) -> bool:
+        return len(question.open) > self.budget.crowd or (self.budget.promising and self._hopeless(question))
 
     def _hopeless(self, question: _Question) -> bool:
         """Whether its bound would stay below zero though every doubling of subproblems did far more than so far."""
@@ -357,6 +361,8 @@ class Branching:
             return True
         if isinstance(self.tilts, Peaks):
             return part.dual is not None and part.dual.share is not None
+        if self.budget.plain:
+            return self.questions[part.question].spent >= LATE
         many = self.tilts is not None and len(self.tilts.units) > MANY
         return self.questions[part.question].spent >= (min(HARD, SOON) if many else HARD)
 

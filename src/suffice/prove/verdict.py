@@ -5,6 +5,7 @@ The contract of every oracle: it may always answer Unknown; it may answer Proved
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -246,13 +247,16 @@ class OutOfTime(Exception):
 class Budget:
     """How much may be spent: seconds from now on, and subproblems per question.
 
-    With `promising`, a question is given up as soon as its bounds do not promise an answer within its subproblems.
+    With `promising`, a question is given up as soon as its bounds do not promise an answer within its subproblems, and
+    in any case once more than `crowd` of them are open at the same time. With `plain`, lines are tilted late.
     """
 
     seconds: float = 60.0
     subproblems: int = 200_000
     started: float = field(default_factory=lambda: time.monotonic())  # looked up now: a benchmark has another clock
     promising: bool = False
+    crowd: float = math.inf
+    plain: bool = False
 
     @property
     def elapsed(self) -> float:

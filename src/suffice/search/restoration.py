@@ -32,6 +32,7 @@ PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
 LEAST, WORK = 240, 4 * 10**9  # of them in any case, and multiplications that the others may take
 QUICK = 24  # for a first idea of what can be proved
+CROWD = 16  # of them open at the same time, with which such proofs hardly ever end: then words are split instead
 EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
 CLOSER = 1e-6  # what an exchange must help by, as a share of the margin
 
@@ -119,18 +120,26 @@ class Prover:
         return found
 
     def decide(
-        self, attacks: Sequence[Attack], opened: Sequence[Bools], levels: Sequence[int], effort: int | None = None
+        self,
+        attacks: Sequence[Attack],
+        opened: Sequence[Bools],
+        levels: Sequence[int],
+        effort: int | None = None,
+        plain: bool = False,
     ) -> list[Restoration | Restorable | Unknown]:
-        """For each attack, its open words and a cost: the proof that no such cost undoes it, or words that do."""
+        """For each attack, its open words and a cost: the proof that no such cost undoes it, or words that do.
+
+        With `plain`, lines are tilted late: where others failed, splitting words takes less time than better bounds.
+        """
         asked = list(zip(attacks, opened, levels, strict=True))
         answers: list[Restoration | Restorable | Unknown | None] = [self._undone(*one) for one in asked]
         left = [i for i, answer in enumerate(answers) if answer is None]
-        for i, answer in zip(left, self._decide([asked[i] for i in left], effort), strict=True):
+        for i, answer in zip(left, self._decide([asked[i] for i in left], effort, plain), strict=True):
             answers[i] = answer
         return [answer for answer in answers if answer is not None]
 
     def _decide(
-        self, asked: Sequence[tuple[Attack, Bools, int]], effort: int | None
+        self, asked: Sequence[tuple[Attack, Bools, int]], effort: int | None, plain: bool
     ) -> list[Restoration | Restorable | Unknown]:
         if not asked:
             return []
@@ -139,7 +148,8 @@ class Prover:
         inputs = Restored(self.form.problem.center, start, np.stack(opened), self.costs.units, budget)
         rivals = np.array([attack.rival for attack in attacks])
         most = min(EFFORT, max(LEAST, WORK // self.form.effort)) if effort is None else effort
-        answers = decide_restorations(self.form, inputs, rivals, Budget(self.budget.left, most))
+        limits = Budget(self.budget.left, most, crowd=CROWD, plain=plain)
+        answers = decide_restorations(self.form, inputs, rivals, limits)
         return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
 
     def _undone(self, attack: Attack, opened: Bools, level: int) -> Restorable | None:

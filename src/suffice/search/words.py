@@ -37,6 +37,7 @@ LARGE = 10**8  # multiplications per subproblem, from which on a lower bound is 
 CROWD = 4  # there, nodes are split at once as long as one of so many open words turns out to be needed
 MANY = 64  # units of the first step beyond which it pays: in small networks the first attacks are the better ones
 LONG = 100  # or words
+FIRST = 1  # rounds of nodes in which bounds are made as good as they get; then words are split rather
 DEEP = 3  # rounds of nodes in which attacks are deepened where it is open whether they can be undone
 
 
@@ -368,7 +369,8 @@ class Search:
         if not strong:
             return doubtful
         levels, opened = [self._affordable(node) for node, _ in strong], [node.open for node, _ in strong]
-        answers = self.prover.decide([attack for _, attack in strong], opened, levels)
+        later = self.inquiry.rounds > FIRST
+        answers = self.prover.decide([attack for _, attack in strong], opened, levels, plain=later)
         for (node, _), answer in zip(strong, answers, strict=True):
             match answer:
                 case Restoration():
