@@ -75,6 +75,7 @@ class Preference:
     question: Question
     budget: Budget
     seen: set[bytes] = field(default_factory=set)  # sets in which nothing is left to exchange, as far as attacks tell
+    patience: int = IN_VAIN
 
     @property
     def wanted(self) -> bool:
@@ -119,8 +120,9 @@ class Preference:
         verdict = self.oracle.ask((self.question.problem.features & ~hoped)[None], self._limited(EFFORT))[0]
         if isinstance(verdict, Proved):
             return replace(outcome, held=hoped, proof=verdict)
-        patience = IN_VAIN if self.oracle.form.pooled is None or self.oracle.problem.source is not None else 0
-        found, proof = self._walked(held, outcome.proof, hopeful=False, patience=patience)
+        if self.oracle.form.pooled is not None and self.oracle.problem.source is None:
+            self.patience = 0  # over maxima what is left open takes long, and is left open again
+        found, proof = self._walked(held, outcome.proof, hopeful=False)
         return replace(outcome, held=found, proof=proof)
 
     def _mine(self, held: Bools) -> list[int]:
@@ -128,19 +130,14 @@ class Preference:
         words = held & self.question.features & ~self.question.included
         return [int(word) for word in np.flatnonzero(words)]
 
-    def _walked(
-        self, held: Bools, proof: Proved | None, hopeful: bool, patience: int = IN_VAIN
-    ) -> tuple[Bools, Proved | None]:
-        """The set after every exchange, and its proof; a hopeful walk proves none of them, so that it may have none.
-
-        Of each word's exchanges that cheap looks leave open, `patience` are looked at in vain.
-        """
+    def _walked(self, held: Bools, proof: Proved | None, hopeful: bool) -> tuple[Bools, Proved | None]:
+        """The set after every exchange, and its proof; a hopeful walk proves none of them, so that it may have none."""
         waiting, left = sorted(self._mine(held), key=lambda i: -self.rank[i]), self._looks
         with contextlib.suppress(OutOfTime):
             while waiting and left > 0 and not self.budget.spent:
                 pairs = self._pairs(held, waiting)[:left]
                 left -= len(pairs)
-                held, proof, waiting = self._exchanged(held, proof, waiting, pairs, hopeful, patience)
+                held, proof, waiting = self._exchanged(held, proof, waiting, pairs, hopeful)
         return held, proof
 
     @cached_property
@@ -154,13 +151,7 @@ class Preference:
         return [(word, other) for word in words for other in _instead(self.question, held, word, self.rank)]
 
     def _exchanged(
-        self,
-        held: Bools,
-        proof: Proved | None,
-        words: list[int],
-        pairs: list[tuple[int, int]],
-        hopeful: bool,
-        patience: int,
+        self, held: Bools, proof: Proved | None, words: list[int], pairs: list[tuple[int, int]], hopeful: bool
     ) -> tuple[Bools, Proved | None, list[int]]:
         """The set with a better word in the place of the first one that has any that does, or may do.
 
@@ -174,7 +165,7 @@ class Preference:
         rows = [_swap(held, word, other) for word, other in pairs]
         free = question.problem.features & ~np.stack(rows)
         cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=self.budget)
-        real = isinstance(question.perturbation, RealWords)
+        patience, real = self.patience, isinstance(question.perturbation, RealWords)
         for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
             weak, verdict = carries_little(question.text.tokens[word]), answer
             hoped = hopeful and weak and isinstance(answer, Unknown)
