@@ -305,10 +305,8 @@ class Exchange:
             if idle > patience or (idle and best[0] >= 0):
                 break
             self._exchange(*found)
-            if idle:
-                waits[list(found[1:])] = turn + WAIT
-            else:
-                best = self.margin, self.words.copy(), self.z
+            waits[list(found[1:])] = turn + min(patience, WAIT)
+            best = best if idle else (self.margin, self.words.copy(), self.z)
         self.margin, self.words, self.z = best
         return self.words
 
