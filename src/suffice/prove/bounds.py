@@ -613,7 +613,6 @@ class Items:
         assert isinstance(self.inputs, Free | Restored)
         if isinstance(self.tilts, Tilts):
             return self.tilts.range(self.inputs)
-        assert isinstance(self.inputs, Free)
         at = self.tilts.members
         signs = None if self.signs is None else self.signs[:, at].astype(np.float64)
         live = self.tilts.may_win(self.bounds.lower[:, at], self.bounds.upper[:, at], signs)

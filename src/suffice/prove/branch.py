@@ -41,6 +41,7 @@ from suffice.prove.bounds import (
 from suffice.prove.choices import Sums
 from suffice.prove.choices import narrowed as fewer
 from suffice.prove.climb import Climbed, Ground, Pace, climbed
+from suffice.prove.climb_back import Way, climbed_back
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
 from suffice.prove.lean import told
@@ -72,7 +73,7 @@ WIDE = 8_000  # shares of such lines from which on bounds of later steps' units 
 ROOT_STEPS = 48  # of ascent at a root whose hidden bounds were narrowed
 SLOW = 0.04  # the pace of shares of lines above maxima
 CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they begin, and what each candidate has then
-CLIMB_ON, LITTLE = Pace(20, (0.004, 0.0009), (0.03, 0.0035)), 1e-5  # and after that
+CLIMB_ON, LITTLE = Pace(40, (0.006, 0.0009), (0.04, 0.0035)), 1e-5  # and after that
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
@@ -243,6 +244,7 @@ class Branching:
         self.tilts = _tilts(form, sign, inputs) if form.steps else None
         self.wide = isinstance(inputs, Free) and worth_it(form) and self.tilts is not None and self.tilts.size > WIDE
         self.grounds: dict[bytes, Ground] = {}  # by the words that are free
+        self.ways: dict[int, Way] = {}  # by question
         shares = 0 if self.tilts is None else 4 * self.tilts.size
         if isinstance(self.tilts, Peaks):
             self.batch = min(self.batch, max(FEW, SHARES // self.tilts.size))
@@ -260,7 +262,7 @@ class Branching:
         self._evaluate([root for question in self.questions for root in question.roots])
         self._narrow()
         while batch := self._hardest():
-            depth = 1 if isinstance(self.tilts, Peaks) else _at_once(len(batch))
+            depth = 1 if self.grounds else _at_once(len(batch))
             self._evaluate([half for part in batch for half in self._split(part, depth)])
         return [self._verdict(question) for question in self.questions]
 
@@ -404,7 +406,7 @@ class Branching:
 
     def _work_on(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass) -> None:
         """Better slopes and multipliers, and where these do not do, other lines around maxima."""
-        if not isinstance(batch.tilts, Peaks) or not self._only_maxima:
+        if not isinstance(batch.tilts, Peaks) or not only_maxima(self.form):
             pace = SLOW if isinstance(batch.tilts, Peaks) else PACE
             found, dual = optimise(self.form, batch, dual, found, self._ascent(parts[0], batch), self.budget, pace)
         if isinstance(self.tilts, Peaks):
@@ -415,11 +417,6 @@ class Branching:
         if parts:
             self._conclude(parts, batch, dual, found)
 
-    @property
-    def _only_maxima(self) -> bool:
-        """Whether there is nothing but maxima of the input to choose lines for."""
-        return len(self.form.steps) == 1 and bool(self.form.steps[0].pooled.all())
-
     def _climb(self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass, peaks: Peaks) -> None:
         """Lines above maxima have rows of their own from here on, and those of the parts of these subproblems."""
         pace, least = CLIMB_ON, LITTLE
@@ -428,6 +425,14 @@ class Branching:
             slopes = chosen_lines(self.form, batch.bounds, dual)[1]
             dual = replace(dual, share=peaks.start(slopes[:, peaks.members]))
             found, pace, least = margin_bound(self.form, batch, dual), CLIMB, SOME
+        if isinstance(batch.inputs, Restored):
+            back = climbed_back(
+                self.form, batch, dual, found, self._way(parts[0], batch, peaks), pace, least, self.budget
+            )
+            for part, loss in zip(parts, back.loss, strict=True):
+                part.word = int(loss.argmax()) if loss.any() else None
+            self._conclude(parts, batch, back.dual, back.found, np.zeros_like(back.found.over))
+            return
         ground = self._ground(parts[0], batch, peaks)
         result = climbed(self.form, batch, dual, found, ground, pace, least, self.budget)
         if len(low := np.flatnonzero((result.found.bound <= 0) & result.unfinished)):
@@ -465,13 +470,25 @@ class Branching:
             self.grounds[key] = Ground.of(first, peaks, np.flatnonzero(below), part.inputs.free[0], live)
         return self.grounds[key]
 
+    def _way(self, part: Subproblem, batch: Items, peaks: Peaks) -> Way:
+        """Where subproblems about this attacked text climb."""
+        first, root = self.form.steps[0], self.questions[part.question].roots[0]
+        if part.question not in self.ways:
+            assert isinstance(root.inputs, Restored)
+            assert batch.bounds.live is not None
+            assert first.groups is not None
+            below = np.isin(first.groups.leaders, _above(self.form, -self.sign, first.groups.leaders))
+            live = np.asarray(batch.bounds.live[:, : len(first.bias)].any(0))
+            self.ways[part.question] = Way.of(first, peaks, np.flatnonzero(below), root.inputs, live)
+        return self.ways[part.question]
+
     def _conclude(
         self, parts: list[Subproblem], batch: Items, dual: Dual, found: Pass, first: Floats | None = None
     ) -> None:
         """Close what is proved; attack the rest, and keep it with what to split it on (`first`: in the first step)."""
         self._try(parts, batch.inputs.minimiser(found.inputs))
         bounds, pooled = batch.bounds, np.flatnonzero(self.form.steps[0].pooled) if self.form.steps else ()
-        known = first is not None and self._only_maxima
+        known = first is not None and only_maxima(self.form)
         loss = np.zeros_like(found.over) if known else losses(self.form, batch, found, dual)
         if first is not None:
             loss[:, pooled] = first[:, pooled]
@@ -533,7 +550,7 @@ class Branching:
         assert part.loss is not None
         assert part.row is not None
         relus, (rest, closing) = int(np.count_nonzero(part.loss)), _follow(part, depth)
-        word = part.inputs.word(part.row, any_word=not relus)
+        word = part.inputs.word(part.row, any_word=not relus) if part.word is None else part.word
         if word is not None and (not relus or self._by_words(part.inputs) or part.inputs.few(part.row, relus)):
             return [rest, *closing] if closing else list(_split_word(part, word))
         levels = [[rest]]
@@ -671,9 +688,16 @@ def _tilts(form: Form, sign: float, inputs: InputSet) -> Tilts | Peaks | None:
     first, region = form.steps[0], form.problem.region
     if first.groups is None:
         return Tilts.of(first, _above(form, sign, form.unsettled[0]), inputs, region)
+    if isinstance(inputs, Restored) and not only_maxima(form):
+        return None
     some = np.flatnonzero(np.isin(first.groups.leaders, _above(form, sign, first.groups.leaders)))
     whole = first if form.whole is None else form.whole.steps[0]
     return Peaks.of(first, some, NEAR * form.size[0], inputs, region, whole)
+
+
+def only_maxima(form: Form) -> bool:
+    """Whether there is nothing but maxima of the input to choose lines for."""
+    return len(form.steps) == 1 and bool(form.steps[0].pooled.all())
 
 
 def _above(form: Form, sign: float, units: Ints) -> Ints:
@@ -695,12 +719,12 @@ def _at_once(batch: int) -> int:
 
 
 def _alike(parts: list[Subproblem], chosen: Bools) -> list[Ints]:
-    """The places of chosen subproblems, those with the same words free together."""
-    found: dict[bytes, list[int]] = {}
+    """The places of chosen subproblems, those with the same words free, or of one question, together."""
+    found: dict[bytes | int, list[int]] = {}
     for i in np.flatnonzero(chosen):
         inputs = parts[i].inputs
-        assert isinstance(inputs, Free)
-        found.setdefault(inputs.free.tobytes(), []).append(int(i))
+        key = inputs.free.tobytes() if isinstance(inputs, Free) else parts[i].question
+        found.setdefault(key, []).append(int(i))
     return [np.array(places) for places in found.values()]
 
 

@@ -33,9 +33,11 @@ QUICK = np.float32(5.0)  # times as fast as rows, the logarithms of shares move
 FLAT = np.float32(1.7)  # times as much as what numbers are smoothed by, candidates are
 PART = np.float32(6.0)  # of the usual size of a row's numbers: what smoothing is measured by
 DECAY, SPREAD = np.float32(0.9), np.float32(0.99)  # of the mean slope and of its mean square
+FRESH = 0.01  # shares below that begin higher than this belong to rows that are not good yet
 LOWEST = np.float32(-12.0)  # logarithm of a share
 SURE = np.float32(0.01)  # of the first bound: how far above zero is far enough, as rows are rounded later
 TINY = np.float32(1e-12)
+CLOSE = np.float32(0.5)  # of how far candidates move: those further below the largest are left out where rows are good
 FINE = 2048  # shares of rows are whole multiples of this part of one
 
 
@@ -53,7 +55,8 @@ class Pace:
         return np.float32(smooth), np.float32(rate)
 
 
-def _single(values: Floats) -> Floats:
+def single(values: Floats) -> Floats:
+    """Values in single precision."""
     return cast(Floats, np.asarray(values, dtype=np.float32))
 
 
@@ -76,7 +79,12 @@ class Side:
         rows = weight if isinstance(weight, np.ndarray) else np.asarray(weight.toarray())
         parts = np.split(np.arange(len(units)), np.flatnonzero(np.diff(owner)) + 1) if len(units) else []
         own, scaled = rows @ middle + step.bias[units], (rows * radius)[:, radius > 0]
-        return Side(units, Groups(parts, len(units)), _single(scaled), _single(own))
+        return Side(units, Groups(parts, len(units)), single(scaled), single(own))
+
+    def among(self, kept: Ints) -> Side:
+        """The same without the other candidates, of which at least one of each maximum is kept."""
+        parts = np.split(np.arange(len(kept)), np.flatnonzero(np.diff(self.groups.group[kept])) + 1)
+        return Side(self.units[kept], Groups(parts, len(kept)), self.rows[kept], self.own[kept])
 
     def each(self, values: Floats) -> Floats:
         """What is known of maxima (n, maxima), for each candidate."""
@@ -97,7 +105,8 @@ class Side:
 class Ground:
     """One set of free words: the maxima that may take lines above, and some that may take shares of candidates.
 
-    `middle` and `radius` (inputs,) say how numbers move.
+    `middle` and `radius` (inputs,) say how numbers move, `ends` the least and the largest weight (maxima, numbers) that
+    a candidate above has, and `width` (maxima,) how far the candidate that moves furthest moves.
     """
 
     peaks: Peaks
@@ -105,6 +114,8 @@ class Ground:
     below: Side
     middle: Floats
     radius: Floats
+    ends: tuple[Floats, Floats]
+    width: Floats
 
     @staticmethod
     def of(step: Step, peaks: Peaks, below: Ints, free: Bools, live: Bools) -> Ground:
@@ -116,7 +127,14 @@ class Ground:
         mine, theirs = live[peaks.members], np.isin(step.groups.group, below) & live[step.groups.units]
         high = Side.of(step, peaks.members[mine], peaks.owner[mine], middle, radius)
         low = Side.of(step, step.groups.units[theirs], step.groups.group[theirs], middle, radius)
-        return Ground(peaks, high, low, middle, radius)
+        starts = high.groups.starts
+        ends = np.minimum.reduceat(high.rows, starts), np.maximum.reduceat(high.rows, starts)
+        width = high.groups.highest(np.abs(high.rows).sum(-1)) + TINY
+        return Ground(peaks, high, low, middle, radius, ends, np.asarray(width))
+
+    def among(self, kept: Ints) -> Ground:
+        """The same with some of the candidates above."""
+        return replace(self, above=self.above.among(kept))
 
     @cached_property
     def moving(self) -> Ints:
@@ -131,7 +149,7 @@ class Ground:
     # --- rows of lines above, in these coordinates, and as shares ---
 
     def rows(self, share: Floats) -> Floats:
-        return _single((self.peaks.lean(share) * self.radius)[..., self.moving])
+        return single((self.peaks.lean(share) * self.radius)[..., self.moving])
 
     def shares(self, rows: Floats) -> Floats:
         """As certificates hold them; numbers that do not move have none."""
@@ -139,13 +157,7 @@ class Ground:
         base, span = self.peaks.base[:, self.moving], self.peaks.span[:, self.moving]
         up = (rows / self.radius[self.moving] - base) / np.where(span > 0, span, 1.0)
         found[..., self.moving] = np.clip(up, 0.0, 1.0)
-        return _single(np.rint(found * FINE) / FINE)
-
-    @cached_property
-    def ends(self) -> tuple[Floats, Floats]:
-        """The least and the largest weight (maxima, numbers) that a candidate has."""
-        starts = self.above.groups.starts
-        return np.minimum.reduceat(self.above.rows, starts), np.maximum.reduceat(self.above.rows, starts)
+        return single(np.rint(found * FINE) / FINE)
 
     @cached_property
     def span(self) -> Floats:
@@ -155,11 +167,6 @@ class Ground:
     def widest(self) -> Floats:
         """The largest span (maxima,) of a number."""
         return np.asarray(self.span.max(-1, initial=0.0) + TINY)
-
-    @cached_property
-    def width(self) -> Floats:
-        """How far the candidate that moves furthest moves (maxima,)."""
-        return np.asarray(self.above.groups.highest(np.abs(self.above.rows).sum(-1)) + TINY)
 
     @cached_property
     def seen(self) -> Ints:
@@ -240,7 +247,9 @@ class View:
         row = start.rest + weighted @ below.rows - np.einsum("nm,nmk->nk", start.push, rows)
         here = np.take(rows.reshape(len(rows), -1), ground.places, axis=1)
         away = ground.weights - here
-        reach = above.own + above.each(np.abs(rows).sum(-1)) + (np.abs(away) - np.abs(here)).sum(-1)
+        more = np.abs(away)
+        more -= np.abs(here, out=here)
+        reach = above.own + above.each(np.abs(rows).sum(-1)) + more @ np.ones(more.shape[-1], dtype=np.float32)
         top = above.groups.highest(np.where(start.live, reach, -np.float32(np.inf)))
         bound = start.constant + weighted @ below.own - np.abs(row).sum(-1) - (start.push * top).sum(-1)
         return View(bound, row, shares, away, reach, top)
@@ -372,8 +381,13 @@ def climbed(
     """For subproblems over one set of free words; no share below begins lower than `least`."""
     # Products of singles may flag numbers that are in no array; whatever comes out is bounded again in doubles.
     with np.errstate(over="ignore", invalid="ignore"):
-        summit = Climb(ground, started(form, batch, dual, found, ground, least)).run(pace, budget)
-    new = replace(dual, alpha=_with_shares(form, ground, dual.alpha, summit.shares), share=ground.shares(summit.rows))
+        start = started(form, batch, dual, found, ground, least)
+        if least < FRESH:
+            ground, start = _close(ground, start)
+        summit = Climb(ground, start).run(pace, budget)
+    new = replace(
+        dual, alpha=with_shares(form, ground.below, dual.alpha, summit.shares), share=ground.shares(summit.rows)
+    )
     after = margin_bound(form, batch, new)
     wins = after.bound > found.bound
     if not wins.all():
@@ -390,11 +404,11 @@ def started(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, l
     assert batch.bounds.live is not None
     shares = np.zeros((len(found.over), len(groups.owner)))
     shares[:, groups.units] = maxima.shares(groups, dual.alpha[:, groups.units])
-    shares = _single(shares[:, below.units])
-    pull = _single(np.maximum(found.over[:, below.units[below.groups.starts]], 0.0))
-    push = _single(np.maximum(-found.over[:, ground.peaks.units], 0.0))
+    shares = single(shares[:, below.units])
+    pull = single(np.maximum(found.over[:, below.units[below.groups.starts]], 0.0))
+    push = single(np.maximum(-found.over[:, ground.peaks.units], 0.0))
     logs = np.log(np.maximum(shares, np.float32(least)))
-    row = _single((found.inputs.reshape(len(pull), -1) * ground.radius)[:, ground.moving])
+    row = single((found.inputs.reshape(len(pull), -1) * ground.radius)[:, ground.moving])
     start = Start(
         rows=ground.rows(dual.share),
         logs=logs,
@@ -402,23 +416,32 @@ def started(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, l
         push=push,
         pull=pull,
         rest=np.zeros_like(row),
-        constant=_single(np.zeros(len(row))),
+        constant=single(np.zeros(len(row))),
     )
     alone = View.of(ground, start, _with_settled(ground, start), shares)
     rest, size = row - alone.row, np.abs(row).sum(-1) - np.abs(alone.row).sum(-1)
-    return replace(start, rest=rest, constant=_single(found.bound - alone.bound + size))
+    return replace(start, rest=rest, constant=single(found.bound - alone.bound + size))
 
 
-def _with_shares(form: Form, ground: Ground, alpha: Floats, shares: Floats) -> Floats:
+def _close(ground: Ground, start: Start) -> tuple[Ground, Start]:
+    """Without the candidates that are far below their lines: while rows change a little, these hardly ever count."""
+    above = ground.above
+    view = View.of(ground, start, _with_settled(ground, start), ground.below.softly(start.logs))
+    near = view.reach >= above.each(view.top - CLOSE * ground.width)
+    kept = np.flatnonzero((near & start.live).any(0))
+    return ground.among(kept), replace(start, live=start.live[:, kept])
+
+
+def with_shares(form: Form, below: Side, alpha: Floats, shares: Floats) -> Floats:
     """The slopes with these shares below; the first candidate of a maximum has what the others leave."""
     groups = form.steps[0].groups
     assert groups is not None
     found = alpha.copy()
-    mine = np.isin(groups.owner, groups.owner[ground.below.units])
+    mine = np.isin(groups.owner, groups.owner[below.units])
     mine[groups.leaders] = False
     units = np.flatnonzero(mine)
     every = np.zeros((len(alpha), len(groups.owner)))
-    every[:, ground.below.units] = shares
+    every[:, below.units] = shares
     found[:, units] = every[:, units]
     return found
 

@@ -48,12 +48,13 @@ class Peaks:
     def of(
         step: Step, some: Ints, near: Floats, inputs: Free | Freed | Restored, region: Region, whole: Step
     ) -> Peaks | None:
-        """For some of the maxima; None where numbers do not move on their own, or are too many.
+        """For some of the maxima; None where neither numbers nor words move on their own, or they are too many.
 
         Shares are measured by all candidates, those of the `whole` step, which a reader looks at.
         """
         boxes = isinstance(region, Box) or (isinstance(region, Ball) and region.p == np.inf)
-        if step.groups is None or not len(some) or not isinstance(inputs, Free) or not boxes:
+        alone = isinstance(inputs, Restored) or (isinstance(inputs, Free) and boxes)
+        if step.groups is None or not len(some) or not alone:
             return None
         chosen = np.isin(step.groups.group, some)
         members, owner = step.groups.units[chosen], np.searchsorted(some, step.groups.group[chosen])
@@ -107,9 +108,11 @@ class Peaks:
         """Candidates (n, p) between these bounds that a reader may count, however it rounds."""
         return maxima.narrowed(self.groups, lower - self.near, upper + self.near, signs, self.near)[0].live
 
-    def range(self, inputs: Free, live: Bools) -> Roaming:
+    def range(self, inputs: Free | Restored, live: Bools) -> Roaming | Going:
         kept = np.flatnonzero(live.any(0))
         peaks, live = self.among(kept), live[:, kept]
+        if isinstance(inputs, Restored):
+            return Going(peaks, inputs, live)
         assert isinstance(self.region, Box | Ball)
         middle, radius = (side * inputs.free[..., None] for side in self.region.spread)
         shape = len(inputs.free), -1
@@ -167,6 +170,32 @@ class Roaming:
     def _own(self) -> Floats:
         """The candidates (n, p) in the middle."""
         return np.asarray(self.middle @ self.peaks.rows.T + self.peaks.bias)
+
+
+@dataclass(frozen=True, eq=False)
+class Going:
+    """Words of an attacked text, as many as a budget pays for, go back."""
+
+    peaks: Peaks
+    inputs: Restored
+    live: Bools
+
+    def top(self, share: Floats) -> tuple[Floats, Floats]:
+        """The constants c (n, m), and what a whole share of each number adds where they are attained."""
+        peaks, inputs, count = self.peaks, self.inputs, len(share)
+        away = peaks.lean(share)[:, peaks.owner] - peaks.rows
+        gains = np.einsum("npld,nld->npl", away.reshape(*away.shape[:2], *inputs.back.shape[1:]), inputs.back)
+        own = peaks.bias - np.einsum("npk,nk->np", away, inputs.start.reshape(count, -1))
+        most, who = peaks.best(own - inputs.least(gains), self.live)
+        mine = np.take_along_axis(gains, who[..., None], 1)
+        each = inputs.take(np.repeat(np.arange(count), mine.shape[1]))
+        taken = each.bought(mine.reshape(-1, mine.shape[-1])).reshape(*mine.shape, 1)
+        touched = inputs.start[:, None] + taken * inputs.back[:, None]
+        return most, peaks.span * touched.reshape(count, -1, peaks.span.shape[1])
+
+    @property
+    def width(self) -> Floats:
+        return np.asarray(self.peaks.span * np.abs(self.inputs.back).reshape(len(self.live), 1, -1))
 
 
 def _dense(weight: Any) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from suffice.model.network import Bools, Ints
@@ -69,6 +71,31 @@ def approach(inquiry: Inquiry, candidate: Bools) -> None:
         many = affordable[len(affordable) // 2]
         enough = isinstance(inquiry.look_at(sets[many]), Proved)
         low, high = (low, many) if enough else (many, high)
+
+
+def free_by_attacks(inquiry: Inquiry, sets: Sequence[Bools]) -> None:
+    """Of sets, each part of the one before, prove one that is as small as complete looks allow: by bisection."""
+    open_ = [held for held in sets if inquiry.task.costs.of(held) < inquiry.upper]
+    while open_ and not inquiry.task.budget.spent:
+        middle = len(open_) // 2
+        enough = isinstance(inquiry.look_at(open_[middle], as_it_is=True), Proved)
+        open_ = open_[middle + 1 :] if enough else open_[:middle]
+
+
+def withstanding(inquiry: Inquiry) -> list[Bools]:
+    """Sets of words, each without a word of the one before, that attacks find hardest to flip; as long as none does."""
+    task, features = inquiry.task, inquiry.task.problem.features
+    held, found = task.everything, list[Bools]()
+    while len(words := np.flatnonzero(held & ~task.include)) and not task.budget.spent:
+        sets = np.repeat(held[None], len(words), axis=0)
+        sets[np.arange(len(words)), words] = False
+        margins = inquiry.oracle.attacker.attack(features & ~sets, budget=task.budget).margin
+        best = int(steady(margins[None])[0].argmax())
+        if margins[best] <= 0:
+            break
+        held = sets[best]
+        found.append(held)
+    return found
 
 
 def _free_each(inquiry: Inquiry, held: Bools, words: Ints) -> Ints:

@@ -68,15 +68,19 @@ class Inquiry:
         answers = [self.known.says(row) for row in held]
         return [Unknown("bounds do not decide it") if answer is None else answer for answer in answers]
 
-    def look_at(self, held: Bools) -> Verdict:
-        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit that grows."""
+    def look_at(self, held: Bools, as_it_is: bool = False) -> Verdict:
+        """Ask about a likely explanation: cheaply, then with hard attacks, then completely up to a limit that grows.
+
+        Before that, about an equally cheap one that one would rather have, unless it is wanted as it is.
+        """
         answer = self.ask(held[None], 0)[0]
         if not isinstance(answer, Unknown) or self._doubted.get(held.tobytes(), 0) >= self.probe:
             return answer
         found = self._attacked_hard(self.task.problem.features & ~held)
         if found:
             return Refuted(found[0])
-        answer = self._preferred(held) or self.ask(held[None], self.probe)[0]
+        preferred = None if as_it_is else self._preferred(held)
+        answer = preferred or self.ask(held[None], self.probe)[0]
         if isinstance(answer, Unknown):
             self._doubted[held.tobytes()] = self.probe
         return answer
@@ -87,6 +91,8 @@ class Inquiry:
         if (better == held).all():
             return None
         answer = self.ask(better[None], self.probe)[0]
+        if isinstance(answer, Unknown) and self.oracle.form.pooled is not None:
+            self.rather = None  # two hard questions for one: words are exchanged in the end
         return answer if isinstance(answer, Proved) else None
 
     def _attacked_hard(self, free: Bools) -> list[Witness]:

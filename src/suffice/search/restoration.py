@@ -35,6 +35,8 @@ QUICK = 24  # for a first idea of what can be proved
 CROWD = 16  # of them open at the same time, with which such proofs hardly ever end: then words are split instead
 EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
 CLOSER = 1e-6  # what an exchange must help by, as a share of the margin
+CLEAR = 0.05  # of the text's own margin: how far the label should stay behind whatever is put back
+PATIENCE, WAIT = 16, 5  # exchanges that do not help, and turns that words wait after them, where proofs go over maxima
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,18 +86,27 @@ class Prover:
         Words that undo it are looked for, and the text is moved so that none of the sets found so far undoes it;
         `sets` are some of words that should not.
         """
-        problem, text, best, most = self.form.problem, start, start, -np.inf
+        problem, text, best, most = self.form.problem, start, start, (-np.inf, 0.0)
         rival, known = int(steady(problem.margins(start[None])).argmin(-1)[0]), list(sets)
-        text = _against(problem, text, np.stack(known), free, rival) if known else text
+        level, clear = int(min(enough - 1, self.costs.of(opened))), self._clear(rival)
+        text = _against(problem, text, np.stack(known), free, rival, clear) if known else text
         for _ in range(TURNS):
             undone = stamina(problem, text[None], np.array([rival]), opened[None], self.costs.units, self.budget)
-            if undone.cost[0] > most:
-                best, most = text, float(undone.cost[0])
-            if most >= enough:
+            words, margin = undone.words[0], np.inf
+            if undone.cost[0] >= enough:
+                words, margin = self._helped(text, rival, undone.order[0], opened, level)
+            if (float(undone.cost[0]), -margin) > most:
+                best, most = text, (float(undone.cost[0]), -margin)
+            if margin < clear:
                 break
-            known.append(undone.words[0])
-            text = _against(problem, text, np.stack(known), free, rival)
+            known.append(words)
+            text = _against(problem, text, np.stack(known), free, rival, clear)
         return best
+
+    def _clear(self, rival: int) -> float:
+        """Below which margin it is clear that nothing undoes an attack: proofs over maxima leave more room to lines."""
+        problem = self.form.problem
+        return 0.0 if self.form.pooled is None else -CLEAR * float(problem.margins(problem.center[None])[0, rival])
 
     def deepened(self, start: Floats, opened: Bools, free: Bools, level: int) -> Floats:
         """An attack on the free words that leaves the label further behind whatever is put back at a cost of `level`.
@@ -162,8 +173,13 @@ class Prover:
 
         As far as exchanges find them, from the first words of an order that helps.
         """
-        problem, words = self.form.problem, self._within(order, level)
-        words = Exchange(problem, text, rival, words, self.costs.units, level).run(opened, self.budget)
+        problem, patience = self.form.problem, 0 if self.form.pooled is None else PATIENCE
+        tried = Exchange(problem, text, rival, self._within(order, level), self.costs.units, level)
+        words = tried.run(opened, self.budget, patience)
+        if patience and tried.margin < 0:
+            other = Exchange(problem, text, rival, opened, self.costs.units, level).shrunk()
+            other.run(opened, self.budget)
+            words = other.words if other.margin > tried.margin else words
         return words, float(problem.margins(np.where(words[:, None], problem.center, text)[None])[0, rival])
 
     def highest(
@@ -284,28 +300,51 @@ class Exchange:
         self.z = problem.network.steps[0].apply(text.reshape(1, -1))[0] + self.rows[words].sum(0)
         self.margin = float(self._margins(self.z[None])[0])
 
-    def run(self, opened: Bools, budget: Budget) -> Bools:
-        """The words after every exchange, with some of the open ones."""
-        for _ in range(EXCHANGES):
-            if budget.spent or not self._improved(np.flatnonzero(self.words), np.flatnonzero(opened & ~self.words)):
+    def run(self, opened: Bools, budget: Budget, patience: int = 0) -> Bools:
+        """The words after every exchange, with some of the open ones.
+
+        Where none helps and the label is not back, up to `patience` are made all the same: others may help after them.
+        """
+        best, waits, idle = (self.margin, self.words.copy(), self.z), np.zeros(len(self.words), dtype=np.int64), 0
+        for turn in range(EXCHANGES):
+            inside, outside = (np.flatnonzero(some & (waits <= turn)) for some in (self.words, opened & ~self.words))
+            found = None if budget.spent else self._best(inside, outside)
+            if found is None:
                 break
+            idle = 0 if found[0] > best[0] + CLOSER * abs(best[0]) else idle + 1
+            if idle > patience or (idle and best[0] >= 0):
+                break
+            self._exchange(*found)
+            waits[list(found[1:])] = turn + min(patience, WAIT)
+            best = best if idle else (self.margin, self.words.copy(), self.z)
+        self.margin, self.words, self.z = best
         return self.words
 
-    def _improved(self, inside: Ints, outside: Ints) -> bool:
-        """Make the exchange that helps most, of the words that matter least alone for those that help most alone."""
+    def shrunk(self) -> Exchange:
+        """With fewer words, until they cost no more than the level: each time without the one that helps least."""
+        while self.cost[self.words].sum() > self.level:
+            inside = np.flatnonzero(self.words)
+            margins = self._margins(self.z - self.rows[inside])
+            least = int(((self.margin - margins) / self.cost[inside]).argmin())
+            self.words[inside[least]] = False
+            self.z, self.margin = self.z - self.rows[inside[least]], float(margins[least])
+        return self
+
+    def _best(self, inside: Ints, outside: Ints) -> tuple[float, int, int] | None:
+        """The exchange after which the margin is highest: of words that matter least alone for those that help most."""
         inside, outside = self._likely(inside, -1.0), self._likely(outside, 1.0)
         if not len(inside) or not len(outside):
-            return False
+            return None
         trial = (self.z - self.rows[inside])[:, None] + self.rows[outside]
         reached = self._margins(trial.reshape(-1, len(self.z))).reshape(trial.shape[:2])
         room = self.level - self.cost[self.words].sum()
         found = np.where(self.cost[outside] - self.cost[inside][:, None] <= room, reached, -np.inf)
         back, more = np.unravel_index(found.argmax(), found.shape)
-        if found[back, more] <= self.margin + CLOSER * abs(self.margin):
-            return False
-        self.words[inside[back]], self.words[outside[more]] = False, True
-        self.z, self.margin = trial[back, more], float(found[back, more])
-        return True
+        return float(found[back, more]), int(inside[back]), int(outside[more])
+
+    def _exchange(self, margin: float, back: int, more: int) -> None:
+        self.words[back], self.words[more] = False, True
+        self.z, self.margin = self.z - self.rows[back] + self.rows[more], margin
 
     def _likely(self, words: Ints, sign: float) -> Ints:
         """The words after which the margin is highest, once they are back (sign 1) or no longer back (-1)."""

@@ -20,7 +20,7 @@ from suffice.prove.branch import Restorable
 from suffice.prove.inputs import steady
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
-from suffice.search.freeing import approach, free_many, free_more, free_singly
+from suffice.search.freeing import approach, free_by_attacks, free_many, free_more, free_singly, withstanding
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
 from suffice.search.restoration import QUICK, Attack, Prover, Restoration, strongest
@@ -82,6 +82,7 @@ class Search:
         self.frontier = Frontier(self._root(self.costs.of(task.include)))
         self.looked, self.needed = 0, 0  # open words that were pressed, and those that nothing can do without
         self.whole = self.root  # or what is left of it once words are held that no explanation can do without
+        self.likely: list[Bools] | None = None  # sets that attacks find hard to flip, once they are known
         self.collect: int | None = None  # the cost of which every explanation is wanted
         self.found: list[tuple[Bools, Proved]] = []
 
@@ -163,6 +164,8 @@ class Search:
         nodes, before = self.frontier.take(BATCH), self.inquiry.upper
         self.inquiry.stats["nodes"] += len(nodes)
         self.inquiry.rounds += 1
+        if self.likely:
+            self._free_likely()
         live = [node for node in self._attack_out(nodes) if node is self.root or not self._press(node)]
         for node in self._rule_out(self._with_starts(self._thinned(live))):
             self._branch(node)
@@ -189,7 +192,7 @@ class Search:
             return
         if node is self.whole and node.starts and self.collect is None:
             self._raise(node, QUICK)
-            if node.candidate is not None:
+            if node.candidate is not None and not self.likely:
                 approach(self.inquiry, node.candidate)
             free_more(self.inquiry)
             self._raise(node)
@@ -323,8 +326,8 @@ class Search:
             if not waiting or self.budget.spent:
                 break
             waiting = [node for node in waiting if not self._closed_at_sight(node)]
-            if turn == EASY and self.whole in waiting and self.collect is None and self._large:
-                self._raise(self.whole, QUICK)  # what comes now may take all the time there is
+            if turn == EASY and self.whole in waiting and self.collect is None:
+                self._prepare(self.whole)
             for node in waiting:
                 if turn == EASY or (turn > EASY and node is self.whole):
                     self._harden(node)
@@ -334,6 +337,20 @@ class Search:
             waiting, deepened = [*fresh, *deeper], [*deepened, *deeper]
             left += [node for node in doubtful if node not in waiting]
         return [node for node in (*left, *waiting) if not self._closed_at_sight(node)]
+
+    def _prepare(self, node: Node) -> None:
+        """A lower bound where what comes now may take all the time there is; else, over maxima, a better upper one."""
+        if self._large:
+            self._raise(node, QUICK)
+        elif self.inquiry.oracle.form.pooled is not None and self._between:
+            self._free_likely()
+
+    def _free_likely(self) -> None:
+        """Look at sets that attacks find hard to flip, with as many subproblems as are allowed by now."""
+        if self.likely is None:
+            self.likely = withstanding(self.inquiry)
+        if self.collect is None:
+            free_by_attacks(self.inquiry, self.likely)
 
     def _harden(self, node: Node) -> None:
         """Another attack to try, made for being hard to undo; where any text within the sets is one."""

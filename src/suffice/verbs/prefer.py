@@ -75,6 +75,7 @@ class Preference:
     question: Question
     budget: Budget
     seen: set[bytes] = field(default_factory=set)  # sets in which nothing is left to exchange, as far as attacks tell
+    patience: int = IN_VAIN
 
     @property
     def wanted(self) -> bool:
@@ -119,6 +120,8 @@ class Preference:
         verdict = self.oracle.ask((self.question.problem.features & ~hoped)[None], self._limited(EFFORT))[0]
         if isinstance(verdict, Proved):
             return replace(outcome, held=hoped, proof=verdict)
+        if self.oracle.form.pooled is not None and self.oracle.problem.source is None:
+            self.patience = 0  # over maxima what is left open takes long, and is left open again
         found, proof = self._walked(held, outcome.proof, hopeful=False)
         return replace(outcome, held=found, proof=proof)
 
@@ -162,7 +165,7 @@ class Preference:
         rows = [_swap(held, word, other) for word, other in pairs]
         free = question.problem.features & ~np.stack(rows)
         cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=self.budget)
-        patience, real = IN_VAIN, isinstance(question.perturbation, RealWords)
+        patience, real = self.patience, isinstance(question.perturbation, RealWords)
         for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
             weak, verdict = carries_little(question.text.tokens[word]), answer
             hoped = hopeful and weak and isinstance(answer, Unknown)

@@ -1,0 +1,258 @@
+"""Climbing back: better lines around maxima of the first step while words of an attacked text may be put back.
+
+What varies is how far each word is put back, between 0 and 1, and a price for each unit of cost stands for the budget.
+As in `climb`, steps follow a smoothed bound. Lines above have one number for each word here, what putting it back adds
+to them; proofs have one for each number of the input, of which that is all that counts.
+
+Nothing is proved here: the bound of what was found is worked out by `bounds.margin_bound`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.model.step import Groups
+from suffice.prove import maxima
+from suffice.prove.bounds import Dual, Form, Items, Pass, margin_bound
+from suffice.prove.climb import FINE, FLAT, LOWEST, QUICK, SURE, TINY, Pace, Side, Steps, single, with_shares
+from suffice.prove.inputs import Restored
+from suffice.prove.peaks import Peaks
+from suffice.prove.verdict import Budget
+
+PART = np.float32(16.0)  # times as much as what words usually add to candidates: what smoothing is measured by
+DEAR = np.float32(64.0)  # times as much, the price moves by
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One attacked text: its candidates above and below, with what putting each word back adds to them as rows."""
+
+    peaks: Peaks
+    above: Side
+    below: Side
+    start: Floats
+    back: Floats
+    cost: Floats
+
+    @staticmethod
+    def of(step: Step, peaks: Peaks, below: Ints, inputs: Restored, live: Bools) -> Way:
+        """From the text of the first of these inputs, with the candidates (units,) that may win."""
+        assert step.groups is not None
+        start, back, groups = inputs.start[0], inputs.back[0], step.groups
+        mine, theirs = live[peaks.members], np.isin(groups.group, below) & live[groups.units]
+        high = _side(step, peaks.members[mine], peaks.owner[mine], start, back)
+        low = _side(step, groups.units[theirs], groups.group[theirs], start, back)
+        return Way(peaks, high, low, start, back, single(inputs.cost))
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest that a candidate of each maximum has for each word."""
+        starts = self.above.groups.starts
+        return np.minimum.reduceat(self.above.rows, starts), np.maximum.reduceat(self.above.rows, starts)
+
+    @cached_property
+    def span(self) -> Floats:
+        return np.asarray(self.ends[1] - self.ends[0])
+
+    @cached_property
+    def widest(self) -> Floats:
+        return np.asarray(self.span.max(-1, initial=0.0) + TINY)
+
+    @cached_property
+    def width(self) -> Floats:
+        """How far the candidate that moves furthest moves (maxima,)."""
+        return np.asarray(self.above.groups.highest(np.abs(self.above.rows).sum(-1)) / 2 + TINY)
+
+    @cached_property
+    def scale(self) -> np.float32:
+        """What the numbers of rows are measured by."""
+        return np.float32(np.abs(self.above.rows).mean() + TINY)
+
+    # --- rows over words, and shares of numbers ---
+
+    @cached_property
+    def _sides(self) -> tuple[Floats, Floats]:
+        """What putting each word back adds at least and at most (maxima, length) to a line of the proof."""
+        peaks, shape = self.peaks, (len(self.peaks.units), *self.back.shape)
+        ends = (peaks.base.reshape(shape) * self.back, (peaks.base + peaks.span).reshape(shape) * self.back)
+        return np.minimum(*ends).sum(-1), np.maximum(*ends).sum(-1)
+
+    def shares(self, rows: Floats) -> Floats:
+        """Rows (n, maxima, length) as shares (n, maxima, inputs) that certificates hold."""
+        low, high = self._sides
+        up = np.clip((rows - low) / np.where(high > low, high - low, 1.0), 0.0, 1.0)[..., None]
+        found = np.where(self.back > 0, up, 1.0 - up).reshape(*rows.shape[:2], -1)
+        return single(np.rint(found * FINE) / FINE)
+
+    def rows(self, share: Floats) -> Floats:
+        lean = self.peaks.lean(share).reshape(*share.shape[:2], *self.back.shape)
+        return single(np.einsum("nmld,ld->nml", lean, self.back))
+
+
+def _side(step: Step, units: Ints, owner: Ints, start: Floats, back: Floats) -> Side:
+    weight = step.weight[units]
+    dense = weight if isinstance(weight, np.ndarray) else np.asarray(weight.toarray())
+    parts = np.split(np.arange(len(units)), np.flatnonzero(np.diff(owner)) + 1) if len(units) else []
+    adds = np.einsum("pld,ld->pl", dense.reshape(len(units), *start.shape), back)
+    return Side(units, Groups(parts, len(units)), single(adds), single(dense @ start.ravel() + step.bias[units]))
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Subproblems: how far words are put back, `radius` around `middle` (n, length), for a cost `left` (n,) in all.
+
+    The rest is as in `climb.Start`.
+    """
+
+    middle: Floats
+    radius: Floats
+    left: Floats
+    live: Bools
+    push: Floats
+    pull: Floats
+    constant: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Bounds (n,) and their rows (n, length); the shares below, and what the lines above are made of."""
+
+    bound: Floats
+    row: Floats
+    shares: Floats
+    away: Floats
+    reach: Floats
+    top: Floats
+
+
+class ClimbBack:
+    """One climb: where the subproblems are, and how they got there."""
+
+    def __init__(self, way: Way, parts: Parts, rows: Floats, logs: Floats) -> None:
+        self.way, self.parts, self.rows, self.logs = way, parts, rows, logs
+        self.price: Floats = np.zeros((len(rows), 1), dtype=np.float32)
+        self.price = self._first_price(-self._view().row)
+        self.several = (way.above.groups.total(parts.live.astype(np.float32)) > 1)[..., None]
+        self.forward, self.upward, self.dearer = Steps(), Steps(), Steps()
+
+    def run(self, pace: Pace, budget: Budget) -> tuple[Floats, Floats, Floats]:
+        """The rows and shares of the best bounds, and what lines lose by each word (n, length) in the end."""
+        view = self._view()
+        best, rows, shares = view.bound, self.rows.copy(), view.shares.copy()
+        goal = SURE * np.abs(best)
+        for turn in range(pace.steps):
+            if (best > goal).all() or budget.spent:
+                break
+            self._step(view, *pace.at(turn))
+            view = self._view()
+            better = view.bound > best
+            best = np.where(better, view.bound, best)
+            rows[better], shares[better] = self.rows[better], view.shares[better]
+        return rows, shares, self._loss(view, np.float32(pace.smooth[1]))
+
+    def _view(self) -> View:
+        way, parts = self.way, self.parts
+        shares = way.below.softly(self.logs)
+        weighted = shares * way.below.each(parts.pull)
+        row = weighted @ way.below.rows - np.einsum("nm,nml->nl", parts.push, self.rows) + self.price * way.cost
+        away = way.above.rows - self.rows[:, way.above.groups.group]
+        moved = np.matmul(away, parts.middle[..., None]) + np.matmul(np.abs(away), parts.radius[..., None])
+        reach = way.above.own + moved[..., 0]
+        top = way.above.groups.highest(np.where(parts.live, reach, -np.float32(np.inf)))
+        bound = parts.constant + weighted @ way.below.own - (parts.push * top).sum(-1) - self.price[:, 0] * parts.left
+        return View(bound + (row * parts.middle - np.abs(row) * parts.radius).sum(-1), row, shares, away, reach, top)
+
+    def _first_price(self, gains: Floats) -> Floats:
+        """The gain (n, 1) of the first word that cannot be paid for, those with the largest gains being put back."""
+        parts, cost = self.parts, self.way.cost
+        gains = np.where(parts.radius > 0, gains / cost, np.float32(0.0))
+        order = np.argsort(-gains, axis=-1, kind="stable")
+        paid = np.cumsum(cost[order], axis=-1) <= (parts.left - (parts.middle - parts.radius) @ cost)[:, None]
+        beyond = np.where(paid, np.float32(0.0), np.take_along_axis(gains, order, -1))
+        return np.asarray(np.maximum(beyond.max(-1, keepdims=True), np.float32(0.0)))
+
+    def _guess(self, view: View, smooth: np.float32) -> tuple[Floats, Floats]:
+        """How far words are put back where the bound is attained (n, length), and how far each candidate wins there."""
+        above, parts = self.way.above, self.parts
+        at = parts.middle - parts.radius * np.clip(view.row / (smooth * PART * self.way.scale), -1, 1)
+        behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.way.width[above.groups.group])
+        return at, above.softly(np.where(parts.live, behind, -np.float32(np.inf)))
+
+    def _step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
+        way, parts, below = self.way, self.parts, self.way.below
+        at, wins = self._guess(view, smooth)
+        slope = (self._touched(view, wins, smooth) - at[:, None]) * parts.push[..., None] * self.several
+        self.rows = np.clip(self.rows + way.span * self.forward.step(slope, rate), *way.ends)
+        gain = below.each(parts.pull) * (below.own + at @ below.rows.T)
+        rise = view.shares * (gain - below.each(below.groups.total(view.shares * gain)))
+        logs = np.clip(self.logs + self.upward.step(rise, QUICK * rate), LOWEST, -LOWEST)
+        self.logs = logs - below.each(below.groups.highest(logs))
+        spent = (at @ way.cost - parts.left)[:, None]
+        self.price = np.maximum(self.price + DEAR * way.scale * self.dearer.step(spent, rate), np.float32(0.0))
+
+    def _touched(self, view: View, wins: Floats, smooth: np.float32) -> Floats:
+        """Where constants of lines are attained (n, maxima, length): a mean over the candidates that ask for them."""
+        groups, width = self.way.above.groups, smooth * self.way.widest
+        seen = np.clip(view.away / width[groups.group][:, None], -1, 1)
+        seen *= wins[..., None]
+        moved = np.add.reduceat(seen, groups.starts, axis=1)
+        return np.asarray(self.parts.middle[:, None] + self.parts.radius[:, None] * moved)
+
+    def _loss(self, view: View, smooth: np.float32) -> Floats:
+        at, wins = self._guess(view, smooth)
+        weights = wins * self.way.above.each(self.parts.push * self.several[..., 0])
+        apart = np.minimum(at - self.parts.middle + self.parts.radius, self.parts.middle + self.parts.radius - at)
+        return np.asarray(np.einsum("np,npl->nl", weights, np.abs(view.away)) * apart)
+
+
+@dataclass(frozen=True, eq=False)
+class ClimbedBack:
+    """Better bounds and the duals they are those of, and what lines lose by each word (n, length)."""
+
+    found: Pass
+    dual: Dual
+    loss: Floats
+
+
+def climbed_back(
+    form: Form, batch: Items, dual: Dual, found: Pass, way: Way, pace: Pace, least: float, budget: Budget
+) -> ClimbedBack:
+    """For subproblems about one attacked text; no share below begins lower than `least`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts, rows, logs = _started(form, batch, dual, found, way, least)
+        rows, shares, loss = ClimbBack(way, parts, rows, logs).run(pace, budget)
+    new = replace(dual, alpha=with_shares(form, way.below, dual.alpha, shares), share=way.shares(rows))
+    after = margin_bound(form, batch, new)
+    wins = after.bound > found.bound
+    if not wins.all():
+        new = dual.pick(wins, new)
+        after = margin_bound(form, batch, new)
+    return ClimbedBack(after, new, loss)
+
+
+def _started(form: Form, batch: Items, dual: Dual, found: Pass, way: Way, least: float) -> tuple[Parts, Floats, Floats]:
+    groups, below, inputs = form.steps[0].groups, way.below, batch.inputs
+    assert groups is not None
+    assert dual.share is not None
+    assert batch.bounds.live is not None
+    assert isinstance(inputs, Restored)
+    shares = np.zeros((len(found.over), len(groups.owner)))
+    shares[:, groups.units] = maxima.shares(groups, dual.alpha[:, groups.units])
+    moved = (way.back != 0).any(-1)
+    gone = moved & (inputs.start == inputs.center).all(-1)  # put back already
+    radius = np.where(inputs.buyable & moved, 0.5, 0.0)
+    parts = Parts(
+        middle=single(gone + radius),
+        radius=single(radius),
+        left=single(inputs.budget + gone @ inputs.cost),
+        live=batch.bounds.live[:, way.above.units],
+        push=single(np.maximum(-found.over[:, way.peaks.units], 0.0)),
+        pull=single(np.maximum(found.over[:, below.units[below.groups.starts]], 0.0)),
+        constant=single(batch.rows.constant),
+    )
+    logs = np.log(np.maximum(single(shares[:, below.units]), np.float32(least)))
+    return parts, np.clip(way.rows(dual.share), *way.ends), logs
