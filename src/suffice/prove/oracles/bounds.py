@@ -25,6 +25,7 @@ CHEAP_STEPS = 12  # slope ascent before branching
 RESTARTS = 4  # random starts of attacks on a set that is asked about completely at once
 CHEAP_PARTS = 16  # subproblems, where a subproblem takes one pass
 BULK = 1024  # questions per round of cheap answers
+REMEMBERED = 64  # answers that are kept: large proofs take megabytes
 
 
 class BoundsOracle:
@@ -38,6 +39,7 @@ class BoundsOracle:
         self.attacker = Attacker.of(self.form.problem)
         self.windows = Windows.of(self.form) if suits(problem) and self.form.finite else None
         self.flips: list[Ints] = []  # texts that further attacks start from
+        self.answered: dict[bytes, Verdict] = {}  # the last ones among windows, by free words
         self.looked: set[bytes] = set()  # sets of free words that a cheap look left open
         self.doubted: dict[bytes, int] = {}  # those that a complete look left open, and its subproblems
 
@@ -93,7 +95,7 @@ class BoundsOracle:
         """In coordinates of choices: attacks, then at once the complete answer, question by question."""
         self.form.about(free)
         if self.windows is not None:
-            return [self._ask_windows(self.windows, row, budget) for row in free]
+            return [self._remembered(self.windows, row, budget) for row in free]
         answers: list[Verdict] = [Unknown("the network can overflow over this region")] * len(free)
         if self.form.finite:
             with contextlib.suppress(OutOfTime):
@@ -122,6 +124,18 @@ class BoundsOracle:
         text = few.attacked(opened, self.flips)
         found = None if text is None else few.witness(few.shortened(text))
         return decide_by_words(few, opened, budget) if found is None else Refuted(found)
+
+    def _remembered(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
+        """The answer of before, where there is one: sets are asked about again by preferences and for equals."""
+        key = free.tobytes()
+        if key not in self.answered:
+            answer = self._ask_windows(windows, free, budget)
+            if isinstance(answer, Unknown):
+                return answer
+            self.answered[key] = answer
+            if len(self.answered) > REMEMBERED:
+                del self.answered[next(iter(self.answered))]
+        return self.answered[key]
 
     def _ask_windows(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
         """A short counterexample if attacks find one, else the complete answer."""
