@@ -42,7 +42,7 @@ def test_climbers_see_the_bound_that_is_worked_out(kind, seed):
     form, batch, dual, found, ground, _ = question_of(kind, seed)
     start = climb.started(form, batch, dual, found, ground, 1e-7)
     assert np.allclose(start.rest, 0, atol=1e-5)  # all of the row is theirs: there is nothing else in this network
-    seen = climb.Climb(ground, start)._view()
+    seen = climb.Climb(ground, start).view()
     assert np.allclose(seen.bound, found.bound, atol=1e-4)
     rng = np.random.default_rng(seed)
     other = replace(dual, share=ground.shares(ground.rows(rng.random(dual.share.shape))))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import scipy  # its subpackages load on first use
@@ -255,6 +255,43 @@ class View:
         return View(bound, row, shares, away, reach, top)
 
 
+class Seen(Protocol):
+    """What bounds are where a climb is, and the shares that they come from."""
+
+    @property
+    def bound(self) -> Floats: ...
+    @property
+    def shares(self) -> Floats: ...
+
+
+Sight = TypeVar("Sight", bound=Seen)
+
+
+class Climbing(Protocol[Sight]):
+    """A climb: the rows it has come to, the view from there, and a step along smoothed bounds."""
+
+    rows: Floats
+
+    def view(self) -> Sight: ...
+    def step(self, view: Sight, smooth: np.float32, rate: np.float32) -> None: ...
+
+
+def highest(climb: Climbing[Sight], pace: Pace, budget: Budget) -> tuple[Sight, Floats, Floats]:
+    """The last view of a climb, and the rows and shares that gave the best bound of each subproblem on the way."""
+    view = climb.view()
+    best, rows, shares = view.bound, climb.rows.copy(), view.shares.copy()
+    goal = SURE * np.abs(best)
+    for turn in range(pace.steps):
+        if (best > goal).all() or budget.spent:
+            break
+        climb.step(view, *pace.at(turn))
+        view = climb.view()
+        better = view.bound > best
+        best = np.where(better, view.bound, best)
+        rows[better], shares[better] = climb.rows[better], view.shares[better]
+    return view, rows, shares
+
+
 class Climb:
     """One climb: where the subproblems are, and how they got there."""
 
@@ -267,21 +304,11 @@ class Climb:
 
     def run(self, pace: Pace, budget: Budget) -> Summit:
         """Steps along the smoothed bounds; what gave the best bound of each subproblem on the way."""
-        view = self._view()
-        best, rows, shares = view.bound, self.rows.copy(), view.shares.copy()
-        goal = SURE * np.abs(best)
-        for turn in range(pace.steps):
-            if (best > goal).all() or budget.spent:
-                break
-            self._step(view, *pace.at(turn))
-            view = self._view()
-            better = view.bound > best
-            best = np.where(better, view.bound, best)
-            rows[better], shares[better] = self.rows[better], view.shares[better]
+        view, rows, shares = highest(self, pace, budget)
         at, wins = self._guess(view, np.float32(pace.smooth[1]))
         return Summit(rows, shares, at, wins, self._loss(view, at))
 
-    def _view(self) -> View:
+    def view(self) -> View:
         return View.of(self.ground, self.start, self.rows, self.ground.below.softly(self.logs))
 
     def _guess(self, view: View, smooth: np.float32) -> tuple[Floats, Floats]:
@@ -291,7 +318,7 @@ class Climb:
         behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.ground.width[above.groups.group])
         return at, above.softly(np.where(self.start.live, behind, -np.float32(np.inf)))
 
-    def _step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
+    def step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
         ground, below = self.ground, self.ground.below
         at, wins = self._guess(view, smooth)
         slope = (self._touched(view, wins, smooth) - at[:, None]) * self.start.push[..., None] * self.several

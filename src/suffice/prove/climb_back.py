@@ -18,7 +18,7 @@ from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.prove import maxima
 from suffice.prove.bounds import Dual, Form, Items, Pass, margin_bound
-from suffice.prove.climb import FINE, FLAT, LOWEST, QUICK, SURE, TINY, Pace, Side, Steps, single, with_shares
+from suffice.prove.climb import FINE, FLAT, LOWEST, QUICK, TINY, Pace, Side, Steps, highest, single, with_shares
 from suffice.prove.inputs import Restored
 from suffice.prove.peaks import Peaks
 from suffice.prove.verdict import Budget
@@ -135,26 +135,16 @@ class ClimbBack:
     def __init__(self, way: Way, parts: Parts, rows: Floats, logs: Floats) -> None:
         self.way, self.parts, self.rows, self.logs = way, parts, rows, logs
         self.price: Floats = np.zeros((len(rows), 1), dtype=np.float32)
-        self.price = self._first_price(-self._view().row)
+        self.price = self._first_price(-self.view().row)
         self.several = (way.above.groups.total(parts.live.astype(np.float32)) > 1)[..., None]
         self.forward, self.upward, self.dearer = Steps(), Steps(), Steps()
 
     def run(self, pace: Pace, budget: Budget) -> tuple[Floats, Floats, Floats]:
         """The rows and shares of the best bounds, and what lines lose by each word (n, length) in the end."""
-        view = self._view()
-        best, rows, shares = view.bound, self.rows.copy(), view.shares.copy()
-        goal = SURE * np.abs(best)
-        for turn in range(pace.steps):
-            if (best > goal).all() or budget.spent:
-                break
-            self._step(view, *pace.at(turn))
-            view = self._view()
-            better = view.bound > best
-            best = np.where(better, view.bound, best)
-            rows[better], shares[better] = self.rows[better], view.shares[better]
+        view, rows, shares = highest(self, pace, budget)
         return rows, shares, self._loss(view, np.float32(pace.smooth[1]))
 
-    def _view(self) -> View:
+    def view(self) -> View:
         way, parts = self.way, self.parts
         shares = way.below.softly(self.logs)
         weighted = shares * way.below.each(parts.pull)
@@ -182,7 +172,7 @@ class ClimbBack:
         behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.way.width[above.groups.group])
         return at, above.softly(np.where(parts.live, behind, -np.float32(np.inf)))
 
-    def _step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
+    def step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
         way, parts, below = self.way, self.parts, self.way.below
         at, wins = self._guess(view, smooth)
         slope = (self._touched(view, wins, smooth) - at[:, None]) * parts.push[..., None] * self.several
