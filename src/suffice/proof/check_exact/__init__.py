@@ -7,7 +7,7 @@ import each other and Python's own library, nothing else. It is slow. Every numb
 need a root or a long quotient, a fraction on the safe side of it is taken. The one place for doubles is the rule for
 nearest words, which the format defines by them. Networks with smooth curves and black boxes are not checked by it.
 
-Read it in this order: rationals.py and reading.py (numbers, lines), model.py, reader.py and folder.py (the model),
+Read it in this order: rationals.py and reading.py (numbers, lines), model.py, tokens.py and folder.py (the model),
 words.py and inputs.py (over which texts a proof speaks), units.py, chosen.py and leaf.py (bounds), question.py,
 points.py, trees.py and claims.py (the certificate).
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .model import Model
 from .rationals import exact
-from .reader import reads_by
 from .reading import CODES, MALFORMED, NotForThis, Unreadable
+from .tokens import reads_by
 
 Matrix: TypeAlias = tuple[int, list[dict[int, float]]]  # how wide, and of each row the entries that are not zero
 Tensor: TypeAlias = tuple[tuple[int, ...], tuple[float, ...]]  # its shape and its numbers

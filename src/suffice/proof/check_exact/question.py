@@ -9,8 +9,8 @@ from typing import Any
 from .inputs import Inputs
 from .model import Model
 from .rationals import Span, Vector, exact
-from .reader import as_read
 from .reading import WHOLE, NotForThis, Places, Unreadable, fields, need, places, strings, whole
+from .tokens import as_read
 from .words import KEYS, Word, one_of, read_sets
 
 NAMES = "certificate model text perturbation features label claim"

@@ -9,8 +9,8 @@ from typing import Any
 
 from .model import Model
 from .rationals import ZERO, Row, Span, Vector, exact, inner, root_above
-from .reader import counts_once, pieces, reads_by, special
 from .reading import fields, need, number, strings, whole
+from .tokens import counts_once, pieces, reads_by, special
 
 KEYS = {"word-swap": "kind swaps", "deletion": "kind", "mask": "kind token", "removal-or-swap": "kind swaps"}
 
