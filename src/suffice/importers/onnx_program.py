@@ -23,7 +23,7 @@ from suffice.importers.onnx_rules import (
     control_flow,
 )
 from suffice.importers.walk import MOST_VALUES, Computation, Operation, Value, Values
-from suffice.model.graph import affordable
+from suffice.model.places import affordable
 
 Proto: TypeAlias = Any  # onnx.NodeProto
 
