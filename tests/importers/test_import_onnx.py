@@ -382,7 +382,7 @@ def test_random_numbers_are_refused():
 
 
 def test_a_wrong_import_is_refused_with_the_largest_difference(monkeypatch):
-    from suffice.importers import onnx as importer
+    from suffice.importers import onnx_rules as importer
 
     monkeypatch.setitem(importer.RULES, "LeakyRelu", lambda call: call[0].relu())
     with pytest.raises(ModelError, match=r"disagrees with the ONNX model: the largest difference is \d\.\d+"):

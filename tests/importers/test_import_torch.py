@@ -572,7 +572,7 @@ def test_a_way_that_depends_on_the_text_is_refused_with_its_line():
 
 def test_a_wrong_import_is_refused_with_the_largest_difference(monkeypatch):
     """Here the importer is wrong on purpose: relu6 without its upper bound."""
-    from suffice.importers import torch as importer
+    from suffice.importers import torch_rules as importer
 
     for name in ("relu6", "hardtanh"):
         monkeypatch.setitem(importer.RULES, name, lambda a: a.self.relu())

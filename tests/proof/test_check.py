@@ -1174,7 +1174,7 @@ def mutated(mutation: Mutation, lines: Lines, rng: np.random.Generator, classifi
     """None where there is nothing to change, be it because an earlier mutation broke it."""
     try:
         return mutation(copy.deepcopy(lines), rng, classifier) or None
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, StopIteration):
         return None
 
 

@@ -11,7 +11,8 @@ from helpers import make_classifier, make_text
 
 import suffice as sf
 from suffice.cli import main
-from suffice.verbs import profile as growth
+from suffice.verbs.climbing import ends_first
+from suffice.verbs.families import parameter_of
 
 TEXT = [f"word{(7 * i + 10) % 80}" for i in range(10)]
 STEPS = [2, 5, 10, 20, 40]
@@ -62,10 +63,10 @@ def test_the_order_of_steps_does_not_matter_and_each_counts_once(large, grown):
 
 
 def test_both_ends_come_first_and_every_step_once():
-    assert growth._ends_first(1) == [0]
-    assert growth._ends_first(2) == [0, 1]
-    assert growth._ends_first(5) == [0, 4, 2, 1, 3]
-    assert sorted(growth._ends_first(12)) == list(range(12))
+    assert ends_first(1) == [0]
+    assert ends_first(2) == [0, 1]
+    assert ends_first(5) == [0, 4, 2, 1, 3]
+    assert sorted(ends_first(12)) == list(range(12))
 
 
 def test_the_radius_is_exact_for_whole_numbers(large, grown):
@@ -224,9 +225,9 @@ def test_a_single_set_is_not_a_family_of_sets(large):
 
 def test_the_limit_on_changes_at_once_is_a_size_too(large):
     questions = [sf.Deletion(at_most=r).to_dict() for r in (1, 2, 3)]
-    assert growth._parameter(questions) == "at_most"
-    assert growth._parameter([sf.KNNBox(k, at_most=2).to_dict() for k in (1, 2)]) == "k"
-    assert growth._parameter([sf.KNNBox(k, at_most=k).to_dict() for k in (1, 2)]) == "size"
+    assert parameter_of(questions) == "at_most"
+    assert parameter_of([sf.KNNBox(k, at_most=2).to_dict() for k in (1, 2)]) == "k"
+    assert parameter_of([sf.KNNBox(k, at_most=k).to_dict() for k in (1, 2)]) == "size"
 
 
 def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):

@@ -79,27 +79,15 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"suffice {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     _add_explain(commands.add_parser("explain", parents=[_question()], help="the cheapest set of words that suffices"))
-    contrast = commands.add_parser("contrast", parents=[_question()], help="the cheapest change that flips the label")
-    contrast.add_argument("--towards", metavar="LABEL", help="count only flips to this label")
-    contrast.add_argument("--certificate", metavar="FILE", help="save the certificate")
-    contrast.set_defaults(run=run.contrast)
+    _add_contrast(
+        commands.add_parser("contrast", parents=[_question()], help="the cheapest change that flips the label")
+    )
     _add_auditors(commands)
-    check = commands.add_parser("check", help="check a certificate, or a folder of them, with the independent checker")
-    check.add_argument("certificate", metavar="CERTIFICATE|FOLDER")
-    check.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
-    asked = check.add_mutually_exclusive_group()
-    asked.add_argument("--question", metavar="FILE", help="the question, saved as JSON, that it must answer")
-    asked.add_argument("--text", metavar="TEXT", help="the text that it must be about")
-    check.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit of each (default: 60)")
-    check.add_argument("--sample", type=int, metavar="N", help="of a black box: run N of the texts only (no proof)")
-    check.add_argument("--exact", action="store_true", help="with the second checker: rational numbers, slow and small")
-    check.set_defaults(run=run.check)
+    _add_check(
+        commands.add_parser("check", help="check a certificate, or a folder of them, with the independent checker")
+    )
     _add_export(commands.add_parser("export", help="the questions behind a certificate, for other tools (extra: onnx)"))
-    words = commands.add_parser("words", help="what a word may become, by every set")
-    words.add_argument("word", metavar="WORD")
-    words.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
-    words.add_argument("--json", action="store_true", help="print JSON and nothing else")
-    words.set_defaults(run=run.words)
+    _add_words(commands.add_parser("words", help="what a word may become, by every set"))
     listing = commands.add_parser("models", help="list the bundled models")
     listing.add_argument("--json", action="store_true", help="print JSON and nothing else")
     listing.set_defaults(run=run.models)
@@ -147,42 +135,66 @@ def _add_settings(parent: argparse.ArgumentParser) -> None:
     parent.add_argument("--cache", metavar="FILE", help="of a black box: keep its answers in this file")
 
 
+def _add_contrast(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--towards", metavar="LABEL", help="count only flips to this label")
+    parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    parser.set_defaults(run=run.contrast)
+
+
 def _add_auditors(commands: Any) -> None:
     """The auditor's verbs."""
     asked, many = [_question()], [_corpus()]
-    bias = commands.add_parser("bias", parents=asked, help="does the label depend on protected words?")
-    bias.add_argument("--protected", metavar="FILE|WORDS|GROUPS", help=PROTECTED)
-    bias.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
-    bias.add_argument("--certificate", metavar="FILE", help="save the certificate")
-    bias.set_defaults(run=run.bias)
-    repair = commands.add_parser("repair", parents=asked, help="do these words suffice, and if not, which more?")
-    repair.add_argument("--words", metavar="WORDS", help="words or positions, with commas between")
-    repair.add_argument("--certificate", metavar="FILE", help="save the certificate")
-    repair.set_defaults(run=run.repair)
-    profile = commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets")
-    profile.add_argument("--steps", metavar="SIZES", help="of k (default: 5,10,15,25), eps, or at once (1,2,3)")
-    profile.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
-    profile.add_argument("--certificates", metavar="FOLDER", help="save those of every step and of both radii")
-    profile.set_defaults(run=run.profile)
-    attribute = commands.add_parser("attribute", parents=asked, help="the share of explanations with each word")
-    attribute.add_argument("--of", choices=["optimal", "minimal"], default="optimal")
-    attribute.add_argument("--limit", type=int, default=100, metavar="N", help="explanations at most (default: 100)")
-    attribute.add_argument("--certificate", metavar="FILE", help="save the certificate that these are all")
-    attribute.set_defaults(run=run.attribute)
-    batch = commands.add_parser("batch", parents=many, help="explain every text of a file (resumes)")
-    batch.add_argument("--out", required=True, metavar="RESULTS.jsonl", help="one line per text as it is done")
-    _add_confidence(batch)
-    batch.add_argument("--certificates", metavar="FOLDER", help="save every certificate")
-    batch.add_argument("--summary", metavar="FILE", help="save the counts, medians and slowest texts as JSON")
-    batch.set_defaults(run=run.batch)
-    audit = commands.add_parser("audit", parents=many, help="bias over a file of texts, with a report (resumes)")
-    audit.add_argument("--protected", required=True, metavar="FILE|WORDS|GROUPS", help=PROTECTED)
-    audit.add_argument("--report", required=True, metavar="REPORT.html", help="CSV, JSONL, certificates go beside it")
-    audit.add_argument("--compare", metavar="OLD.jsonl", help="an older audit, say of another model version")
-    audit.add_argument("--recheck", action="store_true", help="check the certificates of rows done before again")
+    _add_bias(commands.add_parser("bias", parents=asked, help="does the label depend on protected words?"))
+    _add_repair(commands.add_parser("repair", parents=asked, help="do these words suffice, and if not, which more?"))
+    _add_profile(commands.add_parser("profile", parents=asked, help="how the explanation grows with the sets"))
+    _add_attribute(commands.add_parser("attribute", parents=asked, help="the share of explanations with each word"))
+    _add_batch(commands.add_parser("batch", parents=many, help="explain every text of a file (resumes)"))
+    _add_audit(commands.add_parser("audit", parents=many, help="bias over a file of texts, with a report (resumes)"))
+
+
+def _add_bias(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--protected", metavar="FILE|WORDS|GROUPS", help=PROTECTED)
+    parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    parser.set_defaults(run=run.bias)
+
+
+def _add_repair(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--words", metavar="WORDS", help="words or positions, with commas between")
+    parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
+    parser.set_defaults(run=run.repair)
+
+
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--steps", metavar="SIZES", help="of k (default: 5,10,15,25), eps, or at once (1,2,3)")
+    parser.add_argument("--plot", metavar="FILE", help="save a plot (extra: plot)")
+    parser.add_argument("--certificates", metavar="FOLDER", help="save those of every step and of both radii")
+    parser.set_defaults(run=run.profile)
+
+
+def _add_attribute(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--of", choices=["optimal", "minimal"], default="optimal")
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="explanations at most (default: 100)")
+    parser.add_argument("--certificate", metavar="FILE", help="save the certificate that these are all")
+    parser.set_defaults(run=run.attribute)
+
+
+def _add_batch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", required=True, metavar="RESULTS.jsonl", help="one line per text as it is done")
+    _add_confidence(parser)
+    parser.add_argument("--certificates", metavar="FOLDER", help="save every certificate")
+    parser.add_argument("--summary", metavar="FILE", help="save the counts, medians and slowest texts as JSON")
+    parser.set_defaults(run=run.batch)
+
+
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--protected", required=True, metavar="FILE|WORDS|GROUPS", help=PROTECTED)
+    parser.add_argument("--report", required=True, metavar="REPORT.html", help="CSV, JSONL, certificates go beside it")
+    parser.add_argument("--compare", metavar="OLD.jsonl", help="an older audit, say of another model version")
+    parser.add_argument("--recheck", action="store_true", help="check the certificates of rows done before again")
     kinds = ["dependent", "unknown", "error", "worse"]
-    audit.add_argument("--fail-on", action="append", default=[], choices=kinds, help="exit with 1 (repeatable)")
-    audit.set_defaults(run=run.audit)
+    parser.add_argument("--fail-on", action="append", default=[], choices=kinds, help="exit with 1 (repeatable)")
+    parser.set_defaults(run=run.audit)
 
 
 def _add_confidence(parser: argparse.ArgumentParser) -> None:
@@ -205,11 +217,32 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run.explain)
 
 
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("certificate", metavar="CERTIFICATE|FOLDER")
+    parser.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument("--question", metavar="FILE", help="the question, saved as JSON, that it must answer")
+    asked.add_argument("--text", metavar="TEXT", help="the text that it must be about")
+    parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit of each (default: 60)")
+    parser.add_argument("--sample", type=int, metavar="N", help="of a black box: run N of the texts only (no proof)")
+    parser.add_argument(
+        "--exact", action="store_true", help="with the second checker: rational numbers, slow and small"
+    )
+    parser.set_defaults(run=run.check)
+
+
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("certificate", metavar="CERTIFICATE")
     parser.add_argument("--model", default=DEFAULT, metavar="NAME|FOLDER", help=f"default: {DEFAULT}")
     parser.add_argument("--vnnlib", required=True, metavar="FOLDER", help="a new folder: ONNX and VNN-LIB files")
     parser.set_defaults(run=run.export)
+
+
+def _add_words(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("word", metavar="WORD")
+    parser.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
+    parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    parser.set_defaults(run=run.words)
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:

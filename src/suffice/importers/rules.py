@@ -13,6 +13,7 @@ from suffice.importers.walk import Codes, Lookup, Value, is_constant
 from suffice.model import graph
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
+from suffice.model.places import affordable
 
 PRODUCT = (
     "it multiplies or divides two values that both depend on the text (attention, gates and masked means do), "
@@ -64,7 +65,7 @@ def arrange(x: Value, move: Callable[[Ints], Ints]) -> Value:
 
 def _whole(places: Ints) -> Ints:
     """The places as an array of their own, unless they are a view that is far larger than what it shows."""
-    graph.affordable(places.size)
+    affordable(places.size)
     return np.ascontiguousarray(places)
 
 
@@ -99,7 +100,7 @@ def cut(x: Value, axis: int, start: int | None, end: int | None, step: int = 1) 
 
 
 def take(x: Value, axis: int, index: ArrayLike) -> Value:
-    graph.affordable(np.size(index) * math.prod(x.shape) // max(1, x.shape[axis]))
+    affordable(np.size(index) * math.prod(x.shape) // max(1, x.shape[axis]))
     return arrange(x, lambda places: np.take(places, np.asarray(index), axis=axis))
 
 
@@ -112,7 +113,7 @@ def expand(x: Value, shape: Sequence[int]) -> Value:
 
 def repeat(x: Value, times: Sequence[int]) -> Value:
     """The whole, so many times along each axis."""
-    graph.affordable(math.prod(x.shape) * math.prod(max(0, int(count)) for count in times))
+    affordable(math.prod(x.shape) * math.prod(max(0, int(count)) for count in times))
     return arrange(x, lambda places: np.tile(places, [int(count) for count in times]))
 
 
@@ -120,7 +121,7 @@ def pad(x: Tensor, widths: Sequence[tuple[int, int]], fill: float = 0.0) -> Tens
     """Constant cells around; a negative width cuts."""
     kept = tuple(slice(max(-a, 0), size - max(-b, 0)) for (a, b), size in zip(widths, x.shape, strict=True))
     grown = [(max(a, 0), max(b, 0)) for a, b in widths]
-    graph.affordable(math.prod(size + a + b for size, (a, b) in zip(x.shape, grown, strict=True)))
+    affordable(math.prod(size + a + b for size, (a, b) in zip(x.shape, grown, strict=True)))
     places = np.arange(math.prod(x.shape)).reshape(x.shape)[kept]
     padded = np.pad(places, grown, constant_values=-1)
     found = x.pick(padded)

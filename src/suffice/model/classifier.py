@@ -393,6 +393,13 @@ def _narrow(array: Floats) -> Floats:
 
 
 def _validate(classifier: Classifier) -> None:
+    _validate_numbers(classifier)
+    _validate_names(classifier)
+    _validate_fit(classifier)
+
+
+def _validate_numbers(classifier: Classifier) -> None:
+    """A row for each word, and no number that the arithmetic of proofs cannot hold."""
     table, words = classifier.table, classifier.vocabulary
     if table.ndim != 2 or len(table) != len(words):
         raise ModelError(f"The embedding has shape {table.shape} but the vocabulary has {len(words)} words.")
@@ -404,6 +411,11 @@ def _validate(classifier: Classifier) -> None:
                 f"{what} holds {_beyond(numbers):.3g}: numbers beyond {LARGEST:.3g} (2^128) are refused, as sums of "
                 "their products are more than the arithmetic of proofs holds."
             )
+
+
+def _validate_names(classifier: Classifier) -> None:
+    """Words and labels are strings, each word is there once, and so are those for padding and for unknown words."""
+    words = classifier.vocabulary
     if not all(isinstance(word, str) and "\n" not in word and "\r" not in word for word in words):
         raise ModelError("Every word of the vocabulary must be a string without line breaks.")
     if not all(isinstance(label, str) for label in classifier.labels):
@@ -413,23 +425,23 @@ def _validate(classifier: Classifier) -> None:
     for role in (classifier.pad, classifier.unknown):
         if role not in classifier.lookup:
             raise ModelError(f"The vocabulary lacks {role!r}, which the classifier uses for padding or unknown words.")
-    if isinstance(classifier.length, bool) or not isinstance(classifier.length, int) or classifier.length < 1:
-        raise ModelError(f"The length must be a positive whole number, not {classifier.length!r}.")
-    expected = classifier.length * table.shape[1]
-    if expected > MOST_INPUTS:
+
+
+def _validate_fit(classifier: Classifier) -> None:
+    """The network takes as many numbers as a text has, and gives a score for each label."""
+    length, size, network = classifier.length, classifier.table.shape[1], classifier.network
+    if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+        raise ModelError(f"The length must be a positive whole number, not {length!r}.")
+    if length * size > MOST_INPUTS:
         raise ModelError(
-            f"A text of {classifier.length} words × {table.shape[1]} dimensions is too large: at most {MOST_INPUTS} "
-            "numbers are supported."
+            f"A text of {length} words × {size} dimensions is too large: at most {MOST_INPUTS} numbers are supported."
         )
-    if classifier.network.inputs != expected:
+    if network.inputs != length * size:
         raise ModelError(
-            f"The network takes {classifier.network.inputs} numbers, but {classifier.length} words × "
-            f"{table.shape[1]} dimensions give {expected}."
+            f"The network takes {network.inputs} numbers, but {length} words × {size} dimensions give {length * size}."
         )
-    if len(classifier.labels) != classifier.network.outputs or len(set(classifier.labels)) != len(classifier.labels):
-        raise ModelError(
-            f"There are {len(set(classifier.labels))} different labels for {classifier.network.outputs} outputs."
-        )
+    if len(classifier.labels) != network.outputs or len(set(classifier.labels)) != len(classifier.labels):
+        raise ModelError(f"There are {len(set(classifier.labels))} different labels for {network.outputs} outputs.")
 
 
 def _numbers(classifier: Classifier) -> Iterator[tuple[str, Floats]]:

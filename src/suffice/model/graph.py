@@ -1,14 +1,13 @@
 """Graph: layers of any network, in any order and with any branches, lowered to the steps of the normal form.
 
 A Tensor is an affine function of the units computed so far. Affine layers only change that function; relus, maxima
-and smooth curves make a new block of units. At the end every block gets the earliest round in which all it needs is
-known, and `steps` writes one step per round, passing on whatever a later round still needs.
+and smooth curves make a new block of units. At the end blocks become steps (rounds.py).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,14 +16,25 @@ import scipy  # its subpackages load on first use, which keeps `import suffice` 
 from numpy.typing import ArrayLike
 
 from suffice.model.curves import CURVES
-from suffice.model.step import Bools, Floats, Ints, Step, compact
+from suffice.model.places import (
+    MOST_ENTRIES,
+    Padding,
+    PerAxis,
+    affordable,
+    entries,
+    filled,
+    finite,
+    identity,
+    per_axis,
+    places_of,
+    sparse_rows,
+    views,
+    windowed,
+)
+from suffice.model.step import Bools, Floats, Ints, Step
 
 Axes: TypeAlias = int | tuple[int, ...] | None
-PerAxis: TypeAlias = int | Sequence[int]
-Padding: TypeAlias = int | Sequence[int] | Sequence[tuple[int, int]]
 
-MOST_UNITS = 2**22  # entries of one tensor
-MOST_ENTRIES = 2**27  # that are not zero in the matrix of one
 PAIR = 2  # entries of which the maximum is written as a + relu(b - a)
 MOST_SHARES = 64  # of one softmax: it takes the square of that many units
 
@@ -66,7 +76,7 @@ class Tensor:
     @property
     def places(self) -> Ints:
         """The flat place of every entry, in the tensor's shape."""
-        return _index(self.shape)
+        return places_of(self.shape)
 
     # --- affine maps ---
 
@@ -76,7 +86,7 @@ class Tensor:
             raise ValueError(f"a bias of {np.shape(offset)} for {matrix.shape[0]} outputs")
         if math.prod(shape) != matrix.shape[0]:
             raise ValueError(f"{matrix.shape[0]} outputs do not make a shape of {shape}")
-        affordable(sum(_entries(matrix, part) for _, part in self.parts), MOST_ENTRIES)
+        affordable(sum(entries(matrix, part) for _, part in self.parts), MOST_ENTRIES)
         parts = tuple((block, matrix @ part) for block, part in self.parts)
         return Tensor(parts, np.asarray(matrix @ self.offset + offset), shape)
 
@@ -85,7 +95,7 @@ class Tensor:
         flat = np.asarray(index, dtype=np.int64)
         if flat.size and not (flat.min() >= -1 and flat.max() < self.size):
             raise ValueError(f"there are {self.size} entries to pick from")
-        rows = _rows(np.where(flat < 0, self.size, flat).reshape(-1, 1), np.ones((flat.size, 1)), self.size + 1)
+        rows = sparse_rows(np.where(flat < 0, self.size, flat).reshape(-1, 1), np.ones((flat.size, 1)), self.size + 1)
         return self.affine(rows[:, : self.size], flat.shape)
 
     def reshape(self, shape: Sequence[int]) -> Tensor:
@@ -103,20 +113,20 @@ class Tensor:
 
     def scale(self, factor: ArrayLike) -> Tensor:
         """Times a constant, both broadcast."""
-        array = _array(factor)
+        array = finite(factor)
         wide = self.broadcast(np.broadcast_shapes(self.shape, array.shape))
         diagonal = scipy.sparse.diags_array(np.broadcast_to(array, wide.shape).ravel(), format="csr")
         return wide.affine(diagonal, wide.shape)
 
     def shift(self, offset: ArrayLike) -> Tensor:
         """Plus a constant, both broadcast."""
-        array = _array(offset)
+        array = finite(offset)
         wide = self.broadcast(np.broadcast_shapes(self.shape, array.shape))
         return Tensor(wide.parts, wide.offset + np.broadcast_to(array, wide.shape).ravel(), wide.shape)
 
     def linear(self, weight: ArrayLike, bias: ArrayLike | None = None) -> Tensor:
         """weight @ x + bias over the last axis; weight is (out, in)."""
-        w = _array(weight)
+        w = finite(weight)
         if w.ndim != 2 or self.shape[-1:] != w.shape[1:]:
             raise ValueError(f"a weight of {w.shape} for a last axis of {self.shape[-1:]}")
         if bias is not None and np.shape(bias) != w.shape[:1]:
@@ -128,7 +138,7 @@ class Tensor:
         return out if bias is None else out.shift(bias)
 
     def matmul(self, matrix: ArrayLike) -> Tensor:
-        return self.linear(_array(matrix).T)
+        return self.linear(finite(matrix).T)
 
     def sum(self, axes: Axes = None, keepdims: bool = False) -> Tensor:
         return self._reduce(axes, keepdims, lambda windows: np.ones(windows.shape))
@@ -138,7 +148,7 @@ class Tensor:
 
     def _reduce(self, axes: Axes, keepdims: bool, weights: Callable[[Ints], Floats]) -> Tensor:
         windows, shape = self._groups(axes, keepdims)
-        return self.affine(_rows(windows, weights(windows), self.size), shape)
+        return self.affine(sparse_rows(windows, weights(windows), self.size), shape)
 
     def _groups(self, axes: Axes, keepdims: bool) -> tuple[Ints, tuple[int, ...]]:
         """Which entries each output takes (outputs, group), and the shape of the output."""
@@ -156,7 +166,7 @@ class Tensor:
         """A factor and a constant for each place along one axis, as batch norm has them once trained."""
         wide = [1] * len(self.shape)
         wide[axis] = self.shape[axis]
-        factor, offset = _array(scale), _array(shift)
+        factor, offset = finite(scale), finite(shift)
         if factor.shape != (self.shape[axis],) or offset.shape != factor.shape:
             raise ValueError(f"{factor.shape} factors for {self.shape[axis]} channels")
         return self.scale(factor.reshape(wide)).shift(offset.reshape(wide))
@@ -173,21 +183,21 @@ class Tensor:
         groups: int = 1,
     ) -> Tensor:
         """Convolution of (channels, *places); weight is (out, in / groups, *kernel) as in torch."""
-        w = _array(weight)
-        b = np.zeros(len(w)) if bias is None else _array(bias)
+        w = finite(weight)
+        b = np.zeros(len(w)) if bias is None else finite(bias)
         if b.shape != w.shape[:1] or w.ndim != len(self.shape) + 1:
             raise ValueError(f"a kernel of {w.shape} and a bias of {b.shape} do not go with it")
         if groups < 1 or len(w) % groups or self.shape[0] != w.shape[1] * groups:
             raise ValueError(f"the kernel {w.shape} needs {w.shape[1]} input channels in each of {groups} groups")
-        views = self._views(w.shape[2:], stride, padding, dilation)  # (channels, *places, *kernel)
-        places = views.shape[1 : len(self.shape)]
+        seen = views(self.shape, w.shape[2:], stride, padding, dilation)  # (channels, *places, *kernel)
+        places = seen.shape[1 : len(self.shape)]
         affordable(w.size * math.prod(places), MOST_ENTRIES)
-        grouped = views.reshape(groups, w.shape[1], math.prod(places), -1).transpose(0, 2, 1, 3)
+        grouped = seen.reshape(groups, w.shape[1], math.prod(places), -1).transpose(0, 2, 1, 3)
         columns = grouped.reshape(groups, math.prod(places), -1)
         kernel = w.reshape(groups, len(w) // groups, 1, -1)
         index = np.broadcast_to(columns[:, None], (groups, len(w) // groups, *columns.shape[1:]))
         data = np.broadcast_to(kernel, index.shape)
-        rows = _rows(index.reshape(-1, index.shape[-1]), data.reshape(-1, index.shape[-1]), self.size + 1)
+        rows = sparse_rows(index.reshape(-1, index.shape[-1]), data.reshape(-1, index.shape[-1]), self.size + 1)
         offset = np.repeat(b, math.prod(places))
         return self.affine(rows[:, : self.size], (len(w), *places), offset)
 
@@ -200,8 +210,8 @@ class Tensor:
         ceil: bool = False,
     ) -> Tensor:
         """Maximum over windows of the axes after the first; padding never wins."""
-        windows, shape = self._windows(size, stride, padding, dilation, ceil)
-        return self._maxima(_filled(windows, self.size), shape)
+        windows, shape = windowed(self.shape, size, stride, padding, dilation, ceil)
+        return self._maxima(filled(windows, self.size), shape)
 
     def average_pool(
         self,
@@ -212,17 +222,17 @@ class Tensor:
         count_padding: bool = True,
     ) -> Tensor:
         """Average over windows of the axes after the first; padding counts as zeros, or not at all."""
-        windows, shape = self._windows(size, stride, padding, 1, ceil)
+        windows, shape = windowed(self.shape, size, stride, padding, 1, ceil)
         real = windows < self.size  # beyond the padding (by `ceil`) nothing counts, as in torch
         counted = windows <= self.size if count_padding else real
         data = real / counted.sum(1, keepdims=True)
-        rows = _rows(np.minimum(windows, self.size), data, self.size + 1)
+        rows = sparse_rows(np.minimum(windows, self.size), data, self.size + 1)
         return self.affine(rows[:, : self.size], shape)
 
     def adaptive_pool(self, size: PerAxis, kind: str) -> Tensor:
         """Torch's adaptive pooling ("max" or "average") of the axes after the first to `size` places each."""
         result = self
-        wanted = _per_axis(size, len(self.shape) - 1)
+        wanted = per_axis(size, len(self.shape) - 1)
         for axis, many in enumerate(wanted, 1):
             result = result._adapt(axis, many, kind)
         return result
@@ -237,35 +247,6 @@ class Tensor:
 
     def _slice(self, axis: int, start: int, stop: int) -> Tensor:
         return self[tuple([slice(None)] * axis + [slice(start, stop)])]
-
-    def _windows(
-        self, size: PerAxis, stride: PerAxis | None, padding: Padding, dilation: PerAxis, ceil: bool
-    ) -> tuple[Ints, tuple[int, ...]]:
-        count = len(self.shape) - 1
-        window = _per_axis(size, count)
-        step = window if stride is None else _per_axis(stride, count)
-        views = self._views(window, step, padding, dilation, ceil)
-        shape = views.shape[: count + 1]
-        affordable(views.size, MOST_ENTRIES)
-        return views.reshape(math.prod(shape), -1), shape
-
-    def _views(
-        self, window: Sequence[int], stride: PerAxis, padding: Padding, dilation: PerAxis, ceil: bool = False
-    ) -> Ints:
-        """(channels, *places, *window): flat places; `size` stands for padding and `size + 1` for what is beyond it."""
-        count = len(self.shape) - 1
-        steps, holes, margins = _per_axis(stride, count), _per_axis(dilation, count), _margins(padding, count)
-        if count < 1 or len(window) != count or min((*window, *steps, *holes)) < 1:
-            raise ValueError("the window and its stride must be at least 1 along every axis after the channels")
-        affordable(self.shape[0] * math.prod(n + sum(m) for n, m in zip(self.shape[1:], margins, strict=True)))
-        index = np.pad(self.places, [(0, 0), *margins], constant_values=self.size)
-        reach = [(w - 1) * h + 1 for w, h in zip(window, holes, strict=True)]
-        if ceil:
-            spare = [_spare(*sizes) for sizes in zip(index.shape[1:], reach, steps, margins, strict=True)]
-            index = np.pad(index, [(0, 0), *((0, s) for s in spare)], constant_values=self.size + 1)
-        views = np.lib.stride_tricks.sliding_window_view(index, reach, tuple(range(1, count + 1)))
-        strided = tuple(slice(None, None, s) for s in steps)
-        return views[(slice(None), *strided, *(slice(None, None, h) for h in holes))]
 
     # --- what makes new units ---
 
@@ -347,7 +328,7 @@ def start(shape: Sequence[int]) -> Tensor:
     size = math.prod(shape)
     affordable(size)
     block = Block(size, None, np.zeros(size, dtype=bool))
-    return Tensor(((block, _eye(size)),), np.zeros(size), tuple(shape))
+    return Tensor(((block, identity(size)),), np.zeros(size), tuple(shape))
 
 
 def add(first: Tensor, second: Tensor) -> Tensor:
@@ -404,7 +385,7 @@ def _largest(before: Tensor, index: Ints, shape: tuple[int, ...]) -> Tensor:
     affordable(index.size)
     block = Block(index.size, before.reshape((-1,)).pick(index), np.zeros(index.size, dtype=bool), "", index.shape[1])
     leaders = np.arange(0, index.size, index.shape[1])[:, None]
-    return Tensor(((block, _rows(leaders, np.ones(leaders.shape), block.size)),), np.zeros(len(index)), shape)
+    return Tensor(((block, sparse_rows(leaders, np.ones(leaders.shape), block.size)),), np.zeros(len(index)), shape)
 
 
 def _under_max(tensor: Tensor) -> tuple[Tensor, Ints] | None:
@@ -429,7 +410,7 @@ def _just_picked(tensor: Tensor) -> Block | None:
 def _new(before: Tensor, relu: Bools, curve: str = "") -> Tensor:
     """A block of new units, one for each entry."""
     block = Block(before.size, before, relu, curve)
-    return Tensor(((block, _eye(before.size)),), np.zeros(before.size), before.shape)
+    return Tensor(((block, identity(before.size)),), np.zeros(before.size), before.shape)
 
 
 def through(state: Tensor, step: Step) -> Tensor:
@@ -441,201 +422,3 @@ def through(state: Tensor, step: Step) -> Tensor:
         places[group], places[group[0]] = z.size, z.size + len(parts) - 1
         parts.append(z._tournament(group[None], (1,)))
     return concatenate(parts).pick(places)
-
-
-# --- from blocks to steps ---
-
-
-def steps(scores: Tensor) -> tuple[Step, ...]:
-    """The steps of the network whose outputs are `scores`."""
-    last = Block(scores.size, scores, np.zeros(scores.size, dtype=bool))
-    blocks = _relayed(_reachable(last))
-    rounds = [[block for block in blocks if block.round == number] for number in range(last.round + 1)]
-    layout = _Layout([(block, np.arange(block.size)) for block in rounds[0]])
-    found = []
-    for number, made in enumerate(rounds[1:], 1):
-        later = [block for block in blocks if block.round > number]
-        carried = [(block, _needed(block, later)) for block in blocks if block.round < number]
-        carried = [(block, units) for block, units in carried if len(units)]
-        found.append(_step(made, carried, layout))
-        layout = _Layout([*((block, np.arange(block.size)) for block in made), *carried])
-    return tuple(found)
-
-
-def _reachable(last: Block) -> list[Block]:
-    """Every block that counts, each after those it needs."""
-    found: dict[Block, None] = {}
-    waiting = [last]
-    while waiting:
-        block = waiting.pop()
-        needs = [need for need, _ in _parts(block) if need not in found]
-        if needs:
-            waiting += [block, *needs]
-        else:
-            found[block] = None
-    return list(found)
-
-
-def _parts(block: Block) -> tuple[tuple[Block, Floats], ...]:
-    return () if block.before is None else block.before.parts
-
-
-def _relayed(blocks: list[Block]) -> list[Block]:
-    """The same, but what has to wait for a later round waits as few numbers: a sum rather than its terms."""
-    new: dict[Block, Block] = {}
-    made: list[Block] = []
-    for block in blocks:
-        if block.before is None:
-            new[block] = block
-            continue
-        parts: list[tuple[Block, Floats]] = []
-        for need, matrix in block.before.parts:
-            parts.append(_relay(new[need], matrix, block.round - 1))
-        relays = [need for need, _ in parts if need not in new.values()]
-        before = Tensor(tuple(_summed(parts)), block.before.offset, block.before.shape)
-        new[block] = Block(block.size, before, block.relu, block.curve, block.width)
-        made += relays
-    return [*new.values(), *made]
-
-
-def _relay(block: Block, matrix: Floats, until: int) -> tuple[Block, Floats]:
-    if until <= block.round or matrix.shape[0] >= len(_columns(matrix)):
-        return block, matrix
-    before = Tensor(((block, matrix),), np.zeros(matrix.shape[0]), (matrix.shape[0],))
-    return Block(matrix.shape[0], before, np.zeros(matrix.shape[0], dtype=bool)), _eye(matrix.shape[0])
-
-
-def _summed(parts: Iterable[tuple[Block, Floats]]) -> Iterable[tuple[Block, Floats]]:
-    total: dict[Block, Floats] = {}
-    for block, matrix in parts:
-        total[block] = total[block] + matrix if block in total else matrix
-    return total.items()
-
-
-def _columns(matrix: Floats) -> Ints:
-    """The columns that hold anything."""
-    return np.unique(scipy.sparse.coo_array(matrix).nonzero()[1])
-
-
-def _needed(block: Block, later: Sequence[Block]) -> Ints:
-    """The units of a block that blocks of later rounds take in."""
-    found = [_columns(matrix) for other in later for need, matrix in _parts(other) if need is block]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Which units of which blocks a step gives, in order."""
-
-    units: list[tuple[Block, Ints]]
-
-    def row(self, block: Block) -> list[Floats]:
-        """What a block takes in, as one matrix for each entry of the layout."""
-        parts = dict(_parts(block))
-        return [
-            scipy.sparse.csr_array(parts[own])[:, units] if own in parts
-            else scipy.sparse.csr_array((block.size, len(units)))
-            for own, units in self.units
-        ]  # fmt: skip
-
-    def passed(self, block: Block, units: Ints) -> list[Floats]:
-        """Some units of a block of the layout, just as they are."""
-        return [
-            _rows(np.searchsorted(mine, units)[:, None], np.ones((len(units), 1)), len(mine)) if own is block
-            else scipy.sparse.csr_array((len(units), len(mine)))
-            for own, mine in self.units
-        ]  # fmt: skip
-
-
-def _step(made: Sequence[Block], carried: Sequence[tuple[Block, Ints]], layout: _Layout) -> Step:
-    rows = [*(layout.row(block) for block in made), *(layout.passed(*pair) for pair in carried)]
-    extra = sum(len(units) for _, units in carried)
-    bias = [block.before.offset for block in made if block.before is not None]
-    relu = [block.relu for block in made]
-    starts = np.cumsum([0, *(block.size for block in made)])
-    curves = [(b.curve, s + np.arange(b.size)) for b, s in zip(made, starts, strict=False) if b.curve]
-    maxima = [(s + np.arange(b.size)).reshape(-1, b.width) for b, s in zip(made, starts, strict=False) if b.width]
-    return Step(
-        compact(scipy.sparse.block_array(rows, format="csr")),
-        np.concatenate([*bias, np.zeros(extra)]),
-        np.concatenate([*relu, np.zeros(extra, dtype=bool)]),
-        tuple(_by_name(curves)),
-        tuple(group for groups in maxima for group in groups),
-    )
-
-
-def _by_name(curves: Sequence[tuple[str, Ints]]) -> Iterable[tuple[str, Ints]]:
-    """One entry per curve, so that equal networks are written alike."""
-    for name in sorted({name for name, _ in curves}):
-        yield name, np.concatenate([units for other, units in curves if other == name])
-
-
-# --- small things ---
-
-
-def affordable(size: int, most: int = MOST_UNITS) -> None:
-    """A ValueError instead of an array that no network here needs."""
-    if size > most:
-        raise ValueError(f"it would take {size} numbers at once, and at most {most} are supported")
-
-
-def _entries(matrix: Any, part: Any) -> int:
-    """At most so many numbers of the product are not zero."""
-    if not (scipy.sparse.issparse(matrix) and scipy.sparse.issparse(part)):
-        return int(matrix.shape[0] * part.shape[1])
-    return int(np.diff(part.indptr)[matrix.indices].sum())
-
-
-def _rows(index: Ints, data: Floats, columns: int) -> Floats:
-    """A sparse matrix whose row i has data[i] in the columns index[i]."""
-    pointers = np.arange(0, index.size + 1, index.shape[1])
-    rows: Floats = scipy.sparse.csr_array((np.ravel(data), np.ravel(index), pointers), (len(index), columns))
-    return rows
-
-
-def _eye(size: int) -> Floats:
-    eye: Floats = scipy.sparse.eye_array(size, format="csr")
-    return eye
-
-
-def _index(shape: tuple[int, ...]) -> Ints:
-    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
-
-
-def _per_axis(value: PerAxis, count: int) -> tuple[int, ...]:
-    values = (value,) * count if isinstance(value, int) else tuple(value)
-    if len(values) != count:
-        raise ValueError(f"{value} does not have one number for each of {count} axes")
-    return values
-
-
-def _margins(padding: Padding, count: int) -> list[tuple[int, int]]:
-    sides: tuple[Any, ...] = (padding,) * count if isinstance(padding, int) else tuple(padding)
-    pairs = [(side, side) if isinstance(side, int) else (side[0], side[1]) for side in sides]
-    if len(pairs) != count or any(min(pair) < 0 for pair in pairs):
-        raise ValueError(f"a padding of {padding} does not go with {count} axes")
-    return pairs
-
-
-def _spare(length: int, reach: int, step: int, margin: tuple[int, int]) -> int:
-    """Cells to add at the end so that the last window fits, if it starts inside the input or its left padding."""
-    more = -(-max(0, length - reach) // step)
-    if more * step >= length - margin[1]:
-        more -= 1
-    return max(0, more * step + reach - length)
-
-
-def _filled(windows: Ints, size: int) -> Ints:
-    """Windows in which padding is replaced by an entry that is there, which changes no maximum."""
-    real = windows < size
-    if not real.any(1).all():
-        raise ValueError("a window lies in the padding only")
-    spare = windows[np.arange(len(windows)), real.argmax(1)]
-    return np.where(real, windows, spare[:, None])
-
-
-def _array(values: ArrayLike) -> Floats:
-    array = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError("it holds a weight that is not a finite number")
-    return array

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from suffice.errors import ModelError
 from suffice.model import graph
 from suffice.model.graph import Tensor
+from suffice.model.rounds import steps
 from suffice.model.step import Bools, Floats, Ints, Step, compact, frozen, nonzero, validated
 
 __all__ = ["Bools", "Floats", "Ints", "Network", "Step", "compact", "validated"]
@@ -120,8 +121,8 @@ class Network:
 
     @staticmethod
     def of(scores: Tensor) -> Network:
-        """The network of a graph (suffice.graph) that ends in one score per class."""
-        return Network(validated(graph.steps(scores)))
+        """The network of a graph (suffice.model.graph) that ends in one score per class."""
+        return Network(validated(steps(scores)))
 
 
 # --- the layers that build() takes ---

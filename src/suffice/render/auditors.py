@@ -18,8 +18,10 @@ from suffice.render.layout import say
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.explanation import Explanation
+from suffice.verbs.families import LIMIT
+from suffice.verbs.growth import Growth
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.profile import LIMIT, Growth, Profile
+from suffice.verbs.profile import Profile
 from suffice.verbs.repair import Repair
 from suffice.verbs.wording import listed, named
 

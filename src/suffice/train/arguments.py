@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from typing import Any
 
 from suffice.train import robust as robustly
 from suffice.train.recipe import EPOCHS, Recipe
@@ -11,7 +13,14 @@ from suffice.train.recipe import EPOCHS, Recipe
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `suffice train`."""
     plain = Recipe()
-    add = parser.add_argument
+    _add_files(parser.add_argument)
+    _add_shape(parser.add_argument, plain)
+    _add_learning(parser.add_argument, plain)
+    _add_rows(parser.add_argument)
+
+
+def _add_files(add: Callable[..., Any]) -> None:
+    """What is learned from, and where the classifier goes."""
     add(
         "data",
         nargs="+",
@@ -20,6 +29,10 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", required=True, metavar="FOLDER", help="where the classifier is saved")
     add("--force", action="store_true", help="write over a folder that is there")
+
+
+def _add_shape(add: Callable[..., Any], plain: Recipe) -> None:
+    """How large the network is."""
     add(
         "--kind",
         choices=("fc", "cnn"),
@@ -31,6 +44,10 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hidden", type=_sizes, default=plain.hidden, metavar="N,N", help="hidden sizes (default 32,16)")
     add("--filters", type=int, default=plain.filters, help="cnn: filters (default %(default)s)")
     add("--window", type=int, default=plain.window, help="cnn: side of a filter (default %(default)s)")
+
+
+def _add_learning(add: Callable[..., Any], plain: Recipe) -> None:
+    """How it learns."""
     add("--epochs", type=int, help=f"times over the data (default {EPOCHS}, more where rows are few)")
     add(
         "--seed",
@@ -60,6 +77,10 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         f"this share of the loss (default {robustly.SHARE:g}): explanations get shorter, with a large share at some "
         "accuracy",
     )
+
+
+def _add_rows(add: Callable[..., Any]) -> None:
+    """More rows, and what labels are called."""
     add("--more", metavar="FILE", help="more rows with these labels, of which only the words are learned")
     add("--dev", metavar="FILE", help="rows to choose the epoch by (default: a tenth of DATA)")
     add(

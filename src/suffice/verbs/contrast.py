@@ -17,6 +17,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
+from suffice.proof.check import Checked
 from suffice.prove.verdict import Witness
 from suffice.search import writing
 from suffice.search.cost import Cost
@@ -231,7 +232,7 @@ def contrast_of(
     question: Question, flip: CheapestFlip, seconds: float, towards: str | None, self_check: bool = True
 ) -> Contrast:
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
-    price, certificate, rejected = question.costs.price, _certificate(question, flip, towards), dict[str, str]()
+    certificate, rejected = _certificate(question, flip, towards), dict[str, str]()
     try:
         checked = accepted(question, certificate) if certificate is not None and self_check else None
     except (Rejected, NotACertificate) as error:
@@ -239,29 +240,36 @@ def contrast_of(
         flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
     witness = question.witness(flip.witness)
     positions = () if witness is None else witness.positions
-    mask = np.zeros(len(question.text), dtype=bool)
-    mask[list(positions)] = True
     return Contrast(
         status=flip.status,
         positions=positions,
         words=tuple(question.text.words[i] for i in positions if i < len(question.text.words)),
-        cost=math.inf if witness is None else price(question.costs.of(mask)),
-        lower_bound=math.inf if flip.status == "none" else price(flip.lower),
+        cost=math.inf if witness is None else _cost(question, positions),
+        lower_bound=math.inf if flip.status == "none" else question.costs.price(flip.lower),
         label=question.label,
         text=question.text,
         flip=witness,
         certificate=certificate,
         stats={**{k: v for k, v in flip.stats.items() if k not in TOLD}, "seconds": seconds},
-        meta={
-            **question.meta(),
-            "checked": checked is not None,
-            **{name: flip.stats[name] for name in TOLD if flip.stats.get(name)},
-            **({"proved": checked.kind} if checked is not None else {}),
-            **rejected,
-            **scarce(question, stays=flip.status == "none", tied=witness is not None and not witness.positions),
-        },
+        meta={**question.meta(), **_told(flip, checked), **rejected, **_scarce(question, flip)},
         proved=() if checked is None else checked.proved,
     )
+
+
+def _cost(question: Question, positions: tuple[int, ...]) -> float:
+    changed = np.isin(np.arange(len(question.text)), positions)
+    return question.costs.price(question.costs.of(changed))
+
+
+def _told(flip: CheapestFlip, checked: Checked | None) -> dict[str, Any]:
+    """What is said of the way to the answer."""
+    way = {name: flip.stats[name] for name in TOLD if flip.stats.get(name)}
+    return {"checked": checked is not None, **way, **({} if checked is None else {"proved": checked.kind})}
+
+
+def _scarce(question: Question, flip: CheapestFlip) -> dict[str, Any]:
+    tied = flip.witness is not None and not flip.witness.positions
+    return scarce(question, stays=flip.status == "none", tied=tied)
 
 
 def _certificate(question: Question, flip: CheapestFlip, towards: str | None) -> Certificate | None:

@@ -90,9 +90,7 @@ class Question:
         elif (confidence, max_queries, cache) != (None, None, None):
             raise InputError("confidence, max_queries and cache are for black boxes (sf.from_function and its like).")
         read = classifier.read(text)
-        known = len(read.words) if padding == "fixed" else len(read)
-        wanted, barred = _positions(read, include, known, "include"), _positions(read, exclude, known, "exclude")
-        _disjoint(read, wanted, barred)
+        wanted, barred = _asked_for(read, include, exclude, padding)
         chosen = BundledSubstitutes() if perturbation is None else perturbation
         values = {
             "classifier": classifier,
@@ -324,16 +322,20 @@ def _check_asking(perturbation: Any, padding: Any, method: Any, oracle: Any, con
         raise InputError(f"max_queries must be a whole number of at least 1, not {max_queries!r}.")
 
 
+def _asked_for(text: Text, include: Named, exclude: Named, padding: Padding) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The positions to include and those to exclude."""
+    known = len(text.words) if padding == "fixed" else len(text)
+    wanted, barred = _positions(text, include, known, "include"), _positions(text, exclude, known, "exclude")
+    both = sorted({*wanted} & {*barred})
+    if both:
+        raise InputError(f"The word {text.tokens[both[0]]!r} is both included and excluded.")
+    return wanted, barred
+
+
 def _positions(text: Text, given: Named, count: int, role: str) -> tuple[int, ...]:
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise InputError(f"`{role}` takes a list of words or positions, not {given!r}.")
     return text.positions(list(given), count)
-
-
-def _disjoint(text: Text, wanted: tuple[int, ...], barred: tuple[int, ...]) -> None:
-    both = sorted({*wanted} & {*barred})
-    if both:
-        raise InputError(f"The word {text.tokens[both[0]]!r} is both included and excluded.")
 
 
 def _seconds(given: Any) -> float:
