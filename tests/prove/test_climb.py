@@ -42,12 +42,12 @@ def test_climbers_see_the_bound_that_is_worked_out(kind, seed):
     form, batch, dual, found, ground, _ = question_of(kind, seed)
     start = climb.started(form, batch, dual, found, ground, 1e-7)
     assert np.allclose(start.rest, 0, atol=1e-5)  # all of the row is theirs: there is nothing else in this network
-    seen = climb.Climb(ground, start).view()
+    seen = climb.Climb(ground.land, start).view()
     assert np.allclose(seen.bound, found.bound, atol=1e-4)
     rng = np.random.default_rng(seed)
     other = replace(dual, share=ground.shares(ground.rows(rng.random(dual.share.shape))))
-    there = climb.Climb(ground, replace(start, rows=ground.rows(other.share)))
-    moved = climb.View.of(ground, start, there.rows, seen.shares)
+    there = climb.Climb(ground.land, replace(start, rows=ground.rows(other.share)))
+    moved = climb.View.of(ground.land, start, there.rows, seen.shares)
     assert np.allclose(moved.bound, margin_bound(form, batch, other).bound, atol=1e-4)
 
 
@@ -56,7 +56,7 @@ def best_of(form, ground, live):
 
     Of a maximum that pulls the margin down, every candidate has a part of the whole, and a point of its own in it.
     """
-    weight, (above, below) = form.margin.dense()[0], (ground.above, ground.below)
+    weight, (above, below) = form.margin.dense()[0], (ground.land.above, ground.land.below)
     numbers = len(ground.moving)
     down, up = above.groups, below.groups
     columns = numbers + len(up.starts) + len(above.units) * (numbers + 1)

@@ -102,7 +102,7 @@ class Bundle:
 
 def _sizes(rows: Floats, row: Floats) -> Floats:
     """|rows - row|, number by number added up (n,), piece by piece."""
-    found, ones = single(np.empty(len(rows))), np.ones(rows.shape[1], dtype=np.float32)
+    found, ones = single(np.zeros(len(rows))), np.ones(rows.shape[1], dtype=np.float32)
     room = np.empty((min(PIECE, len(rows)), rows.shape[1]), dtype=np.float32)
     for start in range(0, len(rows), PIECE):
         piece = rows[start : start + PIECE]
@@ -178,11 +178,11 @@ class Sieve:
         return replace(self, bundles=tuple(map(self._sifted, self.bundles)))
 
     def _sifted(self, bundle: Bundle) -> Bundle:
-        left = bundle.only(bundle.short <= self.room)
+        left = bundle.only(~(bundle.short > self.room))  # what is not a number is no reason
         if not len(left):
             return left
         level, row = np.float32(self.level - self.tops + bundle.top), self.row + bundle.row
-        return left.only(level - left.own - _sizes(left.rows, row) <= self.slack)
+        return left.only(~(level - left.own - _sizes(left.rows, row) > self.slack))
 
     def split(self, maximum: int, candidate: int) -> tuple[Sieve, Sieve]:
         """Where another candidate wins the maximum, and where this one does."""

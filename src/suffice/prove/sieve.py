@@ -45,7 +45,9 @@ class Sifting:
 
     def run(self, sieve: Sieve, parts: int) -> Tree | None:
         """The proof, if it takes no more than so many parts; None if not, or where a point answers the question."""
-        return _Run(self, parts).closed(sieve, first=True)
+        # Products of singles may flag numbers that are in no array; what is no number leads to no proof.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _Run(self, parts).closed(sieve, first=True)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -141,15 +143,14 @@ class _Run:
 def first_sieve(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, live: Bools) -> Sieve:
     """Every maximum that takes a line above as a bundle of its own, with the candidates (units,) that may win it."""
     start, land = started(form, batch, dual, found, ground, LITTLE), ground.land
-    groups, rows = form.steps[0].groups, with_settled(land, start)[0]
-    assert groups is not None
-    bundles = []
+    rows, bundles = with_settled(land, start)[0], []
     for place, some in enumerate(np.split(np.arange(len(land.above.units)), land.above.groups.starts[1:])):
         kept, push = some[live[land.above.units[some]]], start.push[0, place]
         own, mine = push * land.above.own[kept], push * land.above.rows[kept]
         size = float((np.abs(own) + np.abs(mine).sum(-1)).max(initial=0.0))
-        maximum = int(np.flatnonzero(groups.leaders == ground.peaks.units[place])[0])
         if push > 0:
-            bundles.append(Bundle.of((maximum,), (place,), kept[:, None], mine, own, push * rows[place], size))
+            leader = int(ground.peaks.units[place])
+            name = leader if form.kept is None else int(form.kept[leader])  # as the whole network has it
+            bundles.append(Bundle.of((name,), (place,), kept[:, None], mine, own, push * rows[place], size))
     rest, constant = np.zeros_like(start.rest), single(batch.rows.constant)
     return Sieve(tuple(bundles), land.below, start.logs, start.pull, rest, constant)

@@ -76,7 +76,7 @@ class Stated:
 class Stage:
     """Lines above bundles of maxima: `rows` (bundles, length, dimension), slopes `alpha` (units,) below others.
 
-    `bundles` are places of maxima at the first stage on the way to a leaf, then those of the bundles before.
+    At the first stage on the way to a leaf `bundles` are first units of maxima, then places of the bundles before.
     """
 
     alpha: Floats

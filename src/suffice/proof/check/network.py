@@ -385,10 +385,10 @@ class Net:
             upper[:, some] = np.minimum(upper[:, some], -down)
         return lower, upper
 
-    def maximum(self, unit: int) -> int:
-        """Which maximum of the first step a unit is a candidate of."""
+    def first(self, unit: int) -> int:
+        """The first unit of the maximum of the first step that a unit is a candidate of."""
         assert self.pools[0] is not None
-        return int(np.flatnonzero((self.pools[0].units == unit).any(-1))[0])
+        return int(self.pools[0].owner[unit])
 
     def alive(self, signs: Signs, unit: int) -> list[int]:
         """The units that may still reach the maximum that a unit is a candidate of."""

@@ -43,14 +43,23 @@ ROUND = 2.0**-53
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Some maxima, the choices (n, maxima) of units that may reach them, and how far each is below the top."""
+    """Some maxima, by their first units, and the choices (n, maxima) of units that may reach them.
 
-    maxima: tuple[int, ...]
+    `short` (n,) is how far each choice is below the top.
+    """
+
+    firsts: tuple[int, ...]
     choices: Ints
     short: Floats
 
     def only(self, kept: Bools) -> Bundle:
-        return Bundle(self.maxima, self.choices[kept], self.short[kept])
+        return replace(self, choices=self.choices[kept], short=self.short[kept])
+
+    def split(self, unit: int, first: int) -> tuple[Bundle, Bundle]:
+        if first not in self.firsts:
+            return self, self
+        mine = self.choices[:, self.firsts.index(first)] == unit
+        return self.only(~mine), self.only(mine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,26 +76,18 @@ class Left:
 
     @property
     def names(self) -> dict[int, int]:
-        """What bundles are called at the next stage, and their places: at first by their maxima, later by places."""
+        """What bundles are called at the next stage, and their places: at first by units, later by places."""
         first = np.isinf(self.room)
-        return {bundle.maxima[0] if first else place: place for place, bundle in enumerate(self.bundles)}
+        return {bundle.firsts[0] if first else place: place for place, bundle in enumerate(self.bundles)}
 
     @property
     def bytes(self) -> int:
         return sum(bundle.choices.nbytes + bundle.short.nbytes for bundle in self.bundles)
 
-    def without(self, unit: int) -> Left:
-        """Where another unit reaches its maximum."""
-        kept = (bundle.only((bundle.choices != unit).all(-1)) for bundle in self.bundles)
-        return replace(self, bundles=tuple(kept))
-
-    def within(self, unit: int, maximum: int) -> Left:
-        """Where this unit reaches the maximum."""
-        kept = (
-            bundle.only((bundle.choices == unit).any(-1)) if maximum in bundle.maxima else bundle
-            for bundle in self.bundles
-        )
-        return replace(self, bundles=tuple(kept))
+    def split(self, unit: int, first: int) -> tuple[Left, Left]:
+        """Where another unit reaches the maximum with this first unit, and where this one does."""
+        sides = [[bundle.split(unit, first)[side] for bundle in self.bundles] for side in (0, 1)]
+        return replace(self, bundles=tuple(sides[0])), replace(self, bundles=tuple(sides[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +127,19 @@ class Margin:
     size: float
     gamma: float
 
+    def of(self, firsts: tuple[int, ...]) -> Floats:
+        """The weights of maxima with these first units."""
+        every = np.zeros(len(self.pools.owner))
+        every[self.pools.units[:, 0]] = self.weights
+        return every[list(firsts)]
+
     @property
     def first(self) -> Left:
         """A bundle for each maximum that takes a line above, with all units that may reach it."""
         bundles = []
         for place in np.flatnonzero(self.weights < 0).tolist():
             units = self.pools.units[place][self.live[place] & self.pools.real[place]]
-            bundles.append(Bundle((place,), units[:, None], np.zeros(len(units))))
+            bundles.append(Bundle((int(self.pools.units[place, 0]),), units[:, None], np.zeros(len(units))))
         return Left(tuple(bundles), np.inf)
 
 
@@ -147,15 +154,18 @@ class Stage:
     def read(groups: Any, words: Any, rows: Any, before: Left, margin: Margin, box: Box, dimension: int) -> Stage:
         need(type(groups) is list and all(type(group) is list for group in groups), "bundles must be lists")
         names = before.names
-        listed = [[whole(one, 0, len(margin.weights), "each part of a bundle") for one in group] for group in groups]
+        listed = [
+            [whole(one, 0, len(margin.pools.owner), "each part of a bundle") for one in group] for group in groups
+        ]
         flat = [one for group in listed for one in group]
         need(all(listed) and sorted(flat) == sorted(names), "bundles must have every part once")
-        some = mask(words, box.words, "the words of rows")
+        some = mask(words, np.ones_like(box.words), "the words of rows")
         values = numbers(rows, len(groups) * int(some.sum()) * dimension).reshape(len(groups), -1)
         need(np.isfinite(values).all() and (np.abs(values) <= HUGE).all(), "a row is beyond what can be checked")
-        found = np.zeros((len(groups), len(box.radius)))
-        found[:, np.repeat(some[box.words], dimension)] = values
-        return Stage(tuple(tuple(names[one] for one in group) for group in listed), found * box.radius)
+        found = np.zeros((len(groups), len(some) * dimension))
+        found[:, np.repeat(some, dimension)] = values
+        moving = found[:, np.repeat(box.words, dimension)]
+        return Stage(tuple(tuple(names[one] for one in group) for group in listed), moving * box.radius)
 
 
 def sieved(before: Left, stage: Stage, margin: Margin, box: Box, limit: Limit) -> Left:
@@ -186,7 +196,7 @@ def _measured(bundles: list[Bundle], kept: list[Bools], reaches: list[Floats], b
     left = [reach[some] for reach, some in zip(reaches, kept, strict=True)]
     tops = [float(reach.max()) for reach in left]
     measured = [
-        Bundle(bundle.maxima, bundle.choices[some], top - reach)
+        Bundle(bundle.firsts, bundle.choices[some], top - reach)
         for bundle, some, top, reach in zip(bundles, kept, tops, left, strict=True)
     ]
     return Left(tuple(measured), error - (base - sum(tops)))
@@ -204,7 +214,7 @@ def _joined(parts: list[Bundle], room: float, limit: Limit) -> Bundle:
         first = np.repeat(np.arange(len(count)), count)
         second = order[np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)]
         choices = np.concatenate([found.choices[first], other.choices[second]], axis=1)
-        found = Bundle(found.maxima + other.maxima, choices, found.short[first] + other.short[second])
+        found = Bundle(found.firsts + other.firsts, choices, found.short[first] + other.short[second])
     return found
 
 
@@ -219,7 +229,7 @@ def _others(margin: Margin, box: Box) -> tuple[float, Floats]:
 
 def _reach(bundle: Bundle, line: Floats, margin: Margin, box: Box, limit: Limit) -> Floats:
     """What each choice asks of the constant of a line (n,), piece by piece."""
-    weights, found = -margin.weights[list(bundle.maxima)], np.empty(len(bundle.short))
+    weights, found = -margin.of(bundle.firsts), np.empty(len(bundle.short))
     many = max(1, CELLS // max(1, len(line)))
     for start in range(0, len(found), many):
         limit.look()

@@ -207,10 +207,11 @@ class Walk:
             need(
                 self.net.bent[unit] and not node.signs[unit], "only a relu or curve that is not split yet can be split"
             )
-        below, above, left = node.signs.copy(), node.signs.copy(), (node.left, node.left)
+        below, above = node.signs.copy(), node.signs.copy()
+        left: tuple[Left | None, Left | None] = (None, None)
         below[unit], above[unit] = -1, 1
         if node.left is not None:
-            left = node.left.without(unit), node.left.within(unit, self.net.maximum(unit))
+            left = node.left.split(unit, self.net.first(unit))
         return replace(node, signs=below, left=left[0]), replace(node, signs=above, left=left[1])
 
     def sieve(self, data: Any, node: Node, rival: int) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from .chosen import read_chosen
@@ -11,19 +12,24 @@ from .inputs import Inputs
 from .leaf import Leaf
 from .points import counterexample, point
 from .question import Question
-from .rationals import Span, minus
+from .rationals import Row, Span, minus
 from .reading import WHOLE, Evidence, Places, Reject, fields, need, number, whole
+from .sieve import Left, everybody, sieve
 from .units import Signs, may_win
 from .words import one_of
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """What is known on the way to a place of the tree: of the texts, and of units by splits and by stated bounds."""
+    """What is known on the way to a place of the tree: of the texts, and of units by splits and by stated bounds.
+
+    `left` is what sieves have left of who may win maxima.
+    """
 
     inputs: Inputs
     signs: Signs = field(default_factory=dict)
     stated: Mapping[int, Span] = field(default_factory=dict)
+    left: Left | None = None
 
     def leaf(self, asked: Question) -> Leaf:
         return Leaf(asked.model, asked.reach, self.inputs, self.signs, self.stated)
@@ -41,6 +47,11 @@ def tree(asked: Question, evidence: Evidence, rival: int, sign: int, inputs: Inp
             waiting += [replace(node, inputs=second), replace(node, inputs=first)]
         elif "bound" in line:
             waiting.append(replace(node, stated=bound(line, asked, node)))
+        elif "sieve" in line:
+            margin, before = margin_of(asked, rival, sign), node.left
+            before = everybody(asked.model, node.leaf(asked), margin[0]) if before is None else before
+            left = sieve(fields(line, "sieve")[0], asked.model, node.inputs, margin, before)
+            waiting.append(replace(node, left=left))
         else:
             leaf(fields(line, "leaf")[0], asked, node, rival, sign)
 
@@ -52,7 +63,11 @@ def split(line: Any, asked: Question, node: Node) -> list[Node]:
     alive = may_win(model.home.get(unit, []), signs)
     right = (unit in alive and len(alive) > 1) or (unit in model.relu and unit not in signs)
     need(right, "only an open relu, or one of several units that may win, can be split")
-    return [replace(node, signs={**signs, unit: side}) for side in (1, -1)]
+    return [replace(node, signs={**signs, unit: side}, left=left_by(node, asked, unit, side)) for side in (1, -1)]
+
+
+def left_by(node: Node, asked: Question, unit: int, side: int) -> Left | None:
+    return None if node.left is None else node.left.split(unit, asked.model.home[unit], side)
 
 
 def bound(line: Any, asked: Question, node: Node) -> Mapping[int, Span]:
@@ -74,15 +89,22 @@ def leaf(data: Any, asked: Question, node: Node, rival: int, sign: int) -> None:
     """The one input that is left has sign·margin above zero, or the bound is, with the numbers given here."""
     model, chosen, single = asked.model, read_chosen(data, asked.model, node.signs), node.inputs.single()
     ahead, behind = (asked.label, rival) if sign > 0 else (rival, asked.label)
+    if node.left is not None and node.left.nobody:
+        return
     if single:
         scores = model.scores(single)
         if scores[ahead] > scores[behind]:
             return
-    last = model.steps[-1]
-    more, less = last[ahead], last[behind]
-    row, constant = minus(model.rows[more], model.rows[less]), model.bias[more] - model.bias[less]
-    holds = node.leaf(asked).holds(row, constant, last.start, chosen)
+    holds = node.leaf(asked).holds(*margin_of(asked, rival, sign), model.steps[-1].start, chosen)
     need(holds, "the bound of this leaf is not above zero")
+
+
+def margin_of(asked: Question, rival: int, sign: int) -> tuple[Row, Fraction]:
+    """sign·margin as a form over what the last hidden step gives."""
+    ahead, behind = (asked.label, rival) if sign > 0 else (rival, asked.label)
+    model, last = asked.model, asked.model.steps[-1]
+    more, less = last[ahead], last[behind]
+    return minus(model.rows[more], model.rows[less]), model.bias[more] - model.bias[less]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,259 @@
+"""Sieves: whoever wins at an input where the label is lost is left, and both checkers see it so."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers import refused
+from test_maxima import WORDS, text_cnn
+from test_peaks import both_accept
+
+import suffice as sf
+from suffice.proof import check_exact
+from suffice.proof.certificate import array
+from suffice.prove import branch, bundles
+from suffice.prove.bounds import Form
+from suffice.prove.oracles.milp import MilpOracle
+from suffice.prove.sieve import Sifting
+from suffice.prove.tree import Leaf, Sieved, Split
+from suffice.prove.verdict import Budget, Problem, Proved, Refuted
+from suffice.sets.regions import Box
+
+LENGTH = 7
+
+
+def asked(seed, above, filters=10, classes=2):
+    """Everything is free, and the lowest corner of many is so far above the boundary, or below."""
+    rng = np.random.default_rng(seed)
+    network = text_cnn(seed, words=LENGTH, filters=filters, width=3, classes=classes).network
+    center = rng.standard_normal((LENGTH, 2)) * 0.5
+    label = int(network.forward(center[None])[0].argmax())
+    problem = Problem(network, Box(center, center - 0.35, center + 0.3), label, np.ones(LENGTH, dtype=bool))
+    points = _points(problem, rng)
+    *first, last = network.steps
+    least = problem.margins(points).min()
+    lifted = replace(last, bias=last.bias + (np.arange(classes) == label) * (above - least))
+    problem = replace(problem, network=replace(network, steps=(*first, lifted)))
+    return Form.of(problem), points
+
+
+def _points(problem, rng):
+    region = problem.region
+    middle, radius = region.spread
+    corners = region.center + middle + radius * rng.choice([-1.0, 1.0], (20_000, LENGTH, 2))
+    return np.concatenate([corners, region.sample(rng, 2000)])
+
+
+def stages(tree):
+    """All stages of a proof, and how often it splits."""
+    match tree:
+        case Sieved(stage, rest):
+            found, splits = stages(rest)
+            return [stage, *found], splits
+        case Split(_, (first, second)):
+            (one, more), (two, less) = stages(first), stages(second)
+            return one + two, more + less + 1
+        case Leaf():
+            return [], 0
+
+
+@pytest.fixture
+def sieves(monkeypatch):
+    """What each run of a sieve began with, every sieve on its way, and what it ended with."""
+    seen = []
+    run, sifted = Sifting.run, bundles.Sieve.sifted
+
+    def recorded(self, sieve, parts):
+        seen.append(SimpleNamespace(first=sieve, way=[], tree=None, ground=self.ground))
+        seen[-1].tree = run(self, sieve, parts)
+        return seen[-1].tree
+
+    def kept(self):
+        left = sifted(self)
+        seen[-1].way.append((self, left))
+        return left
+
+    monkeypatch.setattr(Sifting, "run", recorded)
+    monkeypatch.setattr(bundles.Sieve, "sifted", kept)
+    return seen
+
+
+# --- answers ---
+
+
+@pytest.mark.parametrize("above", [0.05, 0.3, -0.02])
+@pytest.mark.parametrize("seed", range(6))
+def test_answers_are_those_of_a_mixed_integer_program(seed, above, sieves):
+    form, _ = asked(seed, above, classes=2 + seed % 2)
+    free = np.ones((1, LENGTH), dtype=bool)
+    answer = branch.decide(form, free, Budget(60))[0]
+    exact = MilpOracle(form.problem).ask(free, Budget(120))[0]
+    assert type(answer) is type(exact)
+    assert isinstance(answer, Proved | Refuted)
+
+
+def test_most_of_these_questions_take_a_sieve_and_some_a_split(sieves):
+    for seed in range(8):
+        branch.decide(asked(seed, 0.05)[0], np.ones((1, LENGTH), dtype=bool), Budget(60))
+    proofs = [stages(run.tree) for run in sieves if run.tree is not None]
+    assert len(proofs) >= 4
+    assert any(splits for _, splits in proofs)
+    assert any(len(bundle) > 1 for found, _ in proofs for stage in found for bundle in stage.bundles)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
+    form, points = asked(seed, -0.4)
+    lost = points[form.problem.margins(points).min(-1) <= 0]
+    assert len(lost)
+    inputs = branch.sets_of_free(form, np.ones((1, LENGTH), dtype=bool))
+    budget = Budget(60, branch.PARTS // 2)  # one part, without splits
+    quiet = branch.Branching(form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget)
+    quiet._evaluate([question.roots[0] for question in quiet.questions])
+    quiet._sieve()
+    (run,) = sieves
+    assert run.tree is None
+    above = run.ground.land.above
+    flat = lost.reshape(len(lost), -1)
+    values = np.asarray(form.steps[0].apply(flat))[:, above.units]
+    who = above.groups.best(values)
+    for _, left in run.way:
+        for bundle in left.bundles:
+            assert {*map(tuple, who[:, list(bundle.maxima)].tolist())} <= {*map(tuple, bundle.winners.tolist())}
+    assert run.way[-1][1].count < run.way[-1][0].count or len(run.way[-1][1].bundles) < len(run.first.bundles)
+
+
+# --- proofs ---
+
+
+def cnn_and_text(seed):
+    """Of such networks and texts, every third or fourth needs a sieve."""
+    classifier = text_cnn(seed, filters=14, width=3, classes=2 + seed % 2)
+    return classifier, " ".join(np.random.default_rng(seed).permutation(WORDS)[:6])
+
+
+def sieving(certificate):
+    return [i for i, line in enumerate(certificate.lines) if "sieve" in line]
+
+
+@pytest.fixture(scope="module")
+def proved():
+    """A classifier and a certificate with sieves and splits."""
+    for seed in range(20):
+        classifier, text = cnn_and_text(seed)
+        found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
+        if sieving(found.certificate) and any("split" in line for line in found.certificate.lines):
+            return classifier, found
+    raise AssertionError("no such question is left: make them harder")
+
+
+def test_both_checkers_accept_and_the_answer_is_that_without_sieves(monkeypatch, tmp_path):
+    used = 0
+    for seed in range(14):
+        classifier, text = cnn_and_text(seed)
+        found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
+        with monkeypatch.context() as patched:
+            patched.setattr(branch.Branching, "_sieve", lambda self: None)
+            plain = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
+        assert found.status == plain.status == "optimal"
+        assert (found.cost, found.lower_bound) == (plain.cost, plain.lower_bound)
+        both_accept(found.certificate, classifier, tmp_path)
+        used += bool(sieving(found.certificate))
+    assert used >= 2
+
+
+BUGS = {
+    "reaches are too low": ("_sizes", lambda rows, row: 0.7 * np.abs(rows - row).sum(-1)),
+    "lines forget their rows": ("_sizes", lambda rows, row: np.abs(rows).sum(-1)),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_in_the_prover_is_found_by_the_checker(bug, monkeypatch):
+    monkeypatch.setattr(bundles, *BUGS[bug])
+    assert any(refused(*cnn_and_text(seed), sf.KNNBox(2)) for seed in range(20))
+
+
+def test_choices_that_are_dropped_without_a_reason_are_found_by_the_checker(monkeypatch):
+    monkeypatch.setattr(bundles.Sieve, "room", property(lambda self: 0.3 * -self.bound))
+    assert any(refused(*cnn_and_text(seed), sf.KNNBox(2)) for seed in range(20))
+
+
+def spoiled(stage):
+    """Stages that make no sense, by what is wrong with them."""
+    groups = stage["bundles"]
+    yield "a part is missing", {**stage, "bundles": groups[1:]}
+    yield "a part is there twice", {**stage, "bundles": [[*groups[0], *groups[0]], *groups[1:]]}
+    yield "a bundle of nothing", {**stage, "bundles": [*groups, []]}
+    yield "a part that is none", {**stage, "bundles": [[10**6], *groups[1:]]}
+    yield "parts that are no whole numbers", {**stage, "bundles": [[float(groups[0][0])], *groups[1:]]}
+    yield "bundles that are no lists", {**stage, "bundles": {"0": groups}}
+    yield "too few rows", {**stage, "rows": {"f4": stage["rows"]["f4"][:8]}}
+    yield "words that are none", {**stage, "words": [*stage["words"], 99]}
+    yield "too few slopes", {**stage, "alpha": {"f4": stage["alpha"]["f4"][:8]}}
+    yield "another key", {**stage, "more": 1}
+
+
+def test_both_checkers_refuse_sieves_that_make_no_sense(proved, tmp_path):
+    classifier, found = proved
+    classifier.save(tmp_path / "model")
+    model = check_exact.load(tmp_path / "model")
+    for place in sieving(found.certificate)[:3]:
+        for what, stage in spoiled(found.certificate.lines[place]["sieve"]):
+            lines = copy.deepcopy(list(found.certificate.lines))
+            lines[place] = {"sieve": stage}
+            with pytest.raises(sf.Rejected):
+                sf.check(SimpleNamespace(lines=lines), classifier)
+                pytest.fail(what)
+            with pytest.raises(check_exact.Reject):
+                check_exact.check(lines, model)
+                pytest.fail(what)
+
+
+def test_a_proof_without_one_of_its_sieves_is_no_proof(proved, tmp_path):
+    classifier, found = proved
+    classifier.save(tmp_path / "model")
+    model, refusals = check_exact.load(tmp_path / "model"), 0
+    for place in sieving(found.certificate):
+        lines = [line for i, line in enumerate(found.certificate.lines) if i != place]
+        accepted = accepts(sf.check, SimpleNamespace(lines=lines), classifier)
+        assert accepted == accepts(check_exact.check, lines, model)
+        refusals += not accepted
+    assert refusals
+
+
+def accepts(check, certificate, model):
+    try:
+        check(certificate, model)
+    except (sf.Rejected, check_exact.Reject):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_lines_whatever_prove_what_is_false(seed, proved, tmp_path):
+    """That fewer words suffice, by random lines: winners at a real flip are never dropped."""
+    classifier, found = proved
+    classifier.save(tmp_path / "model")
+    model, rng = check_exact.load(tmp_path / "model"), np.random.default_rng(seed)
+    head, *rest = copy.deepcopy(list(found.certificate.lines))
+    head["claim"] = {"kind": "sufficient", "positions": list(found.positions)[1:]}
+    lines = [head, *rest[: rest.index({"prove": "cheapest"})]]
+    for place in sieving(SimpleNamespace(lines=lines)):
+        lines[place]["sieve"]["rows"] = shaken(lines[place]["sieve"]["rows"], rng)
+    with pytest.raises(sf.Rejected, match="bound of this leaf"):
+        sf.check(SimpleNamespace(lines=lines), classifier)
+    with pytest.raises(check_exact.Reject, match="bound of this leaf"):
+        check_exact.check(lines, model)
+
+
+def shaken(rows, rng):
+    """The rows as they are, changed a little, or anything."""
+    values = np.frombuffer(base64.b64decode(rows["f4"]), "f4")
+    noise = rng.choice([0.0, 0.1, 10.0]) * rng.standard_normal(len(values))
+    return array(values * rng.choice([0.0, 1.0, 1.0]) + noise, "f4")
