@@ -49,6 +49,7 @@ from suffice.prove.narrow import Narrow, narrowed, worth_it
 from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
 from suffice.prove.runs import CLOSED, few
+from suffice.prove.sieve import Sifting, first_sieve
 from suffice.prove.tilts import PACE, Tilts
 from suffice.prove.tree import Above, Leaf, Pick, Split, Stated, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
@@ -76,6 +77,8 @@ CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they beg
 CLIMB_ON, LITTLE = Pace(40, (0.006, 0.0009), (0.04, 0.0035)), 1e-5  # and after that
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
+CHOICES, EACH = 100_000, 512  # of winners of a bundle of maxima, at most and for each subproblem that is allowed
+PARTS = 100  # subproblems that take as long as one part of a sieve
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -261,6 +264,7 @@ class Branching:
             return [Unknown("the network can overflow over this region")] * len(self.questions)
         self._evaluate([root for question in self.questions for root in question.roots])
         self._narrow()
+        self._sieve()
         while batch := self._hardest():
             depth = 1 if self.grounds else _at_once(len(batch))
             self._evaluate([half for part in batch for half in self._split(part, depth)])
@@ -380,6 +384,38 @@ class Branching:
             root.narrow = narrowed(self.form, root.inputs, rows, self.budget)
             root.steps, root.loss, root.row = (), None, None
             self._evaluate([root])
+
+    def _sieve(self) -> None:
+        """Where there is nothing but maxima of numbers that move on their own, look at several of them at once."""
+        for root in [part for question in self.questions for part in question.open]:
+            climbed = root.dual is not None and root.dual.share is not None
+            if climbed and isinstance(root.inputs, Free) and only_maxima(self.form) and not self._answered(root):
+                tree = self._sifting(root)
+                if tree is not None:
+                    self.questions[root.question].open.remove(root)
+                    root.tree, root.closed = tree, True
+
+    def _sifting(self, root: Subproblem) -> Tree | None:
+        batch, dual, peaks = self._alone(root), root.dual, self.tilts
+        assert isinstance(peaks, Peaks)
+        assert dual is not None
+        ground, live = self._ground(root, batch, peaks), np.zeros(self.form.units, dtype=bool)
+        members = peaks.members
+        live[members] = peaks.may_win(batch.bounds.lower[:, members], batch.bounds.upper[:, members], None)[0]
+        sieve = first_sieve(self.form, batch, dual, margin_bound(self.form, batch, dual), ground, live)
+        most = self.budget.subproblems
+
+        def tried(at: Floats) -> bool:
+            self._try_around([root], ground.points(at))
+            return self._answered(root)
+
+        sifting = Sifting(self.form, ground, dual.alpha, min(CHOICES, most * EACH), self.budget, tried)
+        return sifting.run(sieve, 1 + most // PARTS)
+
+    def _alone(self, root: Subproblem) -> Items:
+        bounds = hidden(self.form, root.inputs, None, partial(self._step, [root], root.inputs), self.budget)
+        rows = margin_rows(self.form, np.array([root.rival]), self.sign)
+        return Items(root.inputs, bounds, rows, None, self.tilts)
 
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""

@@ -102,20 +102,68 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """One set of free words: the maxima that may take lines above, and some that may take shares of candidates.
+class Land:
+    """Maxima that may take lines above, and some that may take shares of candidates.
 
-    `middle` and `radius` (inputs,) say how numbers move, `ends` the least and the largest weight (maxima, numbers) that
-    a candidate above has, and `width` (maxima,) how far the candidate that moves furthest moves.
+    `ends` are the least and the largest weight (maxima, numbers) that a candidate above has, and `width` (maxima,) is
+    how far the candidate that moves furthest moves.
     """
 
-    peaks: Peaks
     above: Side
     below: Side
-    middle: Floats
-    radius: Floats
     ends: tuple[Floats, Floats]
     width: Floats
+
+    @staticmethod
+    def of(above: Side, below: Side) -> Land:
+        starts = above.groups.starts
+        ends = np.minimum.reduceat(above.rows, starts), np.maximum.reduceat(above.rows, starts)
+        return Land(above, below, ends, np.asarray(above.groups.highest(np.abs(above.rows).sum(-1)) + TINY))
+
+    def among(self, kept: Ints) -> Land:
+        """The same with some of the candidates above."""
+        return replace(self, above=self.above.among(kept))
+
+    @cached_property
+    def span(self) -> Floats:
+        return np.asarray(self.ends[1] - self.ends[0])
+
+    @cached_property
+    def widest(self) -> Floats:
+        """The largest span (maxima,) of a number."""
+        return np.asarray(self.span.max(-1, initial=0.0) + TINY)
+
+    @cached_property
+    def seen(self) -> Ints:
+        """The numbers (candidates, s) that each candidate sees."""
+        return seen(self.above.rows)
+
+    @cached_property
+    def weights(self) -> Floats:
+        return np.take_along_axis(self.above.rows, self.seen, 1)
+
+    @cached_property
+    def places(self) -> Ints:
+        """Where the numbers that candidates see are in the rows of all maxima."""
+        return np.asarray(self.above.groups.group[:, None] * self.above.rows.shape[1] + self.seen)
+
+    @cached_property
+    def gathered(self) -> Any:
+        """Adds up what candidates see, number by number, in the rows of all maxima: a sparse matrix of ones."""
+        places = self.places.ravel()
+        shape = len(self.above.groups.starts) * self.above.rows.shape[1], len(places)
+        ones = np.ones(len(places), dtype=np.float32)
+        return scipy.sparse.csr_array((ones, (places, np.arange(len(places)))), shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """One set of free words: the land in coordinates in which `middle` and `radius` (inputs,) say how numbers move."""
+
+    peaks: Peaks
+    land: Land
+    middle: Floats
+    radius: Floats
 
     @staticmethod
     def of(step: Step, peaks: Peaks, below: Ints, free: Bools, live: Bools) -> Ground:
@@ -127,14 +175,11 @@ class Ground:
         mine, theirs = live[peaks.members], np.isin(step.groups.group, below) & live[step.groups.units]
         high = Side.of(step, peaks.members[mine], peaks.owner[mine], middle, radius)
         low = Side.of(step, step.groups.units[theirs], step.groups.group[theirs], middle, radius)
-        starts = high.groups.starts
-        ends = np.minimum.reduceat(high.rows, starts), np.maximum.reduceat(high.rows, starts)
-        width = high.groups.highest(np.abs(high.rows).sum(-1)) + TINY
-        return Ground(peaks, high, low, middle, radius, ends, np.asarray(width))
+        return Ground(peaks, Land.of(high, low), middle, radius)
 
     def among(self, kept: Ints) -> Ground:
         """The same with some of the candidates above."""
-        return replace(self, above=self.above.among(kept))
+        return replace(self, land=self.land.among(kept))
 
     @cached_property
     def moving(self) -> Ints:
@@ -158,37 +203,6 @@ class Ground:
         up = (rows / self.radius[self.moving] - base) / np.where(span > 0, span, 1.0)
         found[..., self.moving] = np.clip(up, 0.0, 1.0)
         return single(np.rint(found * FINE) / FINE)
-
-    @cached_property
-    def span(self) -> Floats:
-        return np.asarray(self.ends[1] - self.ends[0])
-
-    @cached_property
-    def widest(self) -> Floats:
-        """The largest span (maxima,) of a number."""
-        return np.asarray(self.span.max(-1, initial=0.0) + TINY)
-
-    @cached_property
-    def seen(self) -> Ints:
-        """The numbers (candidates, s) that each candidate sees."""
-        return seen(self.above.rows)
-
-    @cached_property
-    def weights(self) -> Floats:
-        return np.take_along_axis(self.above.rows, self.seen, 1)
-
-    @cached_property
-    def places(self) -> Ints:
-        """Where the numbers that candidates see are in the rows of all maxima."""
-        return np.asarray(self.above.groups.group[:, None] * len(self.moving) + self.seen)
-
-    @cached_property
-    def gathered(self) -> Any:
-        """Adds up what candidates see, number by number, in the rows of all maxima: a sparse matrix of ones."""
-        places = self.places.ravel()
-        shape = len(self.above.groups.starts) * len(self.moving), len(places)
-        ones = np.ones(len(places), dtype=np.float32)
-        return scipy.sparse.csr_array((ones, (places, np.arange(len(places)))), shape)
 
 
 # --- climbing ---
@@ -241,12 +255,12 @@ class View:
     top: Floats
 
     @staticmethod
-    def of(ground: Ground, start: Start, rows: Floats, shares: Floats) -> View:
-        above, below = ground.above, ground.below
+    def of(land: Land, start: Start, rows: Floats, shares: Floats) -> View:
+        above, below = land.above, land.below
         weighted = shares * below.each(start.pull)
         row = start.rest + weighted @ below.rows - np.einsum("nm,nmk->nk", start.push, rows)
-        here = np.take(rows.reshape(len(rows), -1), ground.places, axis=1)
-        away = ground.weights - here
+        here = np.take(rows.reshape(len(rows), -1), land.places, axis=1)
+        away = land.weights - here
         more = np.abs(away)
         more -= np.abs(here, out=here)
         reach = above.own + above.each(np.abs(rows).sum(-1)) + more @ np.ones(more.shape[-1], dtype=np.float32)
@@ -295,11 +309,11 @@ def highest(climb: Climbing[Sight], pace: Pace, budget: Budget) -> tuple[Sight, 
 class Climb:
     """One climb: where the subproblems are, and how they got there."""
 
-    def __init__(self, ground: Ground, start: Start) -> None:
-        self.ground, self.start = ground, start
-        self.rows, self.logs = _with_settled(ground, start), start.logs
-        self.several = (ground.above.groups.total(start.live.astype(np.float32)) > 1)[..., None]
-        self.scale = _scale(ground, start)
+    def __init__(self, land: Land, start: Start) -> None:
+        self.land, self.start = land, start
+        self.rows, self.logs = with_settled(land, start), start.logs
+        self.several = (land.above.groups.total(start.live.astype(np.float32)) > 1)[..., None]
+        self.scale = _scale(land, start)
         self.forward, self.upward = Steps(), Steps()
 
     def run(self, pace: Pace, budget: Budget) -> Summit:
@@ -309,20 +323,20 @@ class Climb:
         return Summit(rows, shares, at, wins, self._loss(view, at))
 
     def view(self) -> View:
-        return View.of(self.ground, self.start, self.rows, self.ground.below.softly(self.logs))
+        return View.of(self.land, self.start, self.rows, self.land.below.softly(self.logs))
 
     def _guess(self, view: View, smooth: np.float32) -> tuple[Floats, Floats]:
         """Where the margin is least (n, numbers), and how far each candidate wins there (n, candidates)."""
-        above = self.ground.above
+        above = self.land.above
         at = -np.clip(view.row / (smooth * self.scale), -1, 1)
-        behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.ground.width[above.groups.group])
+        behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.land.width[above.groups.group])
         return at, above.softly(np.where(self.start.live, behind, -np.float32(np.inf)))
 
     def step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
-        ground, below = self.ground, self.ground.below
+        land, below = self.land, self.land.below
         at, wins = self._guess(view, smooth)
         slope = (self._touched(view, wins, smooth) - at[:, None]) * self.start.push[..., None] * self.several
-        self.rows = np.clip(self.rows + ground.span * self.forward.step(slope, rate), *ground.ends)
+        self.rows = np.clip(self.rows + land.span * self.forward.step(slope, rate), *land.ends)
         gain = below.each(self.start.pull) * (below.own + at @ below.rows.T)
         rise = view.shares * (gain - below.each(below.groups.total(view.shares * gain)))
         logs = np.clip(self.logs + self.upward.step(rise, QUICK * rate), LOWEST, -LOWEST)
@@ -330,17 +344,17 @@ class Climb:
 
     def _touched(self, view: View, wins: Floats, smooth: np.float32) -> Floats:
         """Where constants of lines are attained (n, maxima, numbers): a mean over the candidates that ask for them."""
-        ground, count = self.ground, len(view.row)
-        width = smooth * ground.widest
+        land, count = self.land, len(view.row)
+        width = smooth * land.widest
         found = np.clip(-self.rows / width[:, None], -1, 1)
-        seen = np.clip(view.away / width[ground.above.groups.group][:, None], -1, 1)
-        seen -= np.take(found.reshape(count, -1), ground.places, axis=1)
+        seen = np.clip(view.away / width[land.above.groups.group][:, None], -1, 1)
+        seen -= np.take(found.reshape(count, -1), land.places, axis=1)
         seen *= wins[..., None]
-        return np.asarray(found + (ground.gathered @ seen.reshape(count, -1).T).T.reshape(found.shape))
+        return np.asarray(found + (land.gathered @ seen.reshape(count, -1).T).T.reshape(found.shape))
 
     def _loss(self, view: View, at: Floats) -> Floats:
         """What the lines above give away (n, maxima) where the margin is least."""
-        above = self.ground.above
+        above = self.land.above
         values = np.where(self.start.live, at @ above.rows.T + above.own, -np.float32(np.inf))
         line = np.einsum("nmk,nk->nm", self.rows, at) + view.top
         lost = np.maximum(line - above.groups.highest(values), TINY)
@@ -363,18 +377,18 @@ class Steps:
         return np.asarray((rate / (1 - DECAY**self.turn)) * self.first / wide)
 
 
-def _with_settled(ground: Ground, start: Start) -> Floats:
+def with_settled(land: Land, start: Start) -> Floats:
     """The rows, which are those of the candidate where one is left."""
-    groups, rows = ground.above.groups, start.rows.copy()
+    groups, rows = land.above.groups, start.rows.copy()
     alone = (groups.total(start.live.astype(np.float32)) == 1)[:, groups.group] & start.live
     item, candidate = np.nonzero(alone)
-    rows[item, groups.group[candidate]] = ground.above.rows[candidate]
+    rows[item, groups.group[candidate]] = land.above.rows[candidate]
     return rows
 
 
-def _scale(ground: Ground, start: Start) -> Floats:
+def _scale(land: Land, start: Start) -> Floats:
     """How large numbers of rows usually are (n, 1), whatever the lines."""
-    square = start.push**2 @ ground.above.size**2 + start.pull**2 @ ground.below.size**2
+    square = start.push**2 @ land.above.size**2 + start.pull**2 @ land.below.size**2
     return np.asarray(np.sqrt(square).sum(-1, keepdims=True) / (PART * max(1, square.shape[1])) + TINY)
 
 
@@ -411,9 +425,9 @@ def climbed(
         start = started(form, batch, dual, found, ground, least)
         if least < FRESH:
             ground, start = _close(ground, start)
-        summit = Climb(ground, start).run(pace, budget)
+        summit = Climb(ground.land, start).run(pace, budget)
     new = replace(
-        dual, alpha=with_shares(form, ground.below, dual.alpha, summit.shares), share=ground.shares(summit.rows)
+        dual, alpha=with_shares(form, ground.land.below, dual.alpha, summit.shares), share=ground.shares(summit.rows)
     )
     after = margin_bound(form, batch, new)
     wins = after.bound > found.bound
@@ -425,7 +439,7 @@ def climbed(
 
 def started(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, least: float) -> Start:
     """The subproblems as climbers see them; what is not theirs to change is what is left of row and bound."""
-    groups, below = form.steps[0].groups, ground.below
+    groups, below = form.steps[0].groups, ground.land.below
     assert groups is not None
     assert dual.share is not None
     assert batch.bounds.live is not None
@@ -439,22 +453,22 @@ def started(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, l
     start = Start(
         rows=ground.rows(dual.share),
         logs=logs,
-        live=batch.bounds.live[:, ground.above.units],
+        live=batch.bounds.live[:, ground.land.above.units],
         push=push,
         pull=pull,
         rest=np.zeros_like(row),
         constant=single(np.zeros(len(row))),
     )
-    alone = View.of(ground, start, _with_settled(ground, start), shares)
+    alone = View.of(ground.land, start, with_settled(ground.land, start), shares)
     rest, size = row - alone.row, np.abs(row).sum(-1) - np.abs(alone.row).sum(-1)
     return replace(start, rest=rest, constant=single(found.bound - alone.bound + size))
 
 
 def _close(ground: Ground, start: Start) -> tuple[Ground, Start]:
     """Without the candidates that are far below their lines: while rows change a little, these hardly ever count."""
-    above = ground.above
-    view = View.of(ground, start, _with_settled(ground, start), ground.below.softly(start.logs))
-    near = view.reach >= above.each(view.top - CLOSE * ground.width)
+    above = ground.land.above
+    view = View.of(ground.land, start, with_settled(ground.land, start), ground.land.below.softly(start.logs))
+    near = view.reach >= above.each(view.top - CLOSE * ground.land.width)
     kept = np.flatnonzero((near & start.live).any(0))
     return ground.among(kept), replace(start, live=start.live[:, kept])
 
@@ -475,6 +489,6 @@ def with_shares(form: Form, below: Side, alpha: Floats, shares: Floats) -> Float
 
 def _loss(form: Form, ground: Ground, summit: Summit) -> Floats:
     found = np.zeros((len(summit.loss), len(form.steps[0].bias)))
-    groups = ground.above.groups
-    found[:, ground.above.units] = np.where(groups.winners(summit.wins), ground.above.each(summit.loss), 0.0)
+    groups = ground.land.above.groups
+    found[:, ground.land.above.units] = np.where(groups.winners(summit.wins), ground.land.above.each(summit.loss), 0.0)
     return found

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from suffice.model.network import Ints, Network
+from suffice.model.network import Floats, Ints, Network
 from suffice.model.step import Step, compact, is_sparse
 from suffice.prove.bounds import Form, tolls
-from suffice.prove.tree import Leaf, Pick, Split, Stated, Tree
+from suffice.prove.tree import Leaf, Pick, Sieved, Split, Stated, Tree
 
 
 def lean(form: Form) -> Form:
@@ -71,6 +71,8 @@ def told(form: Form, tree: Tree) -> Tree:
             return Split(int(form.kept[unit]), (told(form, first), told(form, second)))
         case Pick(_, _, (first, second)):
             return replace(tree, branches=(told(form, first), told(form, second)))
+        case Sieved(stage, rest):
+            return Sieved(replace(stage, alpha=_told_units(form, form.kept, stage.alpha)), told(form, rest))
         case Stated():
             raise AssertionError("bounds of units are stated only where there are no maxima")
 
@@ -78,8 +80,15 @@ def told(form: Form, tree: Tree) -> Tree:
 def _told_leaf(form: Form, kept: Ints, leaf: Leaf) -> Leaf:
     if leaf.alpha is None or form.whole is None:  # a single input
         return leaf
-    alpha, beta = np.zeros((2, form.whole.units))
-    alpha[kept], beta[kept], above = leaf.alpha, leaf.beta, leaf.above
+    alpha, beta, above = _told_units(form, kept, leaf.alpha), _told_units(form, kept, leaf.beta), leaf.above
     if above is not None:
         above = replace(above, shares={int(kept[unit]): share for unit, share in above.shares.items()})
     return Leaf(alpha, beta, above)
+
+
+def _told_units(form: Form, kept: Ints, values: Floats) -> Floats:
+    """Values by unit, with zeros for the units that were left out."""
+    assert form.whole is not None
+    found = np.zeros(form.whole.units)
+    found[kept] = values
+    return found

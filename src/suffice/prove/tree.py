@@ -1,4 +1,4 @@
-"""The proof tree: leaves that bounds close, splits on the sign of a unit, picks of a word, bounds of units."""
+"""The proof tree: leaves that bounds close, splits on a unit, picks of a word, bounds of units, and sieves."""
 
 from __future__ import annotations
 
@@ -72,4 +72,24 @@ class Stated:
     rest: Tree
 
 
-Tree: TypeAlias = Leaf | Split | Pick | Stated
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Lines above bundles of maxima: `rows` (bundles, length, dimension), slopes `alpha` (units,) below others.
+
+    `bundles` are places of maxima at the first stage on the way to a leaf, then those of the bundles before.
+    """
+
+    alpha: Floats
+    bundles: tuple[tuple[int, ...], ...]
+    rows: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Sieved:
+    """Of the choices of who wins the maxima, those that these lines leave are the only ones everywhere below."""
+
+    stage: Stage
+    rest: Tree
+
+
+Tree: TypeAlias = Leaf | Split | Pick | Stated | Sieved

@@ -11,7 +11,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text
 from suffice.proof.certificate import FORMAT, Certificate, array
-from suffice.prove.tree import Leaf, Pick, Split, Stated, Tree
+from suffice.prove.tree import Leaf, Pick, Sieved, Split, Stage, Stated, Tree
 from suffice.prove.verdict import Problem, Proved, Witness
 from suffice.search.cost import Costs
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Node
@@ -157,6 +157,9 @@ def tree_lines(tree: Tree) -> Iterator[Line]:
                 side = "least" if bound.sign > 0 else "most"
                 yield {"bound": bound.unit, side: bound.value, "leaf": _leaf(bound.leaf)}
                 waiting.append(rest)
+            case Sieved(stage, rest):
+                yield {"sieve": _stage(stage)}
+                waiting.append(rest)
             case Split(unit, (first, second)):
                 yield {"split": unit}
                 waiting += [second, first]
@@ -174,6 +177,16 @@ def _leaf(leaf: Leaf) -> Line:
         words = {} if above.words is None else {"words": above.words.tolist()}
         line["above"] = {"per": above.per, **words, "shares": shares}
     return line
+
+
+def _stage(stage: Stage) -> Line:
+    words = np.flatnonzero(stage.rows.any((0, 2)))
+    return {
+        "alpha": array(stage.alpha, "f4"),
+        "bundles": [list(bundle) for bundle in stage.bundles],
+        "words": words.tolist(),
+        "rows": array(stage.rows[:, words], "f4"),
+    }
 
 
 def positions(mask: Bools) -> list[int]:

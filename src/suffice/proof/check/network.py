@@ -55,6 +55,7 @@ from suffice.proof.check.curves import CURVES, lines
 from suffice.proof.check.inputs import InputSet, State, Varied
 from suffice.proof.check.reading import HUGE, Limit, need
 from suffice.proof.check.sets import Sets
+from suffice.proof.check.sieve import Margin
 
 Signs: TypeAlias = NDArray[np.int8]
 
@@ -384,6 +385,11 @@ class Net:
             upper[:, some] = np.minimum(upper[:, some], -down)
         return lower, upper
 
+    def maximum(self, unit: int) -> int:
+        """Which maximum of the first step a unit is a candidate of."""
+        assert self.pools[0] is not None
+        return int(np.flatnonzero((self.pools[0].units == unit).any(-1))[0])
+
     def alive(self, signs: Signs, unit: int) -> list[int]:
         """The units that may still reach the maximum that a unit is a candidate of."""
         k = next(k for k, part in enumerate(self.parts) if part.start <= unit < part.stop)
@@ -430,6 +436,21 @@ class Net:
         given = above if any(tilts is not None for tilts in above) else ()
         found = self.below(place, form, inputs, states, chosen, push, given)
         return holds | (found[:, 0] > 0)
+
+    def over_maxima(self, inputs: InputSet, sign: float, leaf: Leaf) -> Margin:
+        """The margin at a node of a network in which nothing but maxima of the input is between it and the scores."""
+        pools = self.pools[0]
+        need(len(self.parts) == 1 and pools is not None and self.pooled.all(), "there is nothing to sieve")
+        assert pools is not None
+        lower, upper = self._step_bounds(
+            0, inputs, [leaf.state], leaf.signs[None, :0], [leaf.ends], Lines.blank(1, self.units)
+        )
+        found = maxima.around(pools, lower, upper, leaf.signs[None], NEAR * self.known[0].size)
+        low = maxima.lines(found, pools.of(leaf.alpha[None], 0.0))[0][0]
+        weights = sign * self.margins[leaf.rival][pools.units[:, 0]]
+        sizes = pools.of(self.known[0].size, 0.0).sum(-1)
+        size = float(self.sizes[leaf.rival] + np.abs(weights) * (1 + 2 * (weights < 0)) @ sizes)
+        return Margin(weights, sign * float(self.constants[leaf.rival]), pools, found.live[0], low, size, self.gamma)
 
     def _maxima(self, k: int, lower: Floats, upper: Floats, signs: Signs, around: Lines) -> maxima.Around | None:
         """Write the lines of a step's maxima that nobody chose."""

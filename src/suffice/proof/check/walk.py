@@ -32,6 +32,7 @@ from suffice.proof.check.network import CHUNK, Leaf, Net, Signs, Stated, Tilts
 from suffice.proof.check.points import Margins, Point, read_point
 from suffice.proof.check.reading import WHOLE, Evidence, fields, mask, need, table, whole
 from suffice.proof.check.sets import Sets
+from suffice.proof.check.sieve import Box, Left, Stage, sieved
 from suffice.proof.check.sums import sums_tell, surely
 
 MANY_LEAVES = 1024  # worked on together
@@ -50,15 +51,20 @@ Side = TypeVar("Side", bound=Sized)
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Where a proof tree is: the splits and the bounds of units stated above, and the state of its input set."""
+    """Where a proof tree is: the splits and the bounds of units stated above, and the state of its input set.
+
+    `left` is what sieves above have left of who may win maxima.
+    """
 
     signs: Signs
     state: State
     ends: Floats
+    left: Left | None = None
 
     @property
     def bytes(self) -> int:
-        return self.signs.nbytes + self.state.bytes + self.ends.nbytes
+        sieve = 0 if self.left is None else self.left.bytes
+        return self.signs.nbytes + self.state.bytes + self.ends.nbytes + sieve
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +185,14 @@ class Walk:
                 return self.split(line, node)
             if "pick" in line:
                 first, second = inputs.pick(line, node.state)
-                return Node(node.signs, first, node.ends), Node(node.signs, second, node.ends)
+                return replace(node, state=first), replace(node, state=second)
             if "bound" in line:
                 return (self.stated(line, node, rival),)
-            self.wait(self.leaf(fields(line, "leaf", "this line")[0], node, rival))
+            if "sieve" in line:
+                return (self.sieve(fields(line, "sieve", "this line")[0], node, rival),)
+            leaf = self.leaf(fields(line, "leaf", "this line")[0], node, rival)
+            if node.left is None or not node.left.nobody:
+                self.wait(leaf)
             return ()
 
         self.walk(Node(np.zeros(self.net.units, dtype=np.int8), state, self.unbounded), visit)
@@ -197,9 +207,24 @@ class Walk:
             need(
                 self.net.bent[unit] and not node.signs[unit], "only a relu or curve that is not split yet can be split"
             )
-        below, above = node.signs.copy(), node.signs.copy()
+        below, above, left = node.signs.copy(), node.signs.copy(), (node.left, node.left)
         below[unit], above[unit] = -1, 1
-        return Node(below, node.state, node.ends), Node(above, node.state, node.ends)
+        if node.left is not None:
+            left = node.left.without(unit), node.left.within(unit, self.net.maximum(unit))
+        return replace(node, signs=below, left=left[0]), replace(node, signs=above, left=left[1])
+
+    def sieve(self, data: Any, node: Node, rival: int) -> Node:
+        """Lines above bundles of maxima, and what they leave of who may win them."""
+        alpha, groups, words, rows = fields(data, "alpha bundles words rows", "a sieve")
+        inputs, sign = self.about
+        slopes = numbers(alpha, self.net.units)
+        need(np.isfinite(slopes).all(), "alpha must be numbers")
+        leaf = Leaf(self.evidence.number, rival, node.signs, slopes, self.unchosen[1], node.state, node.ends)
+        margin = self.net.over_maxima(inputs, sign, leaf)
+        box = Box.of(self.net.steps[0], self.sets, node.state)
+        before = margin.first if node.left is None else node.left
+        stage = Stage.read(groups, words, rows, before, margin, box, self.sets.center.shape[1])
+        return replace(node, left=sieved(before, stage, margin, box, self.evidence.limit))
 
     def stated(self, line: Any, node: Node, rival: int) -> Node:
         """A bound of a relu's sum, which waits to be shown like a leaf, and holds wherever this node leads."""
@@ -303,14 +328,14 @@ class Walk:
     # --- walking and waiting ---
 
     def walk(self, root: Side, visit: Callable[[dict[str, Any], Side], tuple[Side, ...]]) -> None:
-        """Read a tree in preorder: `visit` gives the sides of a node that cuts, which are two, and none for a leaf.
-
-        All sides of a tree are as large as its root.
-        """
-        waiting, most = [root], MAX_OPEN // max(1, root.bytes)
+        """Read a tree in preorder: `visit` gives the sides of a node that cuts, which are two, and none for a leaf."""
+        waiting, open_ = [root], root.bytes
         while waiting:
-            waiting += reversed(visit(self.evidence.take(), waiting.pop()))
-            need(len(waiting) <= most, "the tree is too deep to be kept in memory")
+            node = waiting.pop()
+            sides = visit(self.evidence.take(), node)
+            waiting += reversed(sides)
+            open_ += sum(side.bytes for side in sides) - node.bytes
+            need(open_ <= MAX_OPEN, "the tree is too deep to be kept in memory")
 
     def wait(self, leaf: Leaf) -> None:
         self.leaves.append(leaf)

@@ -1,0 +1,155 @@
+"""Sieving: a question over maxima of the input, decided by who may win them where the label would be lost.
+
+Bundles of maxima (`bundles`) are sifted and joined as long as that helps; what is left is split on who wins one of
+them, and both sides go on from where they are. The proof says at each step which lines it takes; who that leaves, and
+that in the end nobody is left, its reader works out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.model.network import Bools, Floats
+from suffice.prove.bounds import Dual, Form, Items, Pass
+from suffice.prove.bundles import Bundle, Guess, Sieve, higher, joined
+from suffice.prove.climb import Ground, Pace, single, started, with_settled, with_shares
+from suffice.prove.runs import CLOSED
+from suffice.prove.tree import Sieved, Split, Stage, Tree
+from suffice.prove.verdict import Budget
+
+PAIRS, FOURS, ON = (
+    Pace(50, (0.006, 0.001), (0.03, 0.004)),
+    Pace(40, (0.004, 0.0008), (0.015, 0.003)),
+    Pace(30, (0.003, 0.0006), (0.01, 0.002)),
+)
+FEW, SOME, MANY = 6, 64, 200  # choices of each bundle that are looked at to join pairs, to climb, and at first
+LITTLE = 1e-5  # what each candidate has below a maximum at least
+JOINED = 40_000  # choices up to which bundles of four are joined further
+WORST = 3  # bundles that give away most: one of their maxima is split on
+AGAIN = 3  # times that bundles are joined after that
+
+
+@dataclass(frozen=True, eq=False)
+class Sifting:
+    """What is asked: the form, where it climbs, how many choices fit, and who tries points on the real network."""
+
+    form: Form
+    ground: Ground
+    alpha: Floats
+    most: int
+    budget: Budget
+    tried: Callable[[Floats], bool]
+
+    def run(self, sieve: Sieve, parts: int) -> Tree | None:
+        """The proof, if it takes no more than so many parts; None if not, or where a point answers the question."""
+        return _Run(self, parts).closed(sieve, first=True)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.form.problem.center.shape
+
+    def stage(self, sieve: Sieve) -> Stage:
+        alpha = with_shares(self.form, sieve.below, self.alpha, sieve.below.softly(sieve.logs))[0]
+        rows = np.zeros((len(sieve.bundles), len(self.ground.radius)))
+        moving = self.ground.moving
+        rows[:, moving] = np.stack([bundle.row for bundle in sieve.bundles]) / self.ground.radius[moving]
+        return Stage(alpha, tuple(bundle.parts for bundle in sieve.bundles), single(rows).reshape(-1, *self.shape))
+
+
+class _Run:
+    """One run: the stages of the part it is at, what the last of them left, and how many parts it may still look at."""
+
+    def __init__(self, sifting: Sifting, parts: int) -> None:
+        self.sifting, self.parts = sifting, parts
+        self.stages: list[Stage] = []
+        self.said: Sieve | None = None
+        self.guess: Guess | None = None
+
+    def closed(self, sieve: Sieve, first: bool = False) -> Tree | None:
+        """The proof of what is left, or None."""
+        if sieve.empty:
+            return CLOSED
+        if self.parts <= 0 or self.sifting.budget.spent:
+            return None
+        self.parts, self.stages, self.said, self.guess = self.parts - 1, [], None, None
+        sieve = self._at_first(sieve) if first else self._climbed(sieve, ON, SOME, 2)
+        sieve = self._joined_further(sieve)
+        stages, found = self.stages, CLOSED if sieve.empty else self._split(sieve)
+        for stage in reversed(stages):
+            found = None if found is None else Sieved(stage, found)
+        return found
+
+    def _at_first(self, sieve: Sieve) -> Sieve:
+        """In pairs, then in fours, as far as they fit."""
+        for look, near, pace, turns in ((FEW, MANY, PAIRS, 2), (SOME // 4, SOME, FOURS, 3)):
+            pairs = None if sieve.empty else self._joined(sieve, look)
+            if pairs is None:
+                break
+            sieve = self._climbed(pairs, pace, near, turns)
+        return sieve
+
+    def _joined_further(self, sieve: Sieve) -> Sieve:
+        for _ in range(AGAIN):
+            few = not sieve.empty and sieve.count <= JOINED
+            pairs = self._joined(sieve, SOME // 4) if few else None
+            if pairs is None:
+                break
+            sieve = self._climbed(pairs, ON, SOME, 2)
+        return sieve
+
+    def _climbed(self, sieve: Sieve, pace: Pace, look: int, turns: int) -> Sieve:
+        """Sifted and with better lines, in turns."""
+        for _ in range(turns):
+            sieve = self._sifted(sieve)
+            if sieve.empty or self.sifting.budget.spent:
+                return sieve
+            sieve, self.guess = higher(sieve, pace, look, self.sifting.budget)
+        return self._sifted(sieve)
+
+    def _sifted(self, sieve: Sieve) -> Sieve:
+        left = sieve.sifted()
+        return self._say(sieve, left) if left.count < sieve.count else sieve
+
+    def _joined(self, sieve: Sieve, look: int) -> Sieve | None:
+        """Joined by lines that the proof says."""
+        if sieve is not self.said:
+            sieve = self._say(sieve, sieve)
+        return joined(sieve, self.sifting.most, look)
+
+    def _say(self, sieve: Sieve, left: Sieve) -> Sieve:
+        self.stages.append(self.sifting.stage(sieve))
+        self.said = left.written()
+        return self.said
+
+    def _split(self, sieve: Sieve) -> Tree | None:
+        """Who wins one of the maxima, and who does not: both sides."""
+        sifting, guess = self.sifting, self.guess
+        cut = None if guess is None or sifting.tried(guess.at) else guess.split(sieve, WORST)
+        if cut is None:
+            return None
+        other, this = sieve.split(*cut)
+        without, within = self.closed(other), None
+        if without is not None:
+            within = self.closed(this)
+        unit = int(sifting.ground.land.above.units[cut[1]])
+        return None if without is None or within is None else Split(unit, (without, within))
+
+
+def first_sieve(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, live: Bools) -> Sieve:
+    """Every maximum that takes a line above as a bundle of its own, with the candidates (units,) that may win it."""
+    start, land = started(form, batch, dual, found, ground, LITTLE), ground.land
+    groups, rows = form.steps[0].groups, with_settled(land, start)[0]
+    assert groups is not None
+    bundles = []
+    for place, some in enumerate(np.split(np.arange(len(land.above.units)), land.above.groups.starts[1:])):
+        kept, push = some[live[land.above.units[some]]], start.push[0, place]
+        own, mine = push * land.above.own[kept], push * land.above.rows[kept]
+        size = float((np.abs(own) + np.abs(mine).sum(-1)).max(initial=0.0))
+        maximum = int(np.flatnonzero(groups.leaders == ground.peaks.units[place])[0])
+        if push > 0:
+            bundles.append(Bundle.of((maximum,), (place,), kept[:, None], mine, own, push * rows[place], size))
+    rest, constant = np.zeros_like(start.rest), single(batch.rows.constant)
+    return Sieve(tuple(bundles), land.below, start.logs, start.pull, rest, constant)
