@@ -22,6 +22,7 @@ from suffice.model.text import rewritten, written
 from suffice.proof.certificate import Certificate
 from suffice.prove.layout import laid_out
 from suffice.prove.rows import TextTable
+from tests.forging import free_more, table_of
 from tests.pipelines import judged, of_rows, question, scores
 
 GOOD = ["The soup was warm and the bread fresh", "A kind waiter brought fresh bread", "Loved the warm soup"]
@@ -74,22 +75,8 @@ def test_a_model_that_jumps_is_asked_even_where_it_says_nothing_but_a_label():
     assert sf.explain(box, TEXT, perturbation=sf.Deletion(at_most=2)).status == "optimal"
 
 
-def _table(lines: list[Any]) -> Any:
-    return next(line["tables"] for line in lines if "tables" in line)
-
-
-def _free_more(lines: list[Any]) -> None:
-    claim = lines[0]["claim"]
-    gone = claim["positions"].pop()
-    claim["cost"] -= 1
-    claim["lower"] = min(claim["lower"], claim["cost"])
-    _table(lines)["free"] = sorted([*_table(lines)["free"], gone])
-    for nodes in _table(lines)["proofs"].values():
-        nodes[0]["groups"] = [sorted([*nodes[0]["groups"][0], gone])]
-
-
 def _fewer_words(lines: list[Any]) -> None:
-    for nodes in _table(lines)["proofs"].values():
+    for nodes in table_of(lines)["proofs"].values():
         nodes[0]["groups"][0].pop()
 
 
@@ -98,7 +85,7 @@ def _bounds_instead(lines: list[Any]) -> None:
     table["computed"] = table.pop("tables")
 
 
-@pytest.mark.parametrize("edit", [_free_more, _fewer_words, _bounds_instead])
+@pytest.mark.parametrize("edit", [free_more, _fewer_words, _bounds_instead])
 @pytest.mark.parametrize("orders", [(1, 1), (1, 3)], ids=["words", "three words"])
 def test_a_forged_certificate_is_rejected(edit, orders):
     box = sf.from_sklearn(calibrated(orders))

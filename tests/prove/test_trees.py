@@ -26,6 +26,7 @@ from suffice.prove import trees as tables
 from suffice.prove.layout import laid_out
 from suffice.prove.trees import Falls, Grove, Stands
 from suffice.prove.verdict import Budget
+from tests.forging import free_more, table_of
 from tests.pipelines import every_text, judged, of_trees, question, scores
 
 GOOD = ["The soup was warm and the bread fresh", "A kind waiter brought fresh bread", "Loved the warm soup"]
@@ -112,47 +113,33 @@ def test_only_the_plain_function_that_writes_a_matrix_out_is_understood():
         lowered([step for _, step in made.steps])
 
 
-def _table(lines: list[Any]) -> Any:
-    return next(line["tables"] for line in lines if "tables" in line)
-
-
-def _free_more(lines: list[Any]) -> None:
-    claim = lines[0]["claim"]
-    gone = claim["positions"].pop()
-    claim["cost"] -= 1
-    claim["lower"] = min(claim["lower"], claim["cost"])
-    _table(lines)["free"] = sorted([*_table(lines)["free"], gone])
-    for nodes in _table(lines)["proofs"].values():
-        nodes[0]["groups"] = [sorted([*nodes[0]["groups"][0], gone])]
-
-
 def _raise_lower(lines: list[Any]) -> None:
     claim = lines[0]["claim"]
-    other = next(i for i in _table(lines)["free"] if i not in claim["positions"])
+    other = next(i for i in table_of(lines)["free"] if i not in claim["positions"])
     claim["positions"] = sorted([*claim["positions"], other])
     claim["cost"] += 1
     claim["lower"] = claim["cost"]
-    _table(lines)["free"].remove(other)
-    for nodes in _table(lines)["proofs"].values():
+    table_of(lines)["free"].remove(other)
+    for nodes in table_of(lines)["proofs"].values():
         nodes[0]["groups"] = [[i for i in nodes[0]["groups"][0] if i != other]]
 
 
 def _no_groups(lines: list[Any]) -> None:
-    for nodes in _table(lines)["proofs"].values():
+    for nodes in table_of(lines)["proofs"].values():
         nodes[0]["groups"] = [[]]
 
 
 def _drop_a_proof(lines: list[Any]) -> None:
-    _table(lines)["proofs"].clear()
+    table_of(lines)["proofs"].clear()
 
 
 def _half(lines: list[Any]) -> None:
     """A split with a proof for its first branch only."""
-    for nodes in _table(lines)["proofs"].values():
+    for nodes in table_of(lines)["proofs"].values():
         nodes.insert(0, {"word": nodes[0]["groups"][0][0]})
 
 
-@pytest.mark.parametrize("edit", [_free_more, _raise_lower, _no_groups, _drop_a_proof, _half])
+@pytest.mark.parametrize("edit", [free_more, _raise_lower, _no_groups, _drop_a_proof, _half])
 @pytest.mark.parametrize("vectorizer", [CountVectorizer(), TfidfVectorizer()], ids=["counts", "l2"])
 def test_a_forged_certificate_is_rejected(edit, vectorizer):
     box = sf.from_sklearn(forest(vectorizer))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import LASTING, TEXT, browser, fits, lasting_model, opened, serving
+from serving import LASTING, TEXT, fits, lasting_model, opened, serving
 
 import suffice as sf
 from suffice.sets import table
@@ -22,18 +22,6 @@ def address(tmp_path_factory) -> Iterator[str]:
     folder = lasting_model(tmp_path_factory.mktemp("models") / "lasting")
     with serving("--model", "sst-fc25", "--model", str(folder), "--workers", "2") as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as found:
-        yield found
-
-
-@pytest.fixture
-def tab(chromium) -> Iterator[Any]:
-    with opened(chromium, viewport={"width": 1100, "height": 900}) as page:
-        yield page
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import TEXT, browser, fits, opened, serving
+from serving import TEXT, fits, opened, serving
 
 import suffice as sf
 
@@ -21,18 +21,6 @@ ROWS = ["a gripping film", "she is a dull actor", "he is a great actor", f"<b>{L
 def address() -> Iterator[str]:
     with serving("--model", "sentiment", "--model", "sst-fc25", "--model", "topic", "--workers", "2") as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as found:
-        yield found
-
-
-@pytest.fixture
-def tab(chromium) -> Iterator[Any]:
-    with opened(chromium, viewport={"width": 1100, "height": 900}) as page:
-        yield page
 
 
 @pytest.fixture(scope="module")
