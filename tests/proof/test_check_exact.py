@@ -1,4 +1,4 @@
-"""The second checker: rational numbers, alone, written from the document; it agrees with the first on everything."""
+"""The second checker: rational numbers, one file, written from the document; it agrees with the first on everything."""
 
 from __future__ import annotations
 
@@ -29,19 +29,10 @@ from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Step, T
 from suffice.proof import check_exact as exact
 from suffice.proof.check import check, inputs
 from suffice.proof.check.sets import CHOICES
-from suffice.proof.check_exact import claims as exact_claims
-from suffice.proof.check_exact import folder as exact_folder
-from suffice.proof.check_exact import inputs as exact_inputs
-from suffice.proof.check_exact import leaf as exact_leaf
-from suffice.proof.check_exact import trees as exact_trees
-from suffice.proof.check_exact.rationals import down, root_above, up
-from suffice.proof.check_exact.rationals import exact as fractions
-from suffice.proof.check_exact.units import SAME
-from suffice.proof.check_exact.words import Word
 from suffice.prove.verdict import Proved
 
 MUTANTS, SEEDS = 1500, 12
-FOLDER = Path(exact.__file__).parent
+FILE = Path(exact.__file__)
 Lines = list[dict[str, Any]]
 
 
@@ -321,14 +312,13 @@ def test_what_is_no_certificate_for_one_is_none_for_the_other_and_fills_no_memor
 @pytest.mark.parametrize(
     ("place", "name", "bug"),
     [
-        (exact_leaf, "down", lambda value: value + 1),
-        (exact_inputs, "knapsack", lambda gains, costs, budget: Fraction(0)),
-        (exact_leaf.Leaf, "holds", lambda *_: True),
-        (Word, "holds", lambda *_: True),
-        (exact_leaf, "relu_line", lambda *_: SAME),
-        (exact_inputs.Inputs, "least", lambda self, row: Fraction(1)),
-        (exact_claims, "counterexample", lambda *_: None),
-        (exact_trees, "counterexample", lambda *_: None),
+        (exact, "down", lambda value: value + 1),
+        (exact, "knapsack", lambda gains, costs, budget: Fraction(0)),
+        (exact.Leaf, "holds", lambda *_: True),
+        (exact.Word, "holds", lambda *_: True),
+        (exact, "relu_line", lambda *_: exact.SAME),
+        (exact.Inputs, "least", lambda self, row: Fraction(1)),
+        (exact.Check, "counterexample", lambda *_: None),
     ],
 )
 def test_a_bug_in_the_second_checker_is_a_difference(place, name, bug, models, monkeypatch):
@@ -337,34 +327,26 @@ def test_a_bug_in_the_second_checker_is_a_difference(place, name, bug, models, m
     assert next(differences(given, models, Counter()), None) is not None
 
 
-# --- a folder that stands alone ---
+# --- one file that stands alone ---
 
 
 def test_it_uses_the_standard_library_only_and_no_floats_but_for_reading():
-    floats = []
-    for path in sorted(FOLDER.glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            assert {name.split(".")[0] for name in imported(node)} <= sys.stdlib_module_names, path
-            floats += [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, float) else []
-    assert set(floats) == {0.0}  # of a matrix, and where a distance starts
-
-
-def imported(node: ast.AST) -> list[str]:
-    """The modules that a node imports from outside the folder; what goes above the folder is none that Python has."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return [] if node.level == 1 else ["." * node.level + (node.module or "")]
-    return []
+    tree = ast.parse(FILE.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+    floats = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
+    assert {n.value for n in floats} == {0.0}  # of a matrix, and where a distance starts
 
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Any:
-    """The folder copied out, run by a Python that sees nothing else."""
-    shutil.copytree(FOLDER, tmp_path / "check_exact", ignore=shutil.ignore_patterns("__pycache__"))
+    """The file copied out, run by a Python that sees nothing else."""
+    shutil.copy(FILE, tmp_path / "check_exact.py")
 
     def run(*arguments: Any) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-E", "-s", "-S", "-m", "check_exact", *map(str, arguments)]
+        command = [sys.executable, "-I", "-S", "check_exact.py", *map(str, arguments)]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
 
     return run
@@ -411,8 +393,10 @@ def test_a_folder_that_is_no_classifier_is_refused_whatever_its_digest(changed, 
     Classifier(network, table, ["<PAD>", "<UNK>", "a"], ["yes", "no", "both"], 2).save(tmp_path)
     exact.load(tmp_path)
     head = {**json.loads((tmp_path / "classifier.json").read_text(encoding="utf-8")), **changed}
-    files = exact_folder.read_files(tmp_path)._replace(head=head)
-    head["digest"] = exact_folder.digest(files)
+    tensors = exact.safetensors((tmp_path / "weights.safetensors").read_bytes())
+    weights = [exact.matrix(tensors, f"step{k}.weight") for k in range(2)]
+    biases = [tensors[f"step{k}.bias"][1] for k in range(2)]
+    head["digest"] = exact.digest(head, "", ["<PAD>", "<UNK>", "a"], tensors["embedding"], weights, biases)
     (tmp_path / "classifier.json").write_text(json.dumps(head), encoding="utf-8")
     with pytest.raises(exact.Unreadable, match=r"fit together|must be different|activation"):
         exact.load(tmp_path)
@@ -425,7 +409,7 @@ def test_it_reads_the_bundled_models(name):
     model = exact.load(folder)
     assert model.head["digest"] == classifier.digest
     vectors = classifier.embed(classifier.read("a gorgeous movie ."))
-    scores = model.scores([fractions(row) for row in vectors.tolist()])
+    scores = model.scores([exact.exact(row) for row in vectors.tolist()])
     assert np.allclose([float(score) for score in scores], classifier.network.forward(vectors))
 
 
@@ -462,13 +446,13 @@ def test_rounding_is_to_the_safe_side():
     rng = np.random.default_rng(0)
     for _ in range(200):
         value = Fraction(int(rng.integers(-(10**9), 10**9)), int(rng.integers(1, 10**9))) ** 7
-        assert down(value) <= value <= up(value)
-        assert abs(down(value) - value) <= abs(value) / 2**150
-        assert root_above(abs(value)) ** 2 >= abs(value)
+        assert exact.down(value) <= value <= exact.up(value)
+        assert abs(exact.down(value) - value) <= abs(value) / 2**150
+        assert exact.root_above(abs(value)) ** 2 >= abs(value)
     for power in (-900, -161, 0, 900):
         value = Fraction(3) * Fraction(2) ** power
-        assert value <= root_above(value) ** 2 <= value * (1 + Fraction(1, 2**150)), power
-    assert down(Fraction(0)) == up(Fraction(0)) == root_above(Fraction(0)) == 0
+        assert value <= exact.root_above(value) ** 2 <= value * (1 + Fraction(1, 2**150)), power
+    assert exact.down(Fraction(0)) == exact.up(Fraction(0)) == exact.root_above(Fraction(0)) == 0
 
 
 def test_smooth_networks_are_left_to_the_other(tmp_path):

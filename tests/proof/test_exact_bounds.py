@@ -32,12 +32,6 @@ from suffice.proof.check import network
 from suffice.proof.check.header import read_header
 from suffice.proof.check.reading import Limit
 from suffice.proof.check.sets import read_sets
-from suffice.proof.check_exact.inputs import Inputs
-from suffice.proof.check_exact.leaf import Leaf
-from suffice.proof.check_exact.rationals import exact as fractions
-from suffice.proof.check_exact.rationals import minus
-from suffice.proof.check_exact.units import Line
-from suffice.proof.check_exact.words import read_sets as exact_sets
 from suffice.prove import bounds
 from suffice.prove import maxima as proving_maxima
 from suffice.prove.branch import sets_of_free
@@ -115,28 +109,28 @@ class Exactly:
     """The second checker's bounds, with lines that somebody else drew."""
 
     def __init__(self, case: Case, model: exact.Model) -> None:
-        own = [fractions(model.table[model.place(token)]) for token in TEXT]
-        words = exact_sets(case.perturbation.to_dict(), model, TEXT, own)
+        own = [exact.exact(model.table[model.place(token)]) for token in TEXT]
+        words = exact.read_sets(case.perturbation.to_dict(), model, TEXT, own)
         self.model, count = model, len(TEXT)
         self.reach = model.intervals([span for word in words for span in word.spans()])
-        inputs = Inputs(own, words, 0, frozenset(), [1] * count, 0, count)
-        self.leaf = Leaf(model, self.reach, inputs, {}, {})
+        inputs = exact.Inputs(own, words, 0, frozenset(), [1] * count, 0, count)
+        self.leaf = exact.Leaf(model, self.reach, inputs, {}, {})
         self.leaf.lines = {}
 
     def draw(self, below: Any, above: Any, shift: Any) -> None:
         """The lines of the next step."""
         for row in zip(below.tolist(), above.tolist(), shift.tolist(), strict=True):
-            self.leaf.lines[len(self.leaf.lines)] = Line(*map(Fraction, row))
+            self.leaf.lines[len(self.leaf.lines)] = exact.Line(*map(Fraction, row))
 
-    def line(self, k: int, unit: int) -> Line:
+    def line(self, k: int, unit: int) -> exact.Line:
         return self.leaf.lines[self.model.steps[k][unit]]
 
     def ends(self, k: int, unit: int) -> tuple[Fraction, Fraction]:
         """The best that intervals and lines say of a unit."""
         step, place = self.model.steps[k], self.model.steps[k][unit]
         row, bias, reach = self.model.rows[place], self.model.bias[place], self.reach[place]
-        negative = {column: -factor for column, factor in row.items()}
-        low, high = self.leaf.back(row, bias, step.start), -self.leaf.back(negative, -bias, step.start)
+        minus = {column: -factor for column, factor in row.items()}
+        low, high = self.leaf.back(row, bias, step.start), -self.leaf.back(minus, -bias, step.start)
         return max(low, reach[0]), min(high, reach[1])
 
     def margin(self, label: int, rival: int, push: Any) -> Fraction:
@@ -145,8 +139,9 @@ class Exactly:
         (mine, constant), (other, constant_) = (
             (self.model.rows[last[n]], self.model.bias[last[n]]) for n in (label, rival)
         )
+        row = {j: mine.get(j, exact.ZERO) - other.get(j, exact.ZERO) for j in {*mine, *other}}
         self.leaf.push = dict(enumerate(map(Fraction, push.tolist())))
-        return self.leaf.back(minus(mine, other), constant - constant_, last.start)
+        return self.leaf.back(row, constant - constant_, last.start)
 
     def sizes(self, k: int, low: Any, high: Any) -> list[Fraction]:
         """The sums of |weight| |value| + |bias|, for values within these."""
@@ -163,7 +158,7 @@ def beyond(name: str, low: Any, high: Any, right: tuple[Fraction, Fraction]) -> 
         yield f"{name}: upper bound"
 
 
-def bad_lines(name: str, low: Any, high: Any, line: Line) -> Iterator[str]:
+def bad_lines(name: str, low: Any, high: Any, line: exact.Line) -> Iterator[str]:
     """A relu's lines must hold at both ends of its bounds, as it is convex; 0 <= slope <= 1 is right below."""
     for z in (Fraction(low), Fraction(high)):
         if not line.below * z <= max(z, 0) <= line.above * z + line.shift:

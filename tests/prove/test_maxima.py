@@ -16,7 +16,6 @@ from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpo
 from suffice.model.step import Groups, Step
 from suffice.proof import check_exact
 from suffice.proof.check import maxima as checking
-from suffice.proof.check_exact.units import maximum_lines
 from suffice.prove import maxima
 from suffice.prove.bounds import Form, hidden
 from suffice.prove.exact import exact_scores, scores_with_error
@@ -106,7 +105,7 @@ def test_the_exact_checkers_lines_are_the_same(seed):
     for given in (None, choice):
         below, above, shift = checking.lines(around, None if given is None else pools.of(given, 0.0))
         shares = None if given is None else tuple(Fraction(given[0, u]) for u in group)
-        lines = maximum_lines(spans, counts, shares)
+        lines = check_exact.maximum_lines(spans, counts, shares)
         np.testing.assert_allclose([float(line.below) for line in lines], below[0, 0], atol=1e-9)
         np.testing.assert_allclose([float(line.above) for line in lines], above[0, 0], atol=1e-9)
         assert sum(line.shift for line in lines) <= Fraction(shift[0, 0])
