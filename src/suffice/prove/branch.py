@@ -77,6 +77,7 @@ CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they beg
 CLIMB_ON, LITTLE = Pace(40, (0.006, 0.0009), (0.04, 0.0035)), 1e-5  # and after that
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
+CELLS = 10**6  # weights of candidates up to which bundles of maxima pay
 CHOICES, EACH = 100_000, 512  # of winners of a bundle of maxima, at most and for each subproblem that is allowed
 PARTS = 100  # subproblems that take as long as one part of a sieve
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
@@ -389,7 +390,8 @@ class Branching:
         """Where there is nothing but maxima of numbers that move on their own, look at several of them at once."""
         for root in [part for question in self.questions for part in question.open]:
             climbed = root.dual is not None and root.dual.share is not None
-            if climbed and isinstance(root.inputs, Free) and only_maxima(self.form) and not self._answered(root):
+            small = isinstance(self.tilts, Peaks) and self.tilts.rows.size <= CELLS
+            if climbed and small and isinstance(root.inputs, Free) and only_maxima(self.form):
                 tree = self._sifting(root)
                 if tree is not None:
                     self.questions[root.question].open.remove(root)

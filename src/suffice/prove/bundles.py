@@ -27,6 +27,7 @@ from suffice.prove.verdict import Budget
 PIECE = 2048  # choices whose reach is worked out at a time: they stay in the cache
 ROUNDING = 2.0**-22  # four times what one rounding of a single changes
 MOST_NEAR = 6  # times as many choices as a climb looks at anew are kept from climbs before
+MOSTLY = 0.95  # of choices: where more are left, it is not worth while to take the others out
 LEAST_SHARE = np.float32(1e-6)  # below which no share below a maximum begins
 
 
@@ -178,11 +179,13 @@ class Sieve:
         return replace(self, bundles=tuple(map(self._sifted, self.bundles)))
 
     def _sifted(self, bundle: Bundle) -> Bundle:
-        left = bundle.only(~(bundle.short > self.room))  # what is not a number is no reason
+        kept = ~(bundle.short > self.room)  # what is not a number is no reason
+        left = bundle if kept.mean() > MOSTLY else bundle.only(kept)
         if not len(left):
             return left
         level, row = np.float32(self.level - self.tops + bundle.top), self.row + bundle.row
-        return left.only(~(level - left.own - _sizes(left.rows, row) > self.slack))
+        kept = ~(left.short > self.room) & ~(level - left.own - _sizes(left.rows, row) > self.slack)
+        return left if MOSTLY < kept.mean() else left.only(kept)
 
     def split(self, maximum: int, candidate: int) -> tuple[Sieve, Sieve]:
         """Where another candidate wins the maximum, and where this one does."""

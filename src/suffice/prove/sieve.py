@@ -21,14 +21,15 @@ from suffice.prove.tree import Sieved, Split, Stage, Tree
 from suffice.prove.verdict import Budget
 
 PAIRS, FOURS, ON = (
-    Pace(50, (0.006, 0.001), (0.03, 0.004)),
-    Pace(40, (0.004, 0.0008), (0.015, 0.003)),
-    Pace(30, (0.003, 0.0006), (0.01, 0.002)),
+    Pace(80, (0.006, 0.0008), (0.03, 0.003)),
+    Pace(80, (0.004, 0.0005), (0.015, 0.0015)),
+    Pace(50, (0.003, 0.0005), (0.01, 0.0015)),
 )
-FEW, SOME, MANY = 6, 64, 200  # choices of each bundle that are looked at to join pairs, to climb, and at first
+FEW, SOME, MANY = 6, 100, 200  # choices of each bundle that are looked at to join pairs, to climb, and at first
 LITTLE = 1e-5  # what each candidate has below a maximum at least
-JOINED = 40_000  # choices up to which bundles of four are joined further
+JOINED = 60_000  # choices up to which bundles of four are joined further
 WORST = 3  # bundles that give away most: one of their maxima is split on
+CROWD = 2.5  # times as many choices as one bundle may have are too many for all
 AGAIN = 3  # times that bundles are joined after that
 
 
@@ -90,6 +91,9 @@ class _Run:
             pairs = None if sieve.empty else self._joined(sieve, look)
             if pairs is None:
                 break
+            if pairs.count > CROWD * self.sifting.most:
+                self.parts = 0  # it would take far more parts than may be looked at
+                break
             sieve = self._climbed(pairs, pace, near, turns)
         return sieve
 
@@ -130,7 +134,7 @@ class _Run:
         """Who wins one of the maxima, and who does not: both sides."""
         sifting, guess = self.sifting, self.guess
         cut = None if guess is None or sifting.tried(guess.at) else guess.split(sieve, WORST)
-        if cut is None:
+        if cut is None or self.parts <= 0:
             return None
         other, this = sieve.split(*cut)
         without, within = self.closed(other), None
