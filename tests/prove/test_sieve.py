@@ -207,12 +207,8 @@ def test_both_checkers_refuse_sieves_that_make_no_sense(proved, tmp_path):
         for what, stage in spoiled(found.certificate.lines[place]["sieve"]):
             lines = copy.deepcopy(list(found.certificate.lines))
             lines[place] = {"sieve": stage}
-            with pytest.raises(sf.Rejected):
-                sf.check(SimpleNamespace(lines=lines), classifier)
-                pytest.fail(what)
-            with pytest.raises(check_exact.Reject):
-                check_exact.check(lines, model)
-                pytest.fail(what)
+            assert not accepts(sf.check, SimpleNamespace(lines=lines), classifier), what
+            assert not accepts(check_exact.check, lines, model), what
 
 
 def test_a_proof_without_one_of_its_sieves_is_no_proof(proved, tmp_path):

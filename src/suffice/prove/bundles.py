@@ -185,7 +185,7 @@ class Sieve:
             return left
         level, row = np.float32(self.level - self.tops + bundle.top), self.row + bundle.row
         kept = ~(left.short > self.room) & ~(level - left.own - _sizes(left.rows, row) > self.slack)
-        return left if MOSTLY < kept.mean() else left.only(kept)
+        return left if kept.mean() > MOSTLY else left.only(kept)
 
     def split(self, maximum: int, candidate: int) -> tuple[Sieve, Sieve]:
         """Where another candidate wins the maximum, and where this one does."""
