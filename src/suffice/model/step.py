@@ -123,6 +123,24 @@ class Step:
             self.groups.put(self.groups.highest(self.groups.among(z)), values)
         return values
 
+    def onward(self, z: Floats, after: Step) -> Floats:
+        """What the next step sums up (n, units of it), up to the last digits, from sums z (n, units) of this one."""
+        if not self._all_pooled or is_sparse(after.weight):
+            return after.apply(self.activate(z))
+        assert self.groups is not None
+        return np.asarray(
+            self.groups.highest(self.groups.among(z)) @ after.weight[:, self.groups.leaders].T + after.bias
+        )
+
+    def backward(self, back: Floats, z: Floats, after: Step) -> Floats:
+        """Slopes over sums z (n, units) of this step, by those (n, units of it) over the sums of the next."""
+        if not self._all_pooled or is_sparse(after.weight):
+            return np.asarray(self.spread(np.asarray(back @ after.weight)) * self.slopes(z))
+        assert self.groups is not None
+        found, winners = np.zeros_like(z), self.groups.units[self.groups.best(self.groups.among(z))]
+        np.put_along_axis(found, winners, back @ after.weight[:, self.groups.leaders], axis=-1)
+        return found
+
     def slopes(self, z: Floats) -> Floats | Bools:
         """The derivative of each unit's activation at z (of a maximum: 1 at its winner); 0 and 1 are booleans."""
         on = ~(self.relu & (z <= 0))

@@ -65,13 +65,13 @@ def first_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, 
     """Margins (n,) from sums (n, units) of the first step on, and their gradients there (n, units)."""
     pairs, sums = list(pairwise(problem.network.steps)), [z]
     for step, after in pairs:
-        sums.append(after.apply(step.activate(sums[-1])))
+        sums.append(step.onward(sums[-1], after))
     scores, index, others = sums.pop(), np.arange(len(z)), np.asarray(problem.rivals)[rivals]
     back = np.zeros_like(scores)
     back[:, problem.label] = 1.0
     back[index, others] -= 1.0
     for (step, after), here in zip(reversed(pairs), reversed(sums), strict=True):
-        back = step.spread(np.asarray(back @ after.weight)) * step.slopes(here)
+        back = step.backward(back, here, after)
     return scores[:, problem.label] - scores[index, others], back
 
 
@@ -169,7 +169,7 @@ def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each."""
     values = first_sums(problem, points)
     for step, after in pairwise(problem.network.steps):
-        values = after.apply(step.activate(values))
+        values = step.onward(values, after)
     return np.asarray(values[:, problem.label] - values[np.arange(len(points)), np.asarray(problem.rivals)[rivals]])
 
 

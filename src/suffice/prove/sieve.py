@@ -95,7 +95,14 @@ class _Run:
                 self.parts = 0  # it would take far more parts than may be looked at
                 break
             sieve = self._climbed(pairs, pace, near, turns)
+            if self._answered(sieve):
+                self.parts = 0
+                break
         return sieve
+
+    def _answered(self, sieve: Sieve) -> bool:
+        """Whether the point where the margin is least, as far as lines tell, answers the question."""
+        return self.guess is not None and not sieve.empty and self.sifting.tried(self.guess.at)
 
     def _joined_further(self, sieve: Sieve) -> Sieve:
         for _ in range(AGAIN):
@@ -132,15 +139,14 @@ class _Run:
 
     def _split(self, sieve: Sieve) -> Tree | None:
         """Who wins one of the maxima, and who does not: both sides."""
-        sifting, guess = self.sifting, self.guess
-        cut = None if guess is None or sifting.tried(guess.at) else guess.split(sieve, WORST)
-        if cut is None or self.parts <= 0:
+        cut = None if self.guess is None or self.parts <= 0 else self.guess.split(sieve, WORST)
+        if cut is None or self._answered(sieve):
             return None
         other, this = sieve.split(*cut)
         without, within = self.closed(other), None
         if without is not None:
             within = self.closed(this)
-        unit = int(sifting.ground.land.above.units[cut[1]])
+        unit = int(self.sifting.ground.land.above.units[cut[1]])
         return None if without is None or within is None else Split(unit, (without, within))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -417,9 +418,8 @@ def _sparse_adds(blocks: Sequence[tuple[Ints, Floats]], moves: Floats, units: in
 
 def _margin(problem: Problem, z: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each, from the first step's pre-activations on."""
-    first, *rest = problem.network.steps
-    values = first.activate(z)
-    for step in rest:
-        values = step.activate(step.apply(values))
+    values = z
+    for step, after in pairwise(problem.network.steps):
+        values = step.onward(values, after)
     others = np.asarray(problem.rivals)[rivals]
     return np.asarray(values[:, problem.label] - values[np.arange(len(z)), others])
