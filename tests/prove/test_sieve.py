@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ from test_peaks import both_accept
 import suffice as sf
 from suffice.proof import check_exact
 from suffice.proof.certificate import array
+from suffice.proof.export import export
 from suffice.prove import branch, bundles
 from suffice.prove.bounds import Form
 from suffice.prove.oracles.milp import MilpOracle
@@ -253,3 +255,18 @@ def shaken(rows, rng):
     values = np.frombuffer(base64.b64decode(rows["f4"]), "f4")
     noise = rng.choice([0.0, 0.1, 10.0]) * rng.standard_normal(len(values))
     return array(values * rng.choice([0.0, 1.0, 1.0]) + noise, "f4")
+
+
+def test_exported_questions_do_not_miss_what_a_sieve_closes(proved, tmp_path):
+    pytest.importorskip("onnx")
+    classifier, found = proved
+    done = export(found.certificate, classifier, tmp_path / "out")
+    leaves = {f"line-{i + 1:06d}" for i, line in enumerate(found.certificate.lines) if "leaf" in line}
+    told = {one.name for one in done.skipped} | {Path(one.vnnlib).stem for one in done.instances}
+    assert any("sieve" in found.certificate.lines[i - 1] for i in map(_number, leaves & told))
+    assert leaves <= told
+
+
+def _number(name):
+    """The place of a line by its name."""
+    return int(name.split("-")[1]) - 1

@@ -27,7 +27,7 @@ from suffice.prove.verdict import Budget
 PIECE = 2048  # choices whose reach is worked out at a time: they stay in the cache
 ROUNDING = 2.0**-22  # four times what one rounding of a single changes
 MOST_NEAR = 6  # times as many choices as a climb looks at anew are kept from climbs before
-MOSTLY = 0.95  # of choices: where more are left, it is not worth while to take the others out
+MOSTLY = 0.95  # of choices: where more are left, all are kept
 LEAST_SHARE = np.float32(1e-6)  # below which no share below a maximum begins
 
 
@@ -93,6 +93,10 @@ class Bundle:
             reach=self.reach[kept],
             near=places[self.near[kept[self.near]]],
         )
+
+    def mostly(self, kept: Bools) -> Bundle:
+        """With these choices alone, where that are so few that it is worth while to take the others out."""
+        return self if kept.sum() > MOSTLY * len(self) else self.only(kept)
 
     def nearest(self, count: int) -> Ints:
         """The choices of the largest reach, as many as that."""
@@ -179,13 +183,10 @@ class Sieve:
         return replace(self, bundles=tuple(map(self._sifted, self.bundles)))
 
     def _sifted(self, bundle: Bundle) -> Bundle:
-        kept = ~(bundle.short > self.room)  # what is not a number is no reason
-        left = bundle if kept.mean() > MOSTLY else bundle.only(kept)
-        if not len(left):
-            return left
+        left = bundle.mostly(~(bundle.short > self.room))  # what is not a number is no reason
         level, row = np.float32(self.level - self.tops + bundle.top), self.row + bundle.row
-        kept = ~(left.short > self.room) & ~(level - left.own - _sizes(left.rows, row) > self.slack)
-        return left if kept.mean() > MOSTLY else left.only(kept)
+        alone = level - left.own - _sizes(left.rows, row)
+        return left.mostly(~(left.short > self.room) & ~(alone > self.slack))
 
     def split(self, maximum: int, candidate: int) -> tuple[Sieve, Sieve]:
         """Where another candidate wins the maximum, and where this one does."""

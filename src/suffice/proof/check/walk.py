@@ -191,8 +191,8 @@ class Walk:
             if "sieve" in line:
                 return (self.sieve(fields(line, "sieve", "this line")[0], node, rival),)
             leaf = self.leaf(fields(line, "leaf", "this line")[0], node, rival)
-            if node.left is None or not node.left.nobody:
-                self.wait(leaf)
+            wait = self.wait if node.left is None or not node.left.nobody else self.sifted
+            wait(leaf)
             return ()
 
         self.walk(Node(np.zeros(self.net.units, dtype=np.int8), state, self.unbounded), visit)
@@ -342,6 +342,9 @@ class Walk:
         self.leaves.append(leaf)
         if len(self.leaves) >= min(MANY_LEAVES, 1 + MAX_WAITING // max(1, leaf.bytes)):
             self.settle()
+
+    def sifted(self, leaf: Leaf) -> None:
+        """A leaf at which sieves have left nobody holds."""
 
     def settle(self) -> None:
         """Work on the leaves that wait; the first one that does not hold is the line that fails."""

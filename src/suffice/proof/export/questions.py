@@ -92,6 +92,10 @@ class Querying(Walk):
         except Unwritten as reason:
             self.tell(Skipped(name, str(reason)))
 
+    def sifted(self, leaf: Leaf) -> None:
+        """Nobody else has sieves: the question is whether an input is left."""
+        self.wait(leaf)
+
     def settle(self) -> None:
         """Nothing is worked out here."""
 
