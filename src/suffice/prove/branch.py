@@ -78,8 +78,8 @@ CLIMB_ON, LITTLE = Pace(40, (0.006, 0.0009), (0.04, 0.0035)), 1e-5  # and after 
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
 CELLS = 10**6  # weights of candidates up to which bundles of maxima pay
-CHOICES, EACH = 100_000, 512  # of winners of a bundle of maxima, at most and for each subproblem that is allowed
-PARTS = 100  # subproblems that take as long as one part of a sieve
+CHOICES, EACH = 400_000, 640  # of winners of bundles of maxima, at most and for each subproblem that is allowed
+PARTS = 32  # subproblems that take as long as one part of a sieve
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -396,6 +396,8 @@ class Branching:
                 if tree is not None:
                     self.questions[root.question].open.remove(root)
                     root.tree, root.closed = tree, True
+                elif self.budget.promising:
+                    self.questions[root.question].spent = self.budget.subproblems
 
     def _sifting(self, root: Subproblem) -> Tree | None:
         batch, dual, peaks = self._alone(root), root.dual, self.tilts

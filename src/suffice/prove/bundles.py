@@ -13,7 +13,7 @@ All numbers of the input move between -1 and 1 here. They are singles, and `slac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,7 +27,7 @@ from suffice.prove.verdict import Budget
 PIECE = 2048  # choices whose reach is worked out at a time: they stay in the cache
 ROUNDING = 2.0**-22  # four times what one rounding of a single changes
 MOST_NEAR = 6  # times as many choices as a climb looks at anew are kept from climbs before
-MOSTLY = 0.95  # of choices: where more are left, all are kept
+MOSTLY = 0.7  # of choices: where more are left, all are kept
 LEAST_SHARE = np.float32(1e-6)  # below which no share below a maximum begins
 
 
@@ -206,28 +206,50 @@ class Sieve:
 # --- joining ---
 
 
-def joined(sieve: Sieve, most: int, look: int) -> Sieve | None:
-    """Bundles joined in pairs that lower the lines most; None where no pair leaves at most `most` choices.
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Two bundles, and for each choice of the first how many of the second fit it, in the order of what these lack."""
+
+    places: tuple[int, int]
+    counts: Ints
+
+    @property
+    def size(self) -> int:
+        return int(self.counts.sum())
+
+
+def matches(sieve: Sieve, most: int, look: int) -> list[Match]:
+    """Pairs of bundles, each in one at most, that lower the lines most and have no more than `most` choices.
 
     What a pair gains is guessed by the `look` choices of either with the largest reach.
     """
-    gains, left, pairs = _gains(sieve, look), set(range(len(sieve.bundles))), list[Bundle]()
+    gains, left, found = _gains(sieve, look), set(range(len(sieve.bundles))), list[Match]()
     for place in np.argsort(-gains, axis=None, kind="stable").tolist():
         i, j = divmod(place, len(gains))
         if i > j and i in left and j in left:
-            pair = _pair(sieve.bundles[i], sieve.bundles[j], sieve.room, most)
-            if pair is not None:
-                pairs.append(pair)
+            pair = Match((i, j), _fitting(sieve.bundles[i], sieve.bundles[j], sieve.room))
+            if pair.size <= most:
+                found.append(pair)
                 left -= {i, j}
-    return replace(sieve, bundles=(*(sieve.bundles[i] for i in sorted(left)), *pairs)) if pairs else None
+    return found
 
 
-def _pair(one: Bundle, other: Bundle, room: float, most: int) -> Bundle | None:
-    """The choices of both that stay below their lines by no more than there is room for in all."""
-    order = np.argsort(other.short, kind="stable")
-    count = np.searchsorted(other.short[order], np.float32(room) - one.short, side="right")
-    if count.sum() > most:
-        return None
+def _fitting(one: Bundle, other: Bundle, room: float) -> Ints:
+    """For each choice, how many of the other bundle stay below their lines by no more than there is room for."""
+    return np.searchsorted(np.sort(other.short), np.float32(room) - one.short, side="right")
+
+
+def joined(sieve: Sieve, pairs: Sequence[Match]) -> Sieve:
+    """With these bundles joined."""
+    taken = {place for pair in pairs for place in pair.places}
+    alone = (bundle for place, bundle in enumerate(sieve.bundles) if place not in taken)
+    return replace(sieve, bundles=(*alone, *(_pair(sieve, pair) for pair in pairs)))
+
+
+def _pair(sieve: Sieve, pair: Match) -> Bundle:
+    """The choices of both that fit each other."""
+    one, other = (sieve.bundles[place] for place in pair.places)
+    count, order = pair.counts, np.argsort(other.short, kind="stable")
     first = np.repeat(np.arange(len(count)), count)
     second = order[np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)]
     return Bundle.of(

@@ -7,21 +7,21 @@ that in the end nobody is left, its reader works out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from suffice.model.network import Bools, Floats
 from suffice.prove.bounds import Dual, Form, Items, Pass
-from suffice.prove.bundles import Bundle, Guess, Sieve, higher, joined
+from suffice.prove.bundles import Bundle, Guess, Match, Sieve, higher, joined, matches
 from suffice.prove.climb import Ground, Pace, single, started, with_settled, with_shares
 from suffice.prove.runs import CLOSED
 from suffice.prove.tree import Sieved, Split, Stage, Tree
 from suffice.prove.verdict import Budget
 
 PAIRS, FOURS, ON = (
-    Pace(80, (0.006, 0.0008), (0.03, 0.003)),
+    Pace(100, (0.006, 0.0006), (0.03, 0.002)),
     Pace(80, (0.004, 0.0005), (0.015, 0.0015)),
     Pace(50, (0.003, 0.0005), (0.01, 0.0015)),
 )
@@ -29,13 +29,13 @@ FEW, SOME, MANY = 6, 100, 200  # choices of each bundle that are looked at to jo
 LITTLE = 1e-5  # what each candidate has below a maximum at least
 JOINED = 60_000  # choices up to which bundles of four are joined further
 WORST = 3  # bundles that give away most: one of their maxima is split on
-CROWD = 2.5  # times as many choices as one bundle may have are too many for all
+LARGEST = 100_000  # choices that one bundle may have
 AGAIN = 3  # times that bundles are joined after that
 
 
 @dataclass(frozen=True, eq=False)
 class Sifting:
-    """What is asked: the form, where it climbs, how many choices fit, and who tries points on the real network."""
+    """What is asked: the form, where it climbs, how many choices may be looked at, and who tries points for real."""
 
     form: Form
     ground: Ground
@@ -63,10 +63,13 @@ class Sifting:
 
 
 class _Run:
-    """One run: the stages of the part it is at, what the last of them left, and how many parts it may still look at."""
+    """One run: the stages of the part it is at, what the last of them left, and how many parts it may still look at.
+
+    It is `over` once a point has answered the question, or there are too many choices to look at.
+    """
 
     def __init__(self, sifting: Sifting, parts: int) -> None:
-        self.sifting, self.parts = sifting, parts
+        self.sifting, self.parts, self.over = sifting, parts, False
         self.stages: list[Stage] = []
         self.said: Sieve | None = None
         self.guess: Guess | None = None
@@ -75,7 +78,7 @@ class _Run:
         """The proof of what is left, or None."""
         if sieve.empty:
             return CLOSED
-        if self.parts <= 0 or self.sifting.budget.spent:
+        if self.parts == 0 or self.over or self.sifting.budget.spent:
             return None
         self.parts, self.stages, self.said, self.guess = self.parts - 1, [], None, None
         sieve = self._at_first(sieve) if first else self._climbed(sieve, ON, SOME, 2)
@@ -86,32 +89,33 @@ class _Run:
         return found
 
     def _at_first(self, sieve: Sieve) -> Sieve:
-        """In pairs, then in fours, as far as they fit."""
+        """In pairs, then in fours."""
         for look, near, pace, turns in ((FEW, MANY, PAIRS, 2), (SOME // 4, SOME, FOURS, 3)):
-            pairs = None if sieve.empty else self._joined(sieve, look)
-            if pairs is None:
+            pairs = [] if sieve.empty else matches(sieve, LARGEST, look)
+            self.over |= sum(pair.size for pair in pairs) > self.sifting.most
+            if not pairs or self.over:
                 break
-            if pairs.count > CROWD * self.sifting.most:
-                self.parts = 0  # it would take far more parts than may be looked at
-                break
-            sieve = self._climbed(pairs, pace, near, turns)
-            if self._answered(sieve):
-                self.parts = 0
-                break
+            sieve = self._climbed(self._joined(sieve, pairs), pace, near, turns)
+            self.over |= self._answered(sieve)
         return sieve
+
+    def _joined_further(self, sieve: Sieve) -> Sieve:
+        """Joined as long as there are so few choices that this is quick."""
+        for _ in range(AGAIN):
+            few = not sieve.empty and not self.over and sieve.count <= JOINED
+            pairs = matches(sieve, LARGEST, SOME // 4) if few else []
+            if not pairs:
+                break
+            sieve = self._climbed(self._joined(sieve, pairs), ON, SOME, 2)
+        return sieve
+
+    def _joined(self, sieve: Sieve, pairs: Sequence[Match]) -> Sieve:
+        """Joined by lines that the proof says."""
+        return joined(sieve if sieve is self.said else self._say(sieve, sieve), pairs)
 
     def _answered(self, sieve: Sieve) -> bool:
         """Whether the point where the margin is least, as far as lines tell, answers the question."""
         return self.guess is not None and not sieve.empty and self.sifting.tried(self.guess.at)
-
-    def _joined_further(self, sieve: Sieve) -> Sieve:
-        for _ in range(AGAIN):
-            few = not sieve.empty and sieve.count <= JOINED
-            pairs = self._joined(sieve, SOME // 4) if few else None
-            if pairs is None:
-                break
-            sieve = self._climbed(pairs, ON, SOME, 2)
-        return sieve
 
     def _climbed(self, sieve: Sieve, pace: Pace, look: int, turns: int) -> Sieve:
         """Sifted and with better lines, in turns."""
@@ -126,12 +130,6 @@ class _Run:
         left = sieve.sifted()
         return self._say(sieve, left) if left.count < sieve.count else sieve
 
-    def _joined(self, sieve: Sieve, look: int) -> Sieve | None:
-        """Joined by lines that the proof says."""
-        if sieve is not self.said:
-            sieve = self._say(sieve, sieve)
-        return joined(sieve, self.sifting.most, look)
-
     def _say(self, sieve: Sieve, left: Sieve) -> Sieve:
         self.stages.append(self.sifting.stage(sieve))
         self.said = left.written()
@@ -139,8 +137,9 @@ class _Run:
 
     def _split(self, sieve: Sieve) -> Tree | None:
         """Who wins one of the maxima, and who does not: both sides."""
-        cut = None if self.guess is None or self.parts <= 0 else self.guess.split(sieve, WORST)
-        if cut is None or self._answered(sieve):
+        self.over |= self._answered(sieve)
+        cut = None if self.guess is None or self.over else self.guess.split(sieve, WORST)
+        if cut is None:
             return None
         other, this = sieve.split(*cut)
         without, within = self.closed(other), None

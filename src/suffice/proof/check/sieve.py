@@ -37,7 +37,7 @@ from suffice.proof.check.reading import HUGE, Limit, mask, need, whole
 from suffice.proof.check.sets import Sets
 
 MOST = 2**20  # choices of all bundles together
-CELLS = 2**19  # numbers worked on at a time
+CELLS = 2**17  # numbers worked on at a time
 ROUND = 2.0**-53
 
 
@@ -127,12 +127,6 @@ class Margin:
     size: float
     gamma: float
 
-    def of(self, firsts: tuple[int, ...]) -> Floats:
-        """The weights of maxima with these first units."""
-        every = np.zeros(len(self.pools.owner))
-        every[self.pools.units[:, 0]] = self.weights
-        return every[list(firsts)]
-
     @property
     def first(self) -> Left:
         """A bundle for each maximum that takes a line above, with all units that may reach it."""
@@ -178,14 +172,17 @@ def sieved(before: Left, stage: Stage, margin: Margin, box: Box, limit: Limit) -
     level, row = _others(margin, box)
     row, error = row - stage.rows.sum(0), margin.gamma * size
     need(np.isfinite(error) and size <= HUGE, "the margin is beyond what can be checked")
-    reaches = [_reach(bundle, line, margin, box, limit) for bundle, line in zip(bundles, stage.rows, strict=True)]
+    weighted = _weighted(margin, box)
+    reaches = [_reach(bundle.choices, line, weighted, limit) for bundle, line in zip(bundles, stage.rows, strict=True)]
     base = level - float(np.abs(row).sum())
     tops = [float(reach.max(initial=-np.inf)) for reach in reaches]
     kept = []
     for i, (bundle, reach) in enumerate(zip(bundles, reaches, strict=True)):
         others = sum(top for j, top in enumerate(tops) if j != i)
-        alone = others + _reach(bundle, row + stage.rows[i], margin, box, limit)
-        kept.append((base - others - reach <= error) & (level - alone <= error))
+        near = base - others - reach <= error
+        alone = others + _reach(bundle.choices[near], row + stage.rows[i], weighted, limit)
+        near[near] = level - alone <= error
+        kept.append(near)
     if not all(some.any() for some in kept):
         return Left(tuple(bundle.only(some) for bundle, some in zip(bundles, kept, strict=True)), 0.0)
     return _measured(bundles, kept, reaches, base, error)
@@ -227,15 +224,22 @@ def _others(margin: Margin, box: Box) -> tuple[float, Floats]:
     return level, weights @ box.rows
 
 
-def _reach(bundle: Bundle, line: Floats, margin: Margin, box: Box, limit: Limit) -> Floats:
+def _weighted(margin: Margin, box: Box) -> tuple[Floats, Floats]:
+    """The units' values in the middle, and their rows, times what their maxima take off the margin."""
+    weights = np.zeros(len(box.own))
+    weights[margin.pools.units] = -margin.weights[:, None]
+    return weights * box.own, weights[:, None] * box.rows
+
+
+def _reach(choices: Ints, line: Floats, weighted: tuple[Floats, Floats], limit: Limit) -> Floats:
     """What each choice asks of the constant of a line (n,), piece by piece."""
-    weights, found = -margin.of(bundle.firsts), np.empty(len(bundle.short))
+    (own, rows), found = weighted, np.empty(len(choices))
     many = max(1, CELLS // max(1, len(line)))
     for start in range(0, len(found), many):
         limit.look()
-        some = bundle.choices[start : start + many]
-        away = -np.repeat(line[None], len(some), axis=0)
-        for column, weight in enumerate(weights):
-            away += weight * box.rows[some[:, column]]
-        found[start : start + many] = box.own[some] @ weights + np.abs(away).sum(-1)
+        some = choices[start : start + many]
+        away = rows[some[:, 0]] - line
+        for column in some.T[1:]:
+            away += rows[column]
+        found[start : start + many] = own[some].sum(-1) + np.abs(away, out=away).sum(-1)
     return found
