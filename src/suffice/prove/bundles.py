@@ -288,14 +288,15 @@ class Guess:
 
     at: Floats
     loss: Floats
+    maxima: tuple[tuple[int, ...], ...]
     winners: tuple[Ints, ...]
     wins: tuple[Floats, ...]
 
-    def split(self, sieve: Sieve, worst: int) -> tuple[int, int] | None:
+    def split(self, worst: int) -> tuple[int, int] | None:
         """The maximum, of the bundles that give away most, and the candidate that wins it about half of the time."""
         found: list[tuple[float, int, int]] = []
         for place in np.argsort(-self.loss, kind="stable")[:worst].tolist():
-            for column, maximum in enumerate(sieve.bundles[place].maxima):
+            for column, maximum in enumerate(self.maxima[place]):
                 who, inverse = np.unique(self.winners[place][:, column], return_inverse=True)
                 share = np.bincount(inverse, self.wins[place])
                 best = int(share.argmax())
@@ -313,7 +314,8 @@ def higher(sieve: Sieve, pace: Pace, look: int, budget: Budget) -> tuple[Sieve, 
     land = _land(sieve)
     summit = Climb(land, _start(sieve)).run(pace, budget)
     winners = tuple(bundle.winners[bundle.near] for bundle in sieve.bundles)
-    guess = Guess(summit.at, summit.loss[0], winners, tuple(np.split(summit.wins[0], land.above.groups.starts[1:])))
+    wins = tuple(np.split(summit.wins[0], land.above.groups.starts[1:]))
+    guess = Guess(summit.at, summit.loss[0], tuple(bundle.maxima for bundle in sieve.bundles), winners, wins)
     bundles = tuple(bundle.under(row) for bundle, row in zip(sieve.bundles, summit.rows[0], strict=True))
     new = replace(sieve, bundles=bundles, logs=np.log(np.maximum(summit.shares, LEAST_SHARE)))
     if new.bound > sieve.bound:

@@ -30,6 +30,7 @@ LITTLE = 1e-5  # what each candidate has below a maximum at least
 JOINED = 60_000  # choices up to which bundles of four are joined further
 WORST = 3  # bundles that give away most: one of their maxima is split on
 LARGEST = 100_000  # choices that one bundle may have
+WORTH = 0.75  # of all choices: where no more are left, a sieve is worth a line of the proof
 AGAIN = 3  # times that bundles are joined after that
 
 
@@ -127,8 +128,9 @@ class _Run:
         return self._sifted(sieve)
 
     def _sifted(self, sieve: Sieve) -> Sieve:
+        """Without choices that are out; where these are few, they stay, as the proof would be longer by all others."""
         left = sieve.sifted()
-        return self._say(sieve, left) if left.count < sieve.count else sieve
+        return self._say(sieve, left) if left.empty or left.count < WORTH * sieve.count else sieve
 
     def _say(self, sieve: Sieve, left: Sieve) -> Sieve:
         self.stages.append(self.sifting.stage(sieve))
@@ -138,7 +140,7 @@ class _Run:
     def _split(self, sieve: Sieve) -> Tree | None:
         """Who wins one of the maxima, and who does not: both sides."""
         self.over |= self._answered(sieve)
-        cut = None if self.guess is None or self.over else self.guess.split(sieve, WORST)
+        cut = None if self.guess is None or self.over else self.guess.split(WORST)
         if cut is None:
             return None
         other, this = sieve.split(*cut)

@@ -25,7 +25,7 @@ and radius are off by a rounding of the input's numbers, which is a rounding of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,7 +38,10 @@ from suffice.proof.check.sets import Sets
 
 MOST = 2**20  # choices of all bundles together
 CELLS = 2**17  # numbers worked on at a time
+MANY, TABLE = 2**12, 2**22  # choices from which on sums of their halves are worked out once; numbers of these
 ROUND = 2.0**-53
+
+Weighted: TypeAlias = tuple[Floats, Floats]  # values of units in the middle, and their rows, times their weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,22 +227,46 @@ def _others(margin: Margin, box: Box) -> tuple[float, Floats]:
     return level, weights @ box.rows
 
 
-def _weighted(margin: Margin, box: Box) -> tuple[Floats, Floats]:
+def _weighted(margin: Margin, box: Box) -> Weighted:
     """The units' values in the middle, and their rows, times what their maxima take off the margin."""
     weights = np.zeros(len(box.own))
     weights[margin.pools.units] = -margin.weights[:, None]
     return weights * box.own, weights[:, None] * box.rows
 
 
-def _reach(choices: Ints, line: Floats, weighted: tuple[Floats, Floats], limit: Limit) -> Floats:
+def _reach(choices: Ints, line: Floats, weighted: Weighted, limit: Limit) -> Floats:
     """What each choice asks of the constant of a line (n,), piece by piece."""
-    (own, rows), found = weighted, np.empty(len(choices))
+    found, parts = np.empty(len(choices)), _parts(choices, weighted)
     many = max(1, CELLS // max(1, len(line)))
     for start in range(0, len(found), many):
         limit.look()
-        some = choices[start : start + many]
-        away = rows[some[:, 0]] - line
-        for column in some.T[1:]:
-            away += rows[column]
-        found[start : start + many] = own[some].sum(-1) + np.abs(away, out=away).sum(-1)
+        mine = slice(start, start + many)
+        away, own = -line, np.zeros(1)
+        for which, (values, rows) in parts:
+            away, own = away + rows[which[mine]], own + values[which[mine]]
+        found[mine] = own + np.abs(away).sum(-1)
     return found
+
+
+def _parts(choices: Ints, weighted: Weighted) -> list[tuple[Ints, Weighted]]:
+    """What choices are made of: which of some sums each has. Their halves repeat far more often than choices do."""
+    columns = [(column, weighted) for column in choices.T]
+    if len(columns) < 4 or len(choices) < MANY:
+        return columns
+    middle = (len(columns) + 1) // 2
+    halves = [_half(half, weighted) for half in (choices[:, :middle], choices[:, middle:])]
+    return columns if any(half is None for half in halves) else [half for half in halves if half is not None]
+
+
+def _half(units: Ints, weighted: Weighted) -> tuple[Ints, Weighted] | None:
+    """Different rows of units, and their sums; None where they are too many."""
+    own, rows = weighted
+    first, which = np.arange(len(units)), units[:, 0]
+    for column in units.T[1:]:  # two or more; different ones have numbers below their count or that of units
+        _, first, which = np.unique(which * len(own) + column, return_index=True, return_inverse=True)
+    if len(first) * rows.shape[1] > TABLE:
+        return None
+    different, values, sums = units[first], np.zeros(len(first)), np.zeros((len(first), rows.shape[1]))
+    for column in different.T:
+        values, sums = values + own[column], sums + rows[column]
+    return which, (values, sums)
