@@ -126,7 +126,8 @@ class TextTable:
     def _counts(self, packed: Ints) -> scipy.sparse.csr_matrix:
         codes, columns, signs = self.runs
         low, high = self.layout.bag.orders
-        rows, places, values = [], [], []
+        none = np.zeros(0, dtype=np.int64)  # a text may be shorter than every run
+        rows, places, values = [none], [none], [none]
         for order in range(low, min(high, packed.shape[1]) + 1):
             code = np.zeros_like(packed[:, : packed.shape[1] - order + 1])
             whole = np.ones(code.shape, dtype=bool)
