@@ -21,7 +21,7 @@ from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.profile import LIMIT, Growth, Profile
 from suffice.verbs.repair import Repair
-from suffice.verbs.wording import listed, named
+from suffice.verbs.wording import named, placed
 
 OnRow = Callable[[int, int | None, int], None]
 SIGNS = {"good": "✓", "bad": "✗", "warn": "◐"}
@@ -54,7 +54,7 @@ def show_profile(console: Console, result: Profile) -> None:
         GROWS.get(result.parameter, result.parameter), "cost", "status", "words", left=("status", "words")
     )
     for step, one in zip(result.steps, result.explanations, strict=True):
-        names = phrases.visible(listed(one.words))
+        names = phrases.visible(placed(result.text, one.words))
         table.add_row(exactly(step), exactly(one.cost), one.status, Line(names or "none"))
     layout.show_table(console, table)
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)

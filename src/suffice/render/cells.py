@@ -16,7 +16,7 @@ from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
-from suffice.verbs.wording import listed, placed
+from suffice.verbs.wording import placed
 
 WORST = 10  # texts shown of an audit
 GROWS = {"eps": "radius", "at_most": "changes at once"}  # what a table calls what grows
@@ -49,7 +49,7 @@ def profile(result: Profile) -> str:
             exactly(step),
             exactly(one.cost),
             phrases.badge(one)[2].partition(", and")[0],
-            listed(one.words) or "none",
+            placed(result.text, one.words) or "none",
         )
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
