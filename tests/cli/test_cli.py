@@ -497,3 +497,9 @@ def test_where_there_is_nothing_to_prove_the_sign_says_so(capsys: pytest.Capture
 def test_a_group_beside_a_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     said = complaint(capsys, "bias", "she made a film", "--protected", "gender,imam")
     assert "'gender' is a bundled group of words and 'imam' is none" in said
+
+
+def test_what_a_program_says_when_it_fails_plays_no_tricks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "x\x1b[31m").mkdir()
+    said = complaint(capsys, "explain", TEXT, "--cost", str(tmp_path / "x\x1b[31m"))
+    assert "\x1b" not in said

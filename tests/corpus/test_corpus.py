@@ -870,3 +870,27 @@ def test_on_a_terminal_the_bar_shows_rows_rate_and_time_left_and_elsewhere_nothi
     with auditors.bar(Console(file=quiet), "explaining") as report:
         assert report is None
     assert quiet.getvalue() == ""
+
+
+# --- files that are read stay as they are ---
+
+
+@pytest.mark.parametrize(
+    ("ending", "options"),
+    [
+        (".csv", ["audit", "--protected", "word1", "--report", "texts.html"]),  # its table would go to texts.csv
+        (".jsonl", ["audit", "--protected", "word1", "--report", "texts.html", "--fresh"]),
+        (".csv", ["batch", "--out", "texts.csv", "--fresh"]),
+        (".csv", ["batch", "--out", "other.jsonl", "--summary", "texts.csv"]),
+        (".csv", ["audit", "--protected", "word1", "--report", "other.html", "--compare", "other.jsonl"]),
+    ],
+)
+def test_a_file_that_is_read_is_not_written_over(ending, options, folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    texts = Path(f"texts{ending}")
+    texts.write_text("text\nword1 word2\n" if ending == ".csv" else '{"text": "word1 word2"}\n', encoding="utf-8")
+    Path("other.jsonl").write_text("", encoding="utf-8")
+    before = texts.read_bytes()
+    assert main([options[0], texts.name, *options[1:], "--model", folder]) == 2
+    assert "is read here, and would be written over" in capsys.readouterr().err
+    assert texts.read_bytes() == before

@@ -200,11 +200,13 @@ def stoppable(command: Command) -> Command:
 @stoppable
 def batch(args: argparse.Namespace) -> int:
     from suffice.corpus.batch import explained_rows
-    from suffice.corpus.running import Run
+    from suffice.corpus.running import Run, keep
     from suffice.corpus.summary import Tally
     from suffice.render import auditors
 
     reading.check_folders(args.summary)
+    for read in (args.texts, args.out):
+        keep(read, args.summary)
     classifier, tally = load_any(args.model), Tally()
     with auditors.bar(_errors(), "explaining") as on_row:
         run = Run(args.out, args.certificates, args.workers, args.engine, args.fresh, on_row)

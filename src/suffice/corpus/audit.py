@@ -18,7 +18,7 @@ from suffice.corpus.batch import readable
 from suffice.corpus.findings import COLUMNS, Audit, slim, summarise, table
 from suffice.corpus.journal import read_journal
 from suffice.corpus.rows import Reply, Row, beginning, digest, head
-from suffice.corpus.running import Done, OnRow, Run, done_rows, named, settings
+from suffice.corpus.running import Done, OnRow, Run, done_rows, keep, named, settings
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -154,6 +154,8 @@ def audit(
     inspect.signature(bias).bind(classifier, "", protected, **options)
     older = None if compare is None else _older(compare)
     run = Run(*_beside(report, out, certificates), workers, engine, fresh, on_row)
+    for read in (texts, compare):
+        keep(read, run.out, report, None if report is None else Path(report).with_suffix(".csv"))
     verb = auditing(classifier, protected, perturbation, options)
     rows = done_rows(verb, texts, run)
     found = summarise((slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older)
