@@ -503,3 +503,10 @@ def test_what_a_program_says_when_it_fails_plays_no_tricks(capsys: pytest.Captur
     (tmp_path / "x\x1b[31m").mkdir()
     said = complaint(capsys, "explain", TEXT, "--cost", str(tmp_path / "x\x1b[31m"))
     assert "\x1b" not in said
+
+
+def test_a_profile_of_a_tie_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "…", "--steps", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "infeasible  no set" in out
+    assert "✗ No set suffices" in out

@@ -13,7 +13,7 @@ from rich.text import Text as Line
 from suffice.corpus.summary import Summary, failures
 from suffice.model.numbers import exactly
 from suffice.render import layout, phrases
-from suffice.render.cells import GROWS
+from suffice.render.cells import GROWS, held
 from suffice.render.layout import say
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
@@ -21,7 +21,7 @@ from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.profile import LIMIT, Growth, Profile
 from suffice.verbs.repair import Repair
-from suffice.verbs.wording import named, placed
+from suffice.verbs.wording import named
 
 OnRow = Callable[[int, int | None, int], None]
 SIGNS = {"good": "✓", "bad": "✗", "warn": "◐"}
@@ -54,12 +54,12 @@ def show_profile(console: Console, result: Profile) -> None:
         GROWS.get(result.parameter, result.parameter), "cost", "status", "words", left=("status", "words")
     )
     for step, one in zip(result.steps, result.explanations, strict=True):
-        names = phrases.visible(placed(result.text, one.words))
-        table.add_row(exactly(step), exactly(one.cost), one.status, Line(names or "none"))
+        table.add_row(exactly(step), exactly(one.cost), one.status, Line(phrases.visible(held(one))))
     layout.show_table(console, table)
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
     nothing = all("nothing" in one.meta for one in result.explanations)
-    layout.show_verdict(console, *_signed("good" if sure else "warn", nothing), str(result))
+    tone = "warn" if not sure else "bad" if last.status == "infeasible" else "good"
+    layout.show_verdict(console, *_signed(tone, nothing), str(result))
     for item in result.growth:
         if item.steps or item.needed is not None:
             say(console, _growth(item, result))
