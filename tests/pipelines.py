@@ -16,6 +16,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -48,6 +49,9 @@ from suffice.search import grown
 
 MARKS = [",", ".", "(", '"', "-"]
 SHORT = ["good", "bad", "film", "a", "dull", "be", "not", "I", "was"]
+ODD = ["cafe\u0301", "Straße", "ﬁlm", "１２", "👍🏽"]  # letters that are read as others, loose accents, emoji
+SPACES = [" ", " ", "  ", "\n"]
+ODD_SPACES = ["\u3000", "\u00a0", "\u2028", "\t"]
 WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
 CLEAR = 1e-6  # margins within this are another question: ties, and what rounding decides
 
@@ -150,17 +154,17 @@ def of_rows(rng: np.random.Generator) -> Pipeline:
     return fitted(rng, read, *steps, model)
 
 
-def prose(rng: np.random.Generator, low: int, high: int) -> str:
-    """Words and marks, some of them without a space between."""
-    found = ""
+def prose(rng: np.random.Generator, low: int, high: int, odd: bool = False) -> str:
+    """Words and marks, some of them without a space between; where it is odd, with odd letters and spaces too."""
+    found, words, spaces = "", SHORT + odd * ODD, SPACES + odd * ODD_SPACES
     for _ in range(int(rng.integers(low, high))):
-        piece = str(rng.choice(SHORT if rng.random() < 0.7 else MARKS))
+        piece = str(rng.choice(words if rng.random() < 0.7 else MARKS))
         glued = found and (not piece.isalnum() or not found[-1].isalnum()) and rng.random() < 0.6
-        found += ("" if glued or not found else str(rng.choice([" ", " ", "  ", "\n"]))) + piece
+        found += ("" if glued or not found else str(rng.choice(spaces))) + piece
     return found
 
 
-def stream(rng: np.random.Generator, norm: str | None) -> Any:
+def stream(rng: np.random.Generator, norm: str | None, odd: bool) -> Any:
     """A vectorizer of characters, of words between spaces, or of several words in a row."""
     low = int(rng.integers(1, 5))
     chars = {"analyzer": str(rng.choice(["char", "char_wb"])), "ngram_range": (low, low + int(rng.integers(3)))}
@@ -171,6 +175,7 @@ def stream(rng: np.random.Generator, norm: str | None) -> Any:
         {"ngram_range": (2, 3), "tokenizer": re.compile(r"\w\w+").findall, "token_pattern": None},
     ]
     given = words[rng.integers(4)] if rng.random() < 0.35 else chars
+    given["strip_accents"] = [None, "unicode", "ascii"][rng.integers(3)] if odd else None
     match rng.integers(4):
         case 0:
             return CountVectorizer(**given, binary=bool(rng.integers(2)))
@@ -182,11 +187,11 @@ def stream(rng: np.random.Generator, norm: str | None) -> Any:
             return TfidfVectorizer(**given, norm=norm, sublinear_tf=bool(rng.integers(2)))
 
 
-def of_streams(rng: np.random.Generator) -> Pipeline:
+def of_streams(rng: np.random.Generator, odd: bool = False) -> Pipeline:
     """Features that reach over words, and several vectorizers side by side."""
-    texts, labels = [prose(rng, 3, 9) for _ in range(25)], int(rng.choice([2, 2, 3]))
+    texts, labels = [prose(rng, 3, 9, odd) for _ in range(25)], int(rng.choice([2, 2, 3]))
     norm = [None, "l2", "l2", "l1"][rng.integers(4)]
-    steps: list[Any] = [stream(rng, norm)]
+    steps: list[Any] = [stream(rng, norm, odd)]
     if rng.random() < 0.3:
         one = CountVectorizer(analyzer="char_wb", ngram_range=(2, 3))
         union = [make_union(CountVectorizer(), one), FeatureUnion([("a", one), ("b", TfidfVectorizer(norm=None))])]
@@ -199,12 +204,14 @@ def of_streams(rng: np.random.Generator) -> Pipeline:
         try:
             return made.fit(texts, rng.permutation(np.arange(25) % labels))
         except ValueError:  # nothing was left to count
-            return of_streams(rng)
+            return of_streams(rng, odd)
 
 
 def kinds() -> dict[str, Callable[[np.random.Generator], Pipeline]]:
     """Every kind of pipeline whose library is here."""
+    found: dict[str, Callable[[np.random.Generator], Pipeline]]
     found = {"weights": of_weights, "trees": of_trees, "rows": of_rows, "streams": of_streams}
+    found["odd streams"] = partial(of_streams, odd=True)
     here = find_spec("xgboost") is not None and find_spec("lightgbm") is not None
     return {**found, "boosters": of_boosters} if here else found
 
@@ -228,10 +235,12 @@ def every_text(words: str | list[str], options: list[tuple[str, ...]], limit: in
     return found
 
 
-def question(rng: np.random.Generator, glued: bool = False) -> tuple[Any, Any, list[tuple[str, ...]], int | None]:
+def question(
+    rng: np.random.Generator, glued: bool = False, odd: bool = False
+) -> tuple[Any, Any, list[tuple[str, ...]], int | None]:
     """Words, what they may become as a set and as lists, and how many at once."""
     words = [str(word) for word in rng.choice([*WORDS, "zzz", "good-plot"], int(rng.integers(3, 8)))]
-    source = prose(rng, 2, 7) if glued else words
+    source = prose(rng, 2, 7, odd) if glued else words
     words = [word.text for word in written(source).words]
     limit = [None, None, 1, 2][rng.integers(4)]
     swaps = {word: [str(w) for w in rng.choice([*WORDS, "very-bad"], 2) if w != word] for word in words[::2]}
@@ -251,15 +260,20 @@ def fewest(texts: Texts, flips: list[bool], count: int) -> int | None:
     return None
 
 
-def judged(rng: np.random.Generator, pipeline: Pipeline, glued: bool = False) -> str:
+def _of_trees(model: Any) -> bool:
+    """Trees and forests: a tie is a tie there, and no rounding decides."""
+    several = hasattr(model, "estimators_") and not isinstance(model, OneVsRestClassifier | VotingClassifier)
+    return hasattr(model, "tree_") or several
+
+
+def judged(rng: np.random.Generator, pipeline: Pipeline, glued: bool = False, odd: bool = False) -> str:
     """Ask one question of a pipeline and compare; how it was answered, or "close" where rounding would decide."""
-    source, made, options, limit = question(rng, glued)
+    source, made, options, limit = question(rng, glued, odd)
     texts = every_text(source, options, limit)
     rows = scores(pipeline, [text for _, text in texts])
     label = int(rows[0].argmax())
     margins = rows[:, label] - np.delete(rows, label, axis=1).max(1)
-    exact = hasattr(pipeline[-1], "tree_") or hasattr(pipeline[-1], "estimators_")  # trees: a tie is a tie
-    if not exact and np.abs(margins).min() < CLEAR:
+    if not _of_trees(pipeline[-1]) and np.abs(margins).min() < CLEAR:
         return "close"
     box = opened(pipeline)
     assert box is not None, "the bag is not the pipeline"
@@ -286,7 +300,8 @@ def main() -> int:
         kind = list(made)[seed % len(made)]
         rng = np.random.default_rng([19, seed])
         try:
-            seen[f"{kind}, {judged(rng, made[kind](rng), kind == 'streams')}"] += 1
+            glued, odd = kind.endswith("streams"), kind.startswith("odd")
+            seen[f"{kind}, {judged(rng, made[kind](rng), glued, odd)}"] += 1
         except NotLowered as reason:
             seen[f"{kind}, not laid open: {reason}"] += 1
         except Exception as error:

@@ -415,3 +415,98 @@ def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], 
 def test_every_command_that_answers_has_its_exit_codes() -> None:
     commands = set(build_parser()._subparsers._group_actions[0].choices)  # type: ignore[union-attr, arg-type]
     assert set(CODES) | {"words", "models", "serve", "train", "import"} == commands
+
+
+# --- what was asked is what is answered ---
+
+
+def saved(path: Path, **asked: object) -> str:
+    path.write_text(json.dumps(sf.Question(sf.load(DEFAULT), TEXT, **asked).to_dict()), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "option", [["--at-most", "1"], ["--exclude", "film"], ["--deletion"], ["--padding", "feature"], ["--knn-box", "3"]]
+)
+def test_a_saved_question_does_not_swallow_another_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: list[str]
+) -> None:
+    said = complaint(capsys, "explain", "--question", saved(tmp_path / "q.json"), *option)
+    assert f"holds the whole question: leave {option[0]} out" in said
+
+
+def test_a_saved_question_may_be_given_another_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    main(["explain", "--question", saved(tmp_path / "q.json"), "--seconds", "7", "--json"])
+    assert json.loads(capsys.readouterr().out)["meta"]["seconds"] == 7.0
+
+
+def test_a_profile_grows_a_saved_question(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = saved(tmp_path / "q.json", perturbation=sf.Deletion(at_most=2), include=["film"])
+    assert main(["profile", "--question", asked, "--steps", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["steps"] == [1, 2]
+    assert all(one["meta"]["include"] == [4] for one in found["explanations"])
+    assert found["explanations"][0]["meta"]["perturbation"] == {"kind": "deletion", "at_most": 1}
+
+
+def test_why_wrong_is_not_dropped_where_all_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "leave --all out" in complaint(capsys, "explain", TEXT, "--all", "--why-wrong", "negative")
+
+
+@pytest.mark.parametrize("option", ["--cost", "--swaps"])
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [('{"film": ["a"], "film": ["b"]}', "'film' is in it twice"), ("[" * 200_000, "lists within lists")],
+)
+def test_a_file_that_would_lose_something_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, data: str, said: str
+) -> None:
+    (tmp_path / "data.json").write_text(data, encoding="utf-8")
+    assert said in complaint(capsys, "explain", TEXT, option, str(tmp_path / "data.json"))
+
+
+def test_a_plot_without_matplotlib_is_refused_before_any_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("suffice.render.plots.find_spec", lambda name: None)
+    assert "extra 'plot'" in complaint(capsys, "profile", TEXT, "--plot", str(tmp_path / "plot.png"))
+
+
+# --- sentences that are true of this very text ---
+
+
+def test_words_that_stand_twice_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "not good , not bad , not great"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Without 'not' (position 0): “good" in said
+    assert "Without 'not' (position 6): “not good" in said
+
+
+def test_of_a_long_text_some_of_the_words_that_were_cut_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "great film " + "dull " * 5_000])
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.endswith("dull” and 4922 more words.")
+
+
+@pytest.mark.parametrize("asked", [["--protected", "zebra"], ["--protected", "film", "--eps", "0"]])
+def test_where_there_is_nothing_to_prove_the_sign_says_so(capsys: pytest.CaptureFixture[str], asked: list[str]) -> None:
+    assert main(["bias", TEXT, *asked]) == 0
+    assert "  – Nothing to prove: " in capsys.readouterr().out
+
+
+def test_a_group_beside_a_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(capsys, "bias", "she made a film", "--protected", "gender,imam")
+    assert "'gender' is a bundled group of words and 'imam' is none" in said
+
+
+def test_what_a_program_says_when_it_fails_plays_no_tricks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "x\x1b[31m").mkdir()
+    said = complaint(capsys, "explain", TEXT, "--cost", str(tmp_path / "x\x1b[31m"))
+    assert "\x1b" not in said
+
+
+def test_a_profile_of_a_tie_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "…", "--steps", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "infeasible  no set" in out
+    assert "✗ No set suffices" in out

@@ -682,7 +682,7 @@ def test_a_comparison_says_what_got_worse_and_better_and_which_texts_are_new():
         ("z", "trivial", "trivial", False),
     ]
     assert (found.same, found.added, found.gone, found.same_question) == (0, 1, 1, True)
-    assert "1 texts got worse, 1 better, 1 only changed their label" in str(found)
+    assert "1 text got worse, 1 better, 1 only changed the label, 0 stayed; 1 text added, 1 gone" in str(found)
 
 
 def test_equal_texts_are_compared_in_order_and_another_question_is_mentioned():
@@ -870,3 +870,35 @@ def test_on_a_terminal_the_bar_shows_rows_rate_and_time_left_and_elsewhere_nothi
     with auditors.bar(Console(file=quiet), "explaining") as report:
         assert report is None
     assert quiet.getvalue() == ""
+
+
+# --- files that are read stay as they are ---
+
+
+@pytest.mark.parametrize(
+    ("ending", "options"),
+    [
+        (".csv", ["audit", "--protected", "word1", "--report", "texts.html"]),  # its table would go to texts.csv
+        (".jsonl", ["audit", "--protected", "word1", "--report", "texts.html", "--fresh"]),
+        (".csv", ["batch", "--out", "texts.csv", "--fresh"]),
+        (".csv", ["batch", "--out", "other.jsonl", "--summary", "texts.csv"]),
+        (".csv", ["audit", "--protected", "word1", "--report", "other.html", "--compare", "other.jsonl"]),
+    ],
+)
+def test_a_file_that_is_read_is_not_written_over(ending, options, folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    texts = Path(f"texts{ending}")
+    texts.write_text("text\nword1 word2\n" if ending == ".csv" else '{"text": "word1 word2"}\n', encoding="utf-8")
+    Path("other.jsonl").write_text("", encoding="utf-8")
+    before = texts.read_bytes()
+    assert main([options[0], texts.name, *options[1:], "--model", folder]) == 2
+    assert "is read here, and would be written over" in capsys.readouterr().err
+    assert texts.read_bytes() == before
+
+
+def test_an_audit_in_which_no_protected_word_occurs_says_so(small):
+    """A group that is misspelt would pass for a clean audit."""
+    found = sf.audit(small, ["word1 word2"], ["gendre"])
+    assert str(found).startswith("1 text: 0 dependent, 0 independent (proved), 0 undecided, 1 with nothing to prove")
+    assert "No text holds a protected word that may change: nothing was proved." in str(found)
+    assert "No text holds" not in str(sf.audit(small, ["word1 word2"], ["word1"], perturbation=sf.Deletion()))

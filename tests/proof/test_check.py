@@ -153,9 +153,9 @@ def test_a_proof_by_splitting_is_accepted():
     found = check(SimpleNamespace(lines=hat_lines(hat(0.1))), hat(0.1))
     assert (found.kind, found.label, found.positions, found.optimal) == ("sufficient", "label0", (), False)
     assert found.sentence == (
-        f"For the classifier {hat(0.1).digest[:16]}, over the real numbers: the text 'a' has the label 'label0'. Each "
-        "of its 1 words may become any vector within 2 of its own (norm inf), all at once. No word is needed: 'label0' "
-        "stays the label whatever all of them become."
+        f"For the classifier {hat(0.1).digest[:16]}, over the real numbers: the text 'a' has the label 'label0'. Its "
+        "one word may become any vector within 2 of its own (norm inf). No word is needed: 'label0' stays the label "
+        "whatever all of them become."
     )
     assert repr(found) == "<Checked sufficient: 'label0', words ()>"
 

@@ -182,6 +182,18 @@ def test_the_sentence_names_text_label_changes_costs_and_substitutes():
     assert "one of its substitutes ('good': 'bad'), at most 1 of them at once; 1 of them cannot." in swaps
 
 
+def test_what_is_said_of_no_words_is_a_sentence():
+    sentiment, rugged = (
+        sf.load("sentiment"),
+        sf.from_function(lambda texts: np.array([[0.4, 0.6]] * len(texts)), ["n", "y"]),
+    )
+    tied = sf.explain(sentiment, "…")
+    assert tied.proved[1] == "no set of words suffices: 'negative' does not lead in the text as it stands"
+    for clf in (sentiment, rugged):
+        found = sf.bias(clf, "great", ["zebra"], perturbation=sf.Deletion())
+        assert found.proved[1] == "no word was named that the label could depend on"
+
+
 def test_a_price_is_written_as_a_person_counts():
     third = tree(unit="1/3")
     assert "that costs 5/3." in run(third, GOOD).sentence

@@ -6,10 +6,11 @@ import contextlib
 import itertools
 import re
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_union
 
 import suffice as sf
@@ -35,8 +36,8 @@ from tests.prove.test_bag import (
 )
 
 
-def random_question(rng: np.random.Generator) -> tuple[str, list[tuple[str, ...]]]:
-    source = prose(rng, 2, 7)
+def random_question(rng: np.random.Generator, odd: bool = False) -> tuple[str, list[tuple[str, ...]]]:
+    source = prose(rng, 2, 7, odd)
     removal, swaps = [(True, False), (False, True), (True, True)][rng.integers(3)]
     options = []
     for word in written(source).words:
@@ -48,12 +49,13 @@ def random_question(rng: np.random.Generator) -> tuple[str, list[tuple[str, ...]
     return source, options
 
 
+@pytest.mark.parametrize("odd", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_worst_case_is_that_of_every_allowed_string(seed):
+def test_the_worst_case_is_that_of_every_allowed_string(seed, odd):
     rng, seen = np.random.default_rng(seed), Counter[str]()
     while sum(seen.values()) < 20:
-        pipeline = of_streams(rng)
-        source, options = random_question(rng)
+        pipeline = of_streams(rng, odd)
+        source, options = random_question(rng, odd)
         limit = [None, None, 1, 2][rng.integers(4)]
         with contextlib.suppress(NotApart):  # a mark becomes a word that stands together with another
             seen += judged(pipeline, source, options, limit)
@@ -100,10 +102,10 @@ def test_a_forged_certificate_is_rejected(edit, analyzer):
         sf.check(mutated(result.certificate, edit), box)
 
 
-def differing(reads: type[Reading] | type[Ways]) -> int:
+def differing(reads: type[Reading] | type[Ways], source: str = "was cold (stale).", vectorizer: Any = None) -> int:
     """How many texts of a few are counted otherwise than by scikit-learn, by the prover or by the checker."""
-    box = sf.from_sklearn(fitted(TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4))))
-    text, found = written("was cold (stale)."), 0
+    box = sf.from_sklearn(fitted(vectorizer or TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4))))
+    text, found = written(source), 0
     pieces = [[word.text, ""] for word in text.words]
     for gone in itertools.product([0, 1], repeat=len(pieces)):
         new = {i: "" for i, k in enumerate(gone) if k}
@@ -132,6 +134,23 @@ def test_a_reading_that_is_wrong_about_spaces_is_seen(reads, monkeypatch):
     monkeypatch.setattr(Reading, "_mended", lambda self, state, gap, piece: state.gap or gap or " ")
     monkeypatch.setattr(Ways, "_after", spaced)
     assert differing(reads) > 0
+
+
+STRANGE = [
+    "was\u3000cold\u00a0 \u2003stale\u3000",
+    "cafe\u0301,x-ray, cafe\u0301",
+    "cold\u2028stale\x1c\u2029ﬁlm\n \u2028",
+]
+
+
+@pytest.mark.parametrize("source", STRANGE, ids=["wide spaces", "marks", "separators"])
+@pytest.mark.parametrize("accents", [None, "unicode", "ascii"])
+@pytest.mark.parametrize("given", [{"analyzer": "char"}, {"analyzer": "char_wb"}, {"token_pattern": r"\S+"}])
+@pytest.mark.parametrize("reads", [Reading, Ways])
+def test_strange_spaces_and_marks_are_read_as_scikit_learn_does(reads, given, accents, source):
+    """Where accents are stripped, wide spaces become plain ones and separators nothing; a mark ends a word."""
+    made = HashingVectorizer(**given, strip_accents=accents, ngram_range=(1, 3), n_features=2**18)
+    assert differing(reads, source, made) == 0
 
 
 def test_norms_of_several_vectorizers_are_asked_and_it_says_so():

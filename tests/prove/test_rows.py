@@ -66,6 +66,14 @@ def test_several_calibrators_are_laid_open_and_say_so():
     assert result.meta["checked"] is True
 
 
+def test_a_text_that_is_shorter_than_every_run_of_words_is_answered():
+    made = make_pipeline(TfidfVectorizer(ngram_range=(2, 2)), CalibratedClassifierCV(LinearSVC(), cv=2))
+    pairs = made.fit([*GOOD, *GOOD, *BAD], ["good"] * 6 + ["bad"] * 3)
+    box = sf.from_sklearn(pairs)
+    result = sf.explain(box, "fresh", perturbation=sf.WordSwap({"fresh": [f"q{k}" for k in range(100)]}))
+    assert (result.status, result.positions, "computed" in result.meta) == ("optimal", (), True)
+
+
 def test_a_model_that_jumps_is_asked_even_where_it_says_nothing_but_a_label():
     voting = VotingClassifier([("a", LogisticRegression()), ("b", BernoulliNB()), ("c", MultinomialNB())])
     pipeline = make_pipeline(TfidfVectorizer(), voting).fit(GOOD + BAD, ["good"] * 3 + ["bad"] * 3)

@@ -395,6 +395,11 @@ def test_a_list_for_the_very_spelling_comes_first():
     assert WordSwap(swaps).to_dict()["swaps"] == swaps
 
 
+def test_lists_for_two_other_spellings_count_both():
+    _, region = swapped({"Word1": ["word2"], "WORD1": ["word3"]}, "word1")
+    assert region.names[0] == ("word1", "word2", "word3")
+
+
 def test_a_word_taken_as_it_is_has_no_other_points_than_its_swaps():
     """`Word3` of a list is out of the vocabulary: its points are unknown's, not those of word3."""
     classifier, region = swapped({"word1": ["word2", "word4"]}, ["word1", "Word3"])
@@ -443,6 +448,11 @@ def test_boxes_that_are_not_finite_are_refused(tiny, bad):
         Boxes(np.full((4, 3), -9.0), np.full((4, 3), bad)).around(tiny, tiny.read("word1"))
 
 
+def test_boxes_beyond_what_can_be_computed_are_refused(tiny):
+    with pytest.raises(InputError, match=r"at most 2\^128"):
+        Boxes(np.full((4, 3), -1e308), np.full((4, 3), 1e308)).around(tiny, tiny.read("word1"))
+
+
 def test_boxes_that_are_no_arrays_are_refused(tiny):
     with pytest.raises(InputError, match="Boxes must"):
         Boxes([[1.0], [1.0, 2.0]], [[1.0]]).around(tiny, tiny.read("word1"))
@@ -479,6 +489,12 @@ def test_a_radius_that_is_no_number_of_at_least_zero_is_refused(eps):
         EpsilonBall(eps)
 
 
+def test_a_radius_beyond_what_can_be_computed_is_refused():
+    assert EpsilonBall(2.0**128).eps == 2.0**128
+    with pytest.raises(InputError, match=r"1e\+308 is too large .* 2\^128"):
+        EpsilonBall(1e308)
+
+
 @pytest.mark.parametrize("p", [3, 0, -1, 1.5, math.nan, "inf", None])
 def test_a_norm_other_than_1_2_and_inf_is_refused(p):
     with pytest.raises(InputError, match="The norm must be 1, 2 or inf"):
@@ -501,6 +517,12 @@ def test_a_norm_other_than_1_2_and_inf_is_refused(p):
 def test_swaps_that_are_no_mapping_to_lists_of_words_are_refused(swaps):
     with pytest.raises(InputError, match="list of words"):
         WordSwap(swaps)
+
+
+@pytest.mark.parametrize("nothing", ["", " "])
+def test_an_empty_substitute_is_refused_and_says_how_words_are_removed(nothing):
+    with pytest.raises(InputError, match="A substitute of 'good' is empty: RemoveOrSwap"):
+        WordSwap({"good": ["bad", nothing]})
 
 
 # --- as data ---

@@ -83,7 +83,7 @@ def test_every_set_has_its_sentence_and_the_limit_is_in_it(kind):
     assert "At most 3 of the free words" in table.sentence(example(kind, at_most=3).to_dict())
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2", 2**53, 10**30])
 def test_a_limit_is_a_whole_number_of_at_least_one(wrong):
     with pytest.raises(sf.InputError, match="at_most"):
         sf.Deletion(at_most=wrong)

@@ -209,3 +209,26 @@ def test_a_tie_is_called_one():
     for other, said in (("he", "lets 'down' reach 'up' (a tie)"), ("they", "turns 'up' into 'down'")):
         found = sf.bias(judge, "she won", ["she"], perturbation=sf.WordSwap({"she": [other]}))
         assert str(found) == f"Dependent: changing only 'she' {said}."
+
+
+@pytest.mark.parametrize(
+    ("text", "item", "positions"),
+    [
+        ("a film from New  York , new york !", "new york", (3, 4, 6, 7)),
+        ("an african-american tale", "African-American", (1,)),
+        ("the U.S. army", "U.S.", (1, 2, 3, 4)),
+        ("new yorkers in york", "new york", ()),
+        ("york new york", "New", (1,)),
+    ],
+)
+def test_a_protected_name_of_several_words_is_found_where_it_stands(text, item, positions):
+    """It was passed over, and the label called independent of it."""
+    clf = sf.load("sentiment")
+    assert sf.bias(clf, text, [item], perturbation=sf.Deletion()).positions == positions
+
+
+def test_a_group_with_a_name_of_several_words_is_counted(tmp_path):
+    clf = sf.from_function(lambda texts: np.array([[0.0, 1.0 if "York" in t else -1.0] for t in texts]), ["no", "yes"])
+    found = sf.audit(clf, ["we like New York", "we like Rome"], {"cities": ["New York", "Paris"]})
+    assert found.overall.dependent == 1
+    assert [(one.name, one.dependent) for one in found.by_group] == [("cities", 1)]

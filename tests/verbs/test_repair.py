@@ -190,3 +190,10 @@ def test_what_is_neither_words_nor_an_explanation_is_refused(sst, given):
 def test_shap_values_of_one_output_are_those_of_the_named_or_the_second_label(sst, names, label, expected):
     result = types.SimpleNamespace(data=["good ", "film"], values=np.array([1.0, -1.0]), output_names=names)
     assert adapters.from_shap(result, sst.read("good film"), label, sst.labels) == expected
+
+
+def test_an_added_word_that_stands_twice_is_told_apart():
+    found = sf.repair(
+        sf.load("sentiment"), "It is not good, but it is not the worst film of the year either.", ["worst"]
+    )
+    assert "Adding 'not' (position 2) is the cheapest way" in str(found)

@@ -59,5 +59,7 @@ def _any_text(stream: Any, json: bool) -> None:
 
 
 def _complain(message: str) -> int:
-    print(f"suffice: {' '.join(message.split())}", file=sys.stderr)
+    from suffice.render.phrases import visible  # a message may quote a file, or what a program said
+
+    print(f"suffice: {visible(' '.join(message.split()))}", file=sys.stderr)
     return MISUSE

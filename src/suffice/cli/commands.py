@@ -39,6 +39,7 @@ STATUS_CODES = {
     "unknown": UNDECIDED,
 }
 BIAS_CODES = {"independent": PROVED, "dependent": NEGATIVE, "unknown": UNDECIDED}
+GROWN = ("cost", "include", "exclude", "padding", "seconds", "seed", "max_queries")  # of a question, for a profile
 FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown": UNDECIDED}
 
 
@@ -47,6 +48,8 @@ FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown"
 
 def explain(args: argparse.Namespace) -> int:
     reading.check_folders(args.html, args.certificate)
+    if args.all and args.why_wrong is not None:
+        raise InputError("--why-wrong is about one explanation: leave --all out.")
     question = reading.question(args)
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         if args.all:
@@ -136,11 +139,15 @@ def profile(args: argparse.Namespace) -> int:
     from suffice.render.auditors import show_profile
 
     reading.check_folders(args.plot)
-    classifier, text = load_any(args.model), reading.read_text(args.text)
-    family, steps = reading.growing(args)
-    settings = {key: value for key, value in reading.settings(args).items() if key != "perturbation"}
+    if args.plot:
+        from suffice.render.plots import check_installed
+
+        check_installed()
+    question = reading.question(args)
+    family, steps = reading.growing(question.perturbation, args.steps)
+    settings = {name: getattr(question, name) for name in GROWN}
     with terminal.live(_errors()) as progress:
-        result = sf.profile(classifier, text, family, steps, on_progress=progress, **settings)
+        result = sf.profile(question.classifier, question.text, family, steps, on_progress=progress, **settings)
     try:
         if args.plot:
             result.plot().savefig(args.plot)
@@ -193,11 +200,13 @@ def stoppable(command: Command) -> Command:
 @stoppable
 def batch(args: argparse.Namespace) -> int:
     from suffice.corpus.batch import explained_rows
-    from suffice.corpus.running import Run
+    from suffice.corpus.running import Run, keep
     from suffice.corpus.summary import Tally
     from suffice.render import auditors
 
     reading.check_folders(args.summary)
+    for read in (args.texts, args.out):
+        keep(read, args.summary)
     classifier, tally = load_any(args.model), Tally()
     with auditors.bar(_errors(), "explaining") as on_row:
         run = Run(args.out, args.certificates, args.workers, args.engine, args.fresh, on_row)

@@ -19,6 +19,18 @@ from suffice.sets.perturbations import BundledCounterparts, BundledSubstitutes, 
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
 
+# what options mean where they are not given: those that say what is asked, and those that say how long it may take
+ASKED: Mapping[str, Any] = {
+    "norm": math.inf,
+    "at_most": None,
+    "cost": None,
+    "padding": "fixed",
+    "include": [],
+    "exclude": [],
+    "method": "search",
+    "oracle": "bounds",
+}
+LIMITS = {"seconds": 60.0, "seed": 0, "max_queries": None, "confidence": None, "cache": None}
 STEPS = {"k": (5, 10, 15, 25), "eps": (0.1, 0.2, 0.4, 0.8), "at_most": (1, 2, 3)}  # of a profile where none are named
 
 
@@ -49,12 +61,23 @@ def read_json(path: str, what: str) -> Mapping[str, Any]:
 
     raw = Path(path).read_bytes()
     try:
-        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw, object_pairs_hook=_each_once)
+    except RecursionError as error:
+        raise InputError(f"The {what} file {path!r} holds lists within lists without end.") from error
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"The {what} file {path!r} is not JSON: {error}.") from error
     if not isinstance(data, dict):
         raise InputError(f"The {what} file {path!r} must hold a JSON object from words to values.")
     return data
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that comes twice is refused, as one of its two values would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is in it twice")
+    return found
 
 
 def read_costs(path: str | None) -> Mapping[str, float] | None:
@@ -68,8 +91,18 @@ def question(args: argparse.Namespace, **more: Any) -> Question:
         return Question(classifier, read_text(args.text), more=more, **settings(args), **_asked(args))
     if args.text is not None:
         raise InputError("Give a text or --question FILE, not both.")
+    _refuse_another(args)
     saved = Question.from_dict(read_json(args.question, "question"), classifier)
-    return replace(saved, more={**saved.more, **more})
+    limits = {name: vars(args)[name] for name, usual in LIMITS.items() if vars(args).get(name, usual) != usual}
+    return replace(saved, more={**saved.more, **more}, **limits)
+
+
+def _refuse_another(args: argparse.Namespace) -> None:
+    """A saved question is asked as it was saved: options may say how long that may take, not what is asked."""
+    sets = [kind.flag.name for kind in KINDS if kind.flag is not None and _given(args, kind.flag.name)]
+    rest = [f"--{name.replace('_', '-')}" for name, usual in ASKED.items() if vars(args).get(name, usual) != usual]
+    if sets or rest:
+        raise InputError(f"--question FILE holds the whole question: leave {' and '.join((*sets, *rest))} out.")
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -128,19 +161,18 @@ def _given(args: argparse.Namespace, flag: str) -> bool:
     return value is not None and value is not False
 
 
-def growing(args: argparse.Namespace) -> tuple[Callable[[Any], Perturbation], list[float]]:
-    """What grows in a profile, and its steps: the radius or k of the set that is named, else the words at once.
+def growing(given: Perturbation, named: str | None) -> tuple[Callable[[Any], Perturbation], list[float]]:
+    """What grows in a profile, and its steps: the radius or k of the set, else the words at once.
 
     A size given with the set is one of the steps; so is a limit on how many words change at once.
     """
-    given = perturbation(args)
     match given:
         case sf.EpsilonBall() | sf.KNNBox() | sf.KNNHull():
             number, name = (float, "eps") if isinstance(given, sf.EpsilonBall) else (int, "k")
         case _:
             number, name = int, "at_most"
     own = getattr(given, name)
-    steps = _steps(args.steps, number) or list(STEPS[name])
+    steps = _steps(named, number) or list(STEPS[name])
     return partial(_grown, given, name), sorted({*steps, *([] if own is None else [own])})
 
 

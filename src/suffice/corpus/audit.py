@@ -18,7 +18,7 @@ from suffice.corpus.batch import readable
 from suffice.corpus.findings import COLUMNS, Audit, slim, summarise, table
 from suffice.corpus.journal import read_journal
 from suffice.corpus.rows import Reply, Row, beginning, digest, head
-from suffice.corpus.running import Done, OnRow, Run, done_rows, named, settings
+from suffice.corpus.running import Done, OnRow, Run, done_rows, keep, named, settings
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -28,7 +28,7 @@ from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups
 from suffice.sets.table import in_general
 from suffice.verbs.answering import summary
-from suffice.verbs.bias import Bias, Protected, bias, guarded, protected_group
+from suffice.verbs.bias import Bias, Protected, bias, guarded, protected_group, standing
 from suffice.verbs.question import Given, Question
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
@@ -90,8 +90,7 @@ class Auditing:
         return [self._part(row, answer, word, where) for word, where in places.items()]
 
     def _by_group(self, row: Row, answer: Bias) -> list[dict[str, str]]:
-        held = {form.casefold() for word in answer.words for form in (word.text, answer.text.tokens[word.position])}
-        present = {name: [w for w in words if w.casefold() in held] for name, words in self.groups.items()}
+        present = {name: [w for w in words if standing(answer.text, w)] for name, words in self.groups.items()}
         return [self._part(row, answer, name, words) for name, words in present.items() if words]
 
     def _part(self, row: Row, answer: Bias, name: str, part: Sequence[str | int]) -> dict[str, str]:
@@ -155,6 +154,8 @@ def audit(
     inspect.signature(bias).bind(classifier, "", protected, **options)
     older = None if compare is None else _older(compare)
     run = Run(*_beside(report, out, certificates), workers, engine, fresh, on_row)
+    for read in (texts, compare):
+        keep(read, run.out, report, None if report is None else Path(report).with_suffix(".csv"))
     verb = auditing(classifier, protected, perturbation, options)
     rows = done_rows(verb, texts, run)
     found = summarise((slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older)
@@ -272,6 +273,12 @@ def read_protected(given: str) -> list[str] | dict[str, list[str]]:
         named = [word.strip() for word in given.split(",") if word.strip()]
         if named and set(named) <= set(groups()):
             return {name: list(group(name)) for name in named}
+        if set(named) & set(groups()):
+            group_name, word = (next(n for n in named if (n in groups()) is known) for known in (True, False))
+            raise InputError(
+                f"{group_name!r} is a bundled group of words and {word!r} is none: name groups, or words. A word that "
+                "is called like a group goes into a file, one word per line."
+            )
         return _words(named, given)
     source = path.read_text(encoding="utf-8-sig")
     return _from_json(source, given) if path.suffix == ".json" else _from_lines(source, given)
@@ -280,7 +287,7 @@ def read_protected(given: str) -> list[str] | dict[str, list[str]]:
 def _from_json(source: str, name: str) -> list[str] | dict[str, list[str]]:
     try:
         data = json.loads(source)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not JSON: {error}.") from error
     if isinstance(data, dict):
         return {group: _words(words, name) for group, words in data.items()}

@@ -43,6 +43,10 @@ class Rate:
         return f"{self.dependent} of {self.asked} ({share})" if self.asked else "none"
 
 
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 @dataclass(frozen=True)
 class Changed:
     """A text whose verdict or label another model version changed."""
@@ -75,8 +79,8 @@ class Comparison:
         rest = len(self.changed) - worse - better
         other = "" if self.same_question else " The older audit asked another question, so this compares unlike things."
         return (
-            f"Since the older audit {worse} texts got worse, {better} better, {rest} only changed their label, "
-            f"{self.same} stayed; {self.added} texts are new, {self.gone} are gone.{other}"
+            f"Since the older audit {_many(worse, 'text')} got worse, {better} better, {rest} only changed the label, "
+            f"{self.same} stayed; {_many(self.added, 'text')} added, {self.gone} gone.{other}"
         )
 
 
@@ -115,8 +119,10 @@ class Audit:
         total, rate = len(self.lines), self.overall
         parts = [f"{rate.dependent} dependent", f"{rate.independent} independent (proved)", f"{rate.unknown} undecided"]
         trivial = f"{rate.trivial} with nothing to prove"
+        empty = " No text holds a protected word that may change: nothing was proved." if not rate.asked else ""
         changed = f" {self.comparison}" if self.comparison is not None else ""
-        return f"{total} texts: {', '.join(parts)}, {trivial}, {self.errors} errors.{changed}"
+        counts = f"{', '.join(parts)}, {trivial}, {_many(self.errors, 'error')}"
+        return f"{_many(total, 'text')}: {counts}.{empty}{changed}"
 
 
 # What an audit keeps of a line: a corpus may be large.

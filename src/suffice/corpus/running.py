@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
 from suffice.corpus.rows import Reply, Row, RowVerb, Texts, digest, failed, texts_of
-from suffice.errors import SufficeError
+from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 
@@ -82,6 +82,7 @@ def named(function: Callable[..., Any]) -> str:
 
 def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
     """Every row as it is done, those of an earlier run first among those read so far."""
+    keep(given, run.out)
     texts = texts_of(given)
     with nullcontext() if run.out is None else closing(Journal(run.out, verb.run, run.fresh)) as journal:
         progress = _Progress(run.on_row, _counted(texts, journal))
@@ -94,6 +95,14 @@ def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
                 journal.append(line)
             yield from progress.passed([Done(line, reply.certificate, False)])
         yield from progress.passed(_resumed(journal, resumed))
+
+
+def keep(read: Any, *written: str | Path | None) -> None:
+    """Refuse to write over a file that is read: an audit of reviews.csv must not put its table there."""
+    own = Path(read).resolve() if isinstance(read, str | Path) else None
+    for path in written:
+        if path is not None and Path(path).resolve() == own:
+            raise InputError(f"{path} is a file that is read here, and would be written over: name another one.")
 
 
 def _counted(texts: Texts, journal: Journal | None) -> int | None:

@@ -205,7 +205,7 @@ def _clings(before: str, token: str) -> bool:
     """Whether a piece right behind another is part of it: a mark, or what follows a mark inside a word."""
     if token[0] in JOINS or _mark(token[0]) or before[-1] == JOINS[0]:
         return True
-    return _mark(before[-1]) and _wordlike(before[0]) and _wordlike(token[0])
+    return _mark(before[-1]) and wordlike(before[0]) and wordlike(token[0])
 
 
 def _mark(char: str) -> bool:
@@ -249,10 +249,10 @@ def gap(gaps: Sequence[str], before: str, piece: str) -> str:
         return gaps[0]
     if not before:
         return gaps[0]
-    if not gaps[-1] and not _wordlike(piece[0]):
+    if not gaps[-1] and not wordlike(piece[0]):
         return ""  # a comma stays at the word before it
     space = next((one for one in gaps if one), "")
-    return space or (" " if _wordlike(before[-1]) and _wordlike(piece[0]) else "")
+    return space or (" " if wordlike(before[-1]) and wordlike(piece[0]) else "")
 
 
 class Writer:
@@ -286,7 +286,8 @@ class Writer:
         return self.seconds[change, before, gaps]
 
 
-def _wordlike(char: str) -> bool:
+def wordlike(char: str) -> bool:
+    """Whether a character is of a word: letters, digits, and the marks on them."""
     return char.isalnum() or char == "_" or (char > "\u02ff" and _mark(char))
 
 

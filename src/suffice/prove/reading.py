@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from suffice.model.streams import Stream
-from suffice.model.text import Text
+from suffice.model.text import Text, wordlike
 
 End = tuple[str, ...] | str  # tokens (the last one open, where spaces end tokens), or characters
 Row = tuple[tuple[int, float], ...]
@@ -62,10 +62,10 @@ class Reading:
             end, row = self._more(place, stream, state.ends[place], gap, piece)
             ends.append(end)
             rows.append(row)
-        return State(tuple(ends), _wordlike(piece[-1])), _added(rows)
+        return State(tuple(ends), wordlike(piece[-1])), _added(rows)
 
     def _mended(self, state: State, gap: str, piece: str) -> str:
-        letter = _wordlike(piece[0])
+        letter = wordlike(piece[0])
         if not gap and not letter:
             return ""
         return state.gap or gap or (" " if state.before and letter else "")
@@ -83,7 +83,7 @@ class Reading:
                 case "split":
                     rows.append(_closed(stream, end)[1])
                 case "char":
-                    rows.append(self._run(place, end, self.gaps[-1]))
+                    rows.append(self._run(place, end, squeezed(stream.prepare(self.gaps[-1]))))
                 case "char_wb":
                     rows.append(self._run(place, end, " "))
         return _added(rows)
@@ -94,11 +94,11 @@ class Reading:
                 assert isinstance(end, tuple)
                 return _appended(stream, end, stream.tokens(piece))
             case "split":
-                return self._open(stream, end, gap, stream.prepare(piece))
+                return self._open(stream, end, stream.prepare(gap), stream.prepare(piece))
             case "char":
-                new = squeezed(gap) + squeezed(stream.prepare(piece))
+                new = squeezed(stream.prepare(gap)) + squeezed(stream.prepare(piece))
             case "char_wb":
-                first = not end or any(map(str.isspace, gap))
+                first = not end or any(map(str.isspace, stream.prepare(gap)))
                 new = (" " if first else "") + " ".join(stream.prepare(piece).split())
         assert isinstance(end, str)
         return self._short(stream, end + new), self._run(place, end, new)
@@ -196,7 +196,3 @@ def _added(rows: list[Mapping[int, float]]) -> Row:
 def squeezed(text: str) -> str:
     """Two or more white spaces in a row as one, as scikit-learn does it."""
     return re.sub(r"\s\s+", " ", text)
-
-
-def _wordlike(char: str) -> bool:
-    return char.isalnum() or char == "_"

@@ -126,6 +126,9 @@ class TextTable:
     def _counts(self, packed: Ints) -> scipy.sparse.csr_matrix:
         codes, columns, signs = self.runs
         low, high = self.layout.bag.orders
+        shape = (len(packed), len(self.layout.bag.scale))
+        if packed.shape[1] < low:  # shorter than every run
+            return scipy.sparse.csr_matrix(shape, dtype=np.float64)
         rows, places, values = [], [], []
         for order in range(low, min(high, packed.shape[1]) + 1):
             code = np.zeros_like(packed[:, : packed.shape[1] - order + 1])
@@ -138,7 +141,6 @@ class TextTable:
             rows.append(row)
             places.append(columns[at[row, column]] if len(codes) else row)
             values.append(signs[at[row, column]] if len(codes) else row)
-        shape = (len(packed), len(self.layout.bag.scale))
         made = scipy.sparse.coo_matrix(
             (np.concatenate(values), (np.concatenate(rows), np.concatenate(places))), shape=shape
         )

@@ -13,7 +13,7 @@ from rich.text import Text as Line
 from suffice.corpus.summary import Summary, failures
 from suffice.model.numbers import exactly
 from suffice.render import layout, phrases
-from suffice.render.cells import GROWS
+from suffice.render.cells import GROWS, held
 from suffice.render.layout import say
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
@@ -23,7 +23,7 @@ from suffice.verbs.growth import Growth
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.profile import Profile
 from suffice.verbs.repair import Repair
-from suffice.verbs.wording import listed, named
+from suffice.verbs.wording import named
 
 OnRow = Callable[[int, int | None, int], None]
 SIGNS = {"good": "✓", "bad": "✗", "warn": "◐"}
@@ -33,7 +33,7 @@ TONES = {"independent": "good", "dependent": "bad", "optimal": "good"}
 def show_bias(console: Console, result: Bias) -> None:
     """The protected words marked, the verdict, and the witness."""
     layout.show_text(console, result.label, "", result.text, result.positions)
-    _show_verdict(console, result, "warn" if result.trivial else TONES.get(result.status, "warn"))
+    _show_verdict(console, result, result.trivial)
     if result.witness is not None:
         say(console, f"Witness: {phrases.witness(result.text, result.witness)}.")
     _show_foot(console, result)
@@ -42,7 +42,7 @@ def show_bias(console: Console, result: Bias) -> None:
 def show_repair(console: Console, result: Repair) -> None:
     """The repaired set marked, what was wrong with the given one, and the counterexample."""
     layout.show_text(console, result.label, "", result.text, result.positions)
-    _show_verdict(console, result, "warn" if "nothing" in result.meta else TONES.get(result.status, "warn"))
+    _show_verdict(console, result, "nothing" in result.meta)
     if result.counterexample is not None:
         say(console, f"Witness: {phrases.witness(result.text, result.counterexample)}.")
     _show_foot(console, result.explanation)
@@ -56,11 +56,12 @@ def show_profile(console: Console, result: Profile) -> None:
         GROWS.get(result.parameter, result.parameter), "cost", "status", "words", left=("status", "words")
     )
     for step, one in zip(result.steps, result.explanations, strict=True):
-        names = phrases.visible(listed(one.words))
-        table.add_row(exactly(step), exactly(one.cost), one.status, Line(names or "none"))
+        table.add_row(exactly(step), exactly(one.cost), one.status, Line(phrases.visible(held(one))))
     layout.show_table(console, table)
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
-    layout.show_verdict(console, *_signed("good" if sure else "warn"), str(result))
+    nothing = all("nothing" in one.meta for one in result.explanations)
+    tone = "warn" if not sure else "bad" if last.status == "infeasible" else "good"
+    layout.show_verdict(console, *_signed(tone, nothing), str(result))
     for item in result.growth:
         if item.steps or item.needed is not None:
             say(console, _growth(item, result))
@@ -92,8 +93,8 @@ def show_attribution(console: Console, result: Attribution) -> None:
             )
     if table.row_count:
         layout.show_table(console, table)
-    sure = bool(result.proved) and "nothing" not in result.meta
-    layout.show_verdict(console, *_signed("good" if sure else "warn"), str(result))
+    tone, sign = _signed("good" if result.proved else "warn", "nothing" in result.meta)
+    layout.show_verdict(console, tone, sign, str(result))
     _show_foot(console, result)
 
 
@@ -106,14 +107,15 @@ def show_mistake(console: Console, mistake: Mistake) -> None:
     console.print()
 
 
-def _show_verdict(console: Console, result: Bias | Repair, tone: str) -> None:
-    """Green or red only where the checker accepted."""
-    tone, sign = _signed(tone if result.meta.get("checked") else "warn")
+def _show_verdict(console: Console, result: Bias | Repair, nothing: bool) -> None:
+    """Green or red only where the checker accepted, and where there was something to prove."""
+    tone = TONES.get(result.status, "warn") if result.meta.get("checked") else "warn"
+    tone, sign = _signed(tone, nothing)
     layout.show_verdict(console, tone, "?" if result.status == "unknown" else sign, str(result))
 
 
-def _signed(tone: str) -> tuple[str, str]:
-    return tone, SIGNS[tone]
+def _signed(tone: str, nothing: bool = False) -> tuple[str, str]:
+    return ("warn", "–") if nothing else (tone, SIGNS[tone])
 
 
 def _show_foot(console: Console, result: Bias | Explanation | Attribution) -> None:

@@ -15,8 +15,9 @@ from suffice.render.style import sheet, themed
 from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
+from suffice.verbs.explanation import Explanation
 from suffice.verbs.profile import Profile
-from suffice.verbs.wording import listed, placed
+from suffice.verbs.wording import placed
 
 WORST = 10  # texts shown of an audit
 GROWS = {"eps": "radius", "at_most": "changes at once"}  # what a table calls what grows
@@ -42,6 +43,11 @@ def changes(witness: Witness | None) -> dict[int, str]:
     return {} if witness is None else dict(zip(witness.positions, witness.words, strict=True))
 
 
+def held(one: Explanation) -> str:
+    """The words of one step of a profile."""
+    return "no set" if one.status == "infeasible" else placed(one.text, one.words) or "none"
+
+
 def profile(result: Profile) -> str:
     """A row per size, and from where on something is needed."""
     rows = [
@@ -49,7 +55,7 @@ def profile(result: Profile) -> str:
             exactly(step),
             exactly(one.cost),
             phrases.badge(one)[2].partition(", and")[0],
-            listed(one.words) or "none",
+            held(one),
         )
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]

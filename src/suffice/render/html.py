@@ -222,7 +222,8 @@ def _alone(result: Explanation) -> str:
 
 
 def _strength(result: Explanation, detail: Detail, one: Alone, widest: float) -> str:
-    name = phrases.named(result.text, detail.position).strip("'") or "padding"
+    words = result.text.words
+    name = phrases.visible(words[detail.position].text) if detail.position < len(words) else "padding"
     bars = "".join(
         f'<span class="{kind}"><i style="width:{100 * size / widest:.1f}%"></i>'
         f'<span class="size">{phrases.outward(size) if size > 0 else ""}</span></span>'

@@ -16,6 +16,7 @@ from suffice.prove.verdict import Witness
 from suffice.sets.table import command_options, sentence
 from suffice.verbs.explanation import Alone, Alternatives, Change, Detail, Explanation, counted, ladder, least_by
 from suffice.verbs.wording import authority, change_of, ends, fitting, placed, turned_into
+from suffice.verbs.wording import named as in_its_place
 from suffice.verbs.wording import quoted as in_quotes
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -25,6 +26,7 @@ Tone: TypeAlias = Literal["good", "warn", "bad", "test"]
 HARMLESS = "\n\t\u200c\u200d"
 MOVES = 4  # changes named in a counterexample
 LISTED = 12  # unknown substitutes named
+CUT = 40  # words named that were cut off
 TRICKY = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 # What the bundled models are for; others are called by their name and labels.
@@ -319,8 +321,8 @@ def move(text: Text, flip: Change | Witness, place: int) -> str:
 
 
 def named(text: Text, position: int) -> str:
-    """A word in quotes; a position behind the text is padding."""
-    return f"'{visible(text.words[position].text)}'" if position < len(text.words) else "padding"
+    """A word in quotes, with its position where it stands elsewhere too; a position behind the text is padding."""
+    return visible(in_its_place(text, [position])) if position < len(text.words) else "padding"
 
 
 def witness(text: Text, found: Witness) -> str:
@@ -523,7 +525,8 @@ def notes(text: Text) -> list[str]:
         words = in_quotes(dict.fromkeys(visible(text.words[i].text) for i in text.unknown))
         found.append(f"Not in the vocabulary, seen as unknown: {words}.")
     if text.cut:
-        found.append(f"Cut off, not seen at all: {quoted(' '.join(text.cut))}.")
+        more = f" and {len(text.cut) - CUT} more words" if len(text.cut) > CUT else ""
+        found.append(f"Cut off, not seen at all: {quoted(' '.join(text.cut[:CUT]))}{more}.")
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -129,6 +130,12 @@ def _pairs(shares: Attribution | Mapping[str, float]) -> list[tuple[str, float]]
 def _plain(word: str) -> str:
     """A word as matplotlib should print it: dollars are not mathematics."""
     return phrases.visible(word).replace("$", r"\$")
+
+
+def check_installed() -> None:
+    """Say that matplotlib is missing before any work is done, not after it."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("plot", "matplotlib")
 
 
 def _figure(width: float, height: float) -> tuple[Figure, Any]:

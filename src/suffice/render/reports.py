@@ -12,13 +12,13 @@ from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.render import growth, phrases, verdicts
-from suffice.render.cells import GROWS, changes, table, text
+from suffice.render.cells import GROWS, changes, held, table, text
 from suffice.render.html import document, pill, say
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
 from suffice.verbs.question import FORMAT, KEYS, LIMITS
-from suffice.verbs.wording import ends, listed
+from suffice.verbs.wording import ends
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -50,7 +50,7 @@ def profile(result: Profile) -> str:
     drawn = f'<p class="eyebrow">{say(growth.caption(result))}</p>{growth.chart(result)}'
     drawn += f'<p class="soft small">{say(growth.legend(result))}</p>'
     rows = [
-        (exactly(step), exactly(one.cost), phrases.badge(one)[2], listed(one.words) or "none")
+        (exactly(step), exactly(one.cost), phrases.badge(one)[2], held(one))
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
     sizes = table((GROWS.get(result.parameter, result.parameter), "cost", "status", "words"), rows)

@@ -317,8 +317,9 @@ class Asking:
         return cheapest_cover(sets, self.costs, self.include, self.exclude, stop=self.asked.meter.look) is not None
 
     def closeness(self) -> str:
-        tolerance = self.asked.blackbox.answers.tolerance
-        return f"{len(self.asked.open)} texts are too close to call (margins within {tolerance:.2g})"
+        tolerance, count = self.asked.blackbox.answers.tolerance, len(self.asked.open)
+        which = "a text is" if count == 1 else f"{count} texts are"
+        return f"{which} too close to call (margins within {tolerance:.2g})"
 
     def _affordable(self, free: Sequence[int]) -> bool:
         """Whether all texts fit into what is left, as far as one can tell."""

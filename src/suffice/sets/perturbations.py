@@ -17,12 +17,14 @@ from numpy.typing import ArrayLike
 
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
+from suffice.model.step import LARGEST
 from suffice.model.text import Text
 from suffice.sets.neighbours import neighbours
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.substitutes import group, groups, substitutes
 
 Swaps: TypeAlias = Mapping[str, Sequence[str]]
+MOST = 2**53 - 1  # words at once: the largest whole number that every reader of JSON takes as it is
 
 
 class Reader(Protocol):
@@ -77,6 +79,8 @@ class _Set:
     def __post_init__(self) -> None:
         if self.at_most is not None and (not _whole(self.at_most) or self.at_most < 1):
             raise InputError(f"at_most must be a whole number of at least 1, or None, not {self.at_most!r}.")
+        if self.at_most is not None and self.at_most > MOST:
+            raise InputError(f"at_most = {self.at_most} is no limit for any text: give at most {MOST}, or None.")
 
     def around(self, classifier: Classifier, text: Text) -> Region:
         raise NotImplementedError
@@ -109,6 +113,8 @@ class EpsilonBall(_Set):
             raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
         if not (math.isfinite(self.eps) and self.eps >= 0):
             raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
+        if self.eps > LARGEST:
+            raise InputError(f"The radius eps = {self.eps!r} is too large to compute with: give at most 2^128.")
         if self.p not in (1, 2, math.inf):
             raise InputError(f"The norm must be 1, 2 or inf, not {self.p!r}.")
 
@@ -169,6 +175,8 @@ class Boxes(_Set):
             raise InputError(f"Boxes must be two arrays of shape {center.shape}, not {lower.shape} and {upper.shape}.")
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             raise InputError("Boxes must hold finite numbers only.")
+        if max(np.abs(lower).max(initial=0.0), np.abs(upper).max(initial=0.0)) > LARGEST:
+            raise InputError("Boxes hold numbers that are too large to compute with: give at most 2^128.")
         outside = ~((lower <= center) & (center <= upper)).all(-1)
         if outside.any():
             raise InputError(f"The box at position {int(outside.argmax())} does not contain the word's own point.")
@@ -232,11 +240,16 @@ class WordSwap(_Words):
             listed = isinstance(others, Sequence) and not isinstance(others, str)
             if not listed or not all(isinstance(other, str) for other in (word, *others)):
                 raise InputError(f"The substitutes of {word!r} must be a list of words, not {_shown(others)}.")
+            if not all(map(str.strip, others)):
+                raise InputError(f"A substitute of {word!r} is empty: RemoveOrSwap lets words be removed as well.")
 
     @cached_property
     def _lower(self) -> Swaps:
-        """Texts are read in lower case: what is listed for Good holds for good too, unless good has a list."""
-        return {word.lower(): others for word, others in self.swaps.items()}
+        """Texts are read in lower case: what is listed for Good and GOOD holds for good too, unless good has a list."""
+        found: dict[str, list[str]] = {}
+        for word, others in self.swaps.items():
+            found.setdefault(word.lower(), []).extend(others)
+        return found
 
     def of(self, token: str) -> tuple[str, ...]:
         """The substitutes of one word."""

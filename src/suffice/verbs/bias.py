@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -125,10 +127,11 @@ def bias(
 ) -> Bias:
     """Does the label depend on protected words? Independent and dependent come with proof.
 
-    `protected` are words (every occurrence; those not in the text do not matter), positions, a function that gets each
-    word as it is written (`str.istitle`, say) and answers whether it is protected, or the name of a bundled group:
-    "age", "gender", "names", "nationality", "religion". Unless a set is given, a protected word may be removed, or
-    become one of its bundled substitutes or its counterpart in a bundled group (*she* for *he*).
+    `protected` are words (every occurrence; those not in the text do not matter; New York stands where its two words
+    do), positions, a function that gets each word as it is written (`str.istitle`, say) and answers whether it is
+    protected, or the name of a bundled group: "age", "gender", "names", "nationality", "religion". Unless a set is
+    given, a protected word may be removed, or become one of its bundled substitutes or its counterpart in a bundled
+    group (*she* for *he*).
     """
     plain = Question(
         classifier,
@@ -171,7 +174,8 @@ def guarded(question: Question, protected: Protected) -> tuple[int, ...]:
         protected = list(protected_group(protected))
     if callable(protected):
         return tuple(word.position for word in text.words if protected(word.text))
-    return text.positions([item for item in protected if _present(text, item)], count)
+    places = (standing(text, item) if isinstance(item, str) else (item,) for item in protected)
+    return text.positions([place for some in places for place in some], count)
 
 
 def protected_group(name: str) -> tuple[str, ...]:
@@ -184,12 +188,27 @@ def protected_group(name: str) -> tuple[str, ...]:
     return tuple(group(name))
 
 
-def _present(text: Text, item: str | int) -> bool:
-    """Anything that is not a word is left to `Text.positions` to judge."""
-    if not isinstance(item, str):
-        return True
-    shown = (form for word in text.words for form in (word.text, text.tokens[word.position]))
-    return item.casefold() in {form.casefold() for form in shown}
+def standing(text: Text, item: str) -> tuple[int, ...]:
+    """Where a protected word stands; one that is read as several words (New York) where these follow each other."""
+    return _spelled(text).get(item.casefold(), ()) + (() if item.isalnum() else _in_a_row(text, item))
+
+
+@lru_cache(1)
+def _spelled(text: Text) -> Mapping[str, tuple[int, ...]]:
+    """The places of each word of a text, as it is written and as it is read."""
+    found: dict[str, tuple[int, ...]] = {}
+    for word in text.words:
+        for form in {word.text.casefold(), text.tokens[word.position].casefold()}:
+            found[form] = (*found.get(form, ()), word.position)
+    return found
+
+
+def _in_a_row(text: Text, item: str) -> tuple[int, ...]:
+    """The words of the text that together are written like `item`."""
+    pattern = re.compile(r"\s+".join(map(re.escape, item.split())), re.IGNORECASE)
+    last = {word.end: word.position for word in text.words}
+    hits = ((word.position, pattern.match(text.source, word.start)) for word in text.words)
+    return tuple(i for first, hit in hits if hit and hit.end() in last for i in range(first, last[hit.end()] + 1))
 
 
 def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:

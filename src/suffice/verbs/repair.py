@@ -24,7 +24,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
-from suffice.verbs.wording import authority, can_still, listed
+from suffice.verbs.wording import authority, can_still, placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class Repair:
         return f"The given words do not suffice: with all of them fixed {deed}."
 
     def _extension(self) -> str:
-        names = listed([word for word in self.words if word.position in self.added])
+        names = placed(self.text, [word for word in self.words if word.position in self.added])
         match self.status:
             case "optimal":
                 by = least_by(self.explanation)

@@ -10,6 +10,7 @@ outside these windows every step is its own, so r changes move a count by at mos
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,6 +70,7 @@ def _start(stream: Stream) -> Memory:
 
 def _step(stream: Stream, memory: Memory, gap: str, piece: str) -> tuple[Memory, Counter[str]]:
     """The memory after a piece, and the features that it adds."""
+    gap = stream.prepare(gap)  # where accents are stripped, a wide space becomes a plain one, or nothing
     spaced = bool(re.search(r"\s", gap))
     if stream.kind == "word":
         symbols = (*memory, *stream.tokens(piece))
@@ -105,7 +107,7 @@ def _finish(stream: Stream, memory: Memory, rest: str) -> Counter[str]:
         case "split":
             return _shut(stream, memory)[1]
         case "char":
-            return _runs(stream, memory + re.sub(r"\s\s+", " ", rest)) - _runs(stream, memory)
+            return _runs(stream, memory + re.sub(r"\s\s+", " ", stream.prepare(rest))) - _runs(stream, memory)
         case "char_wb":
             return _runs(stream, memory + " ") - _runs(stream, memory)
 
@@ -321,4 +323,5 @@ def _ordered(steps: list[tuple[int, int, int, int]]) -> WordSteps:
 
 
 def _letter(char: str) -> bool:
-    return char.isalnum() or char == "_"
+    """A letter or digit, or a mark on one: between two of them `rewritten` puts a space."""
+    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"

@@ -33,7 +33,7 @@ def facts(header: Header) -> tuple[str, ...]:
             return (_suffice(header, positions),)
         case Independent(of):
             if not of.any():
-                return (f"the label {label!r} does not depend on any of no words",)
+                return ("no word was named that the label could depend on",)
             becomes = "becomes" if int(of.sum()) == 1 else "become"
             return (f"{label!r} stays the label whatever {_words(header, of)} {becomes}{_at_once(header)}",)
         case Cheapest(positions, costs, include, exclude, cost, lower):
@@ -48,6 +48,8 @@ def facts(header: Header) -> tuple[str, ...]:
             return each, f"no other set{_fitting(header, include, exclude)} that costs as much or less suffices"
         case Flip():
             return _flip(header, claim)
+        case Infeasible(exclude) if not exclude.any():
+            return (f"no set of words suffices: {label!r} does not lead in the text as it stands",)
         case Infeasible(exclude):
             return (f"no set of words suffices that avoids {_words(header, exclude)}",)
         case Refuted(positions):
@@ -113,6 +115,8 @@ def _may_change(header: Header, sets: Sets, classifier: Classifier) -> str:
     moving, count = movable(sets, header.features), int(header.features.sum())
     if not moving.any():
         return "No word can become anything else under this question, so nothing is said about changes."
+    if count == 1 and _just_the_words(header, classifier):
+        return f"Its one word may become {_becomes(header, sets)}."
     which = f"its {count} words" if _just_the_words(header, classifier) else f"the {count} positions {_listed(header)}"
     at_once = "all at once" if sets.at_most is None else f"at most {sets.at_most} of them at once"
     still = "" if (moving == header.features).all() else f"; {int((header.features & ~moving).sum())} of them cannot"

@@ -38,9 +38,13 @@ class Said:
         match claim["kind"]:
             case "sufficient":
                 return (self._enough(),)
+            case "independent" if not claim["of"]:
+                return ("no word was named that the label could depend on",)
             case "independent":
                 becomes = "becomes" if len(claim["of"]) == 1 else "become"
                 return (f"{label} stays the label whatever {self._words('of')} {becomes}{self._at_once}",)
+            case "infeasible" if not claim["exclude"]:
+                return (f"no set of words suffices: {label} does not lead in the text as it stands",)
             case "infeasible":
                 return (f"no set of words suffices that avoids {self._words('exclude')}",)
             case "refuted":
