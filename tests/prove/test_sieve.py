@@ -18,10 +18,9 @@ import suffice as sf
 from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.export import export
-from suffice.prove import branch, bundles
+from suffice.prove import branch, bundles, sieve
 from suffice.prove.bounds import Form
 from suffice.prove.oracles.milp import MilpOracle
-from suffice.prove.sieve import Sifting
 from suffice.prove.tree import Leaf, Sieved, Split
 from suffice.prove.verdict import Budget, Problem, Proved, Refuted
 from suffice.sets.regions import Box
@@ -68,11 +67,11 @@ def stages(tree):
 def sieves(monkeypatch):
     """What each run of a sieve began with, every sieve on its way, and what it ended with."""
     seen = []
-    run, sifted = Sifting.run, bundles.Sieve.sifted
+    run, first, sifted = branch.sifted, sieve._everybody, bundles.Sieve.sifted
 
-    def recorded(self, sieve, parts):
-        seen.append(SimpleNamespace(first=sieve, way=[], tree=None, ground=self.ground))
-        seen[-1].tree = run(self, sieve, parts)
+    def recorded(form, batch, dual, ground, *rest):
+        seen.append(SimpleNamespace(first=first(form, batch, dual, ground), way=[], tree=None, ground=ground))
+        seen[-1].tree = run(form, batch, dual, ground, *rest)
         return seen[-1].tree
 
     def kept(self):
@@ -80,7 +79,7 @@ def sieves(monkeypatch):
         seen[-1].way.append((self, left))
         return left
 
-    monkeypatch.setattr(Sifting, "run", recorded)
+    monkeypatch.setattr(branch, "sifted", recorded)
     monkeypatch.setattr(bundles.Sieve, "sifted", kept)
     return seen
 
@@ -114,7 +113,7 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
     lost = points[form.problem.margins(points).min(-1) <= 0]
     assert len(lost)
     inputs = branch.sets_of_free(form, np.ones((1, LENGTH), dtype=bool))
-    budget = Budget(60, branch.PARTS // 2)  # one part, without splits
+    budget = Budget(60, sieve.PARTS // 2)  # one part, without splits
     quiet = branch.Branching(form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget)
     quiet._evaluate([question.roots[0] for question in quiet.questions])
     quiet._sieve()

@@ -10,6 +10,7 @@ stay above zero; over `Restored` words it must stay below.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -49,7 +50,7 @@ from suffice.prove.narrow import Narrow, narrowed, worth_it
 from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
 from suffice.prove.runs import CLOSED, few
-from suffice.prove.sieve import Sifting, first_sieve
+from suffice.prove.sieve import sifted
 from suffice.prove.tilts import PACE, Tilts
 from suffice.prove.tree import Above, Leaf, Pick, Split, Stated, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
@@ -77,9 +78,7 @@ CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they beg
 CLIMB_ON, LITTLE = Pace(40, (0.006, 0.0009), (0.04, 0.0035)), 1e-5  # and after that
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
-CELLS = 10**6  # weights of candidates up to which bundles of maxima pay
-CHOICES, EACH = 400_000, 640  # of winners of bundles of maxima, at most and for each subproblem that is allowed
-PARTS = 32  # subproblems that take as long as one part of a sieve
+WEIGHTS = 10**6  # of candidates, up to which it pays to look at several maxima at once
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -134,6 +133,7 @@ class _Question:
     open: list[Subproblem] = field(default_factory=list)
     spent: int = 0
     stuck: int = 0
+    over: bool = False  # whether it is given up
     first: tuple[int, float] | None = None  # subproblems and the lowest bound when it was first split
     answer: Answer | None = None
 
@@ -305,7 +305,8 @@ class Branching:
         return batch
 
     def _given_up(self, question: _Question) -> bool:
-        return len(question.open) > self.budget.crowd or (self.budget.promising and self._hopeless(question))
+        crowded = question.over or len(question.open) > self.budget.crowd
+        return crowded or (self.budget.promising and self._hopeless(question))
 
     def _hopeless(self, question: _Question) -> bool:
         """Whether its bound would stay below zero though every doubling of subproblems did far more than so far."""
@@ -388,38 +389,32 @@ class Branching:
 
     def _sieve(self) -> None:
         """Where there is nothing but maxima of numbers that move on their own, look at several of them at once."""
+        peaks = self.tilts
+        if not isinstance(peaks, Peaks) or not only_maxima(self.form) or peaks.rows.size > WEIGHTS:
+            return
         for root in [part for question in self.questions for part in question.open]:
             climbed = root.dual is not None and root.dual.share is not None
-            small = isinstance(self.tilts, Peaks) and self.tilts.rows.size <= CELLS
-            if climbed and small and isinstance(root.inputs, Free) and only_maxima(self.form):
-                tree = self._sifting(root)
-                if tree is not None:
-                    self.questions[root.question].open.remove(root)
-                    root.tree, root.closed = tree, True
-                elif self.budget.promising:
-                    self.questions[root.question].spent = self.budget.subproblems
+            if climbed and isinstance(root.inputs, Free):
+                with contextlib.suppress(OutOfTime):
+                    self._sift(root, peaks)
 
-    def _sifting(self, root: Subproblem) -> Tree | None:
-        batch, dual, peaks = self._alone(root), root.dual, self.tilts
-        assert isinstance(peaks, Peaks)
-        assert dual is not None
-        ground, live = self._ground(root, batch, peaks), np.zeros(self.form.units, dtype=bool)
-        members = peaks.members
-        live[members] = peaks.may_win(batch.bounds.lower[:, members], batch.bounds.upper[:, members], None)[0]
-        sieve = first_sieve(self.form, batch, dual, margin_bound(self.form, batch, dual), ground, live)
-        most = self.budget.subproblems
+    def _sift(self, root: Subproblem, peaks: Peaks) -> None:
+        """A root is closed, its question answered, or, where little is to be spent on it, given up."""
+        question, rows = self.questions[root.question], margin_rows(self.form, np.array([root.rival]), self.sign)
+        bounds = hidden(self.form, root.inputs, None, partial(self._step, [root], root.inputs), self.budget)
+        batch = Items(root.inputs, bounds, rows, None, peaks)
+        ground = self._ground(root, batch, peaks)
 
         def tried(at: Floats) -> bool:
             self._try_around([root], ground.points(at))
-            return self._answered(root)
+            return question.answer is not None
 
-        sifting = Sifting(self.form, ground, dual.alpha, min(CHOICES, most * EACH), self.budget, tried)
-        return sifting.run(sieve, 1 + most // PARTS)
-
-    def _alone(self, root: Subproblem) -> Items:
-        bounds = hidden(self.form, root.inputs, None, partial(self._step, [root], root.inputs), self.budget)
-        rows = margin_rows(self.form, np.array([root.rival]), self.sign)
-        return Items(root.inputs, bounds, rows, None, self.tilts)
+        assert root.dual is not None
+        root.tree = sifted(self.form, batch, root.dual, ground, self.budget, tried)
+        if root.tree is not None:
+            root.closed = True
+            question.open.remove(root)
+        question.over |= root.tree is None and self.budget.promising
 
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""

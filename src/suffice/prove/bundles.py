@@ -95,7 +95,7 @@ class Bundle:
         )
 
     def mostly(self, kept: Bools) -> Bundle:
-        """With these choices alone, where that are so few that it is worth while to take the others out."""
+        """With these choices alone, where they are so few that it is worth while to take the others out."""
         return self if kept.sum() > MOSTLY * len(self) else self.only(kept)
 
     def nearest(self, count: int) -> Ints:
@@ -118,17 +118,15 @@ def _sizes(rows: Floats, row: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Sieve:
-    """Bundles of all maxima that take lines above; shares `below` the others, by their logarithms, and what else is.
+    """Bundles of all maxima that take lines above, and logarithms of shares below the others.
 
-    `pull` (1, maxima) is what the others are weighted with, `rest` (1, numbers) and `constant` (1,) are what else there
-    is in row and bound.
+    `pull` (1, maxima) is what the others are weighted with, and `constant` (1,) what else there is in the bound.
     """
 
     bundles: tuple[Bundle, ...]
     below: Side
     logs: Floats
     pull: Floats
-    rest: Floats
     constant: Floats
 
     @cached_property
@@ -139,7 +137,7 @@ class Sieve:
     def row(self) -> Floats:
         """What is left of the row (numbers,) once all lines are taken off."""
         lines = np.sum([bundle.row for bundle in self.bundles], axis=0)
-        return np.asarray((self.rest + self._weights @ self.below.rows)[0] - lines)
+        return np.asarray((self._weights @ self.below.rows)[0] - lines)
 
     @cached_property
     def level(self) -> float:
@@ -157,12 +155,10 @@ class Sieve:
     @cached_property
     def slack(self) -> float:
         """What is above zero by that is so however it is rounded."""
-        below = np.abs(self.below.own) + np.abs(self.below.rows).sum(-1)
-        size = abs(float(self.constant[0])) + float(
-            np.abs(self.rest).sum() + self.pull[0] @ self.below.groups.highest(below)
-        )
+        below = self.below.groups.highest(np.abs(self.below.own) + np.abs(self.below.rows).sum(-1))
+        size = abs(float(self.constant[0])) + float(self.pull[0] @ below)
         lines = sum(bundle.size + float(np.abs(bundle.row).sum()) for bundle in self.bundles)
-        return float((self.rest.shape[1] + 40) * ROUNDING * (size + 2 * lines))
+        return float(self.below.rows.shape[1] + 40) * ROUNDING * (size + 2 * lines)
 
     @property
     def empty(self) -> bool:
@@ -347,6 +343,6 @@ def _start(sieve: Sieve) -> Start:
         live=np.ones((1, sum(len(bundle.near) for bundle in sieve.bundles)), dtype=bool),
         push=single(np.ones((1, len(sieve.bundles)))),
         pull=sieve.pull,
-        rest=sieve.rest,
+        rest=np.zeros_like(sieve.bundles[0].row)[None],
         constant=sieve.constant,
     )

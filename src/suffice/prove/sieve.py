@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.model.network import Bools, Floats
-from suffice.prove.bounds import Dual, Form, Items, Pass
+from suffice.prove.bounds import Dual, Form, Items, margin_bound
 from suffice.prove.bundles import Bundle, Guess, Match, Sieve, higher, joined, matches
 from suffice.prove.climb import Ground, Pace, single, started, with_settled, with_shares
 from suffice.prove.runs import CLOSED
@@ -29,9 +29,24 @@ FEW, SOME, MANY = 6, 100, 200  # choices of each bundle that are looked at to jo
 LITTLE = 1e-5  # what each candidate has below a maximum at least
 JOINED = 60_000  # choices up to which bundles of four are joined further
 WORST = 3  # bundles that give away most: one of their maxima is split on
+CHOICES, EACH = 400_000, 640  # that bundles may have in all, at most and for each subproblem that is allowed
+PARTS = 32  # subproblems that take as long as one part
 LARGEST = 100_000  # choices that one bundle may have
 WORTH = 0.75  # of all choices: where no more are left, a sieve is worth a line of the proof
 AGAIN = 3  # times that bundles are joined after that
+
+
+def sifted(
+    form: Form, batch: Items, dual: Dual, ground: Ground, budget: Budget, tried: Callable[[Floats], bool]
+) -> Tree | None:
+    """The proof of an item without splits, as far as the budget's subproblems go.
+
+    `tried` says of a point, as numbers between -1 and 1, whether it answers the question: there is no proof then.
+    """
+    asked = Sifting(form, ground, dual.alpha, min(CHOICES, EACH * budget.subproblems), budget, tried)
+    # Products of singles may flag numbers that are in no array; what is no number leads to no proof.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _Run(asked, 1 + budget.subproblems // PARTS).closed(_everybody(form, batch, dual, ground), first=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +59,6 @@ class Sifting:
     most: int
     budget: Budget
     tried: Callable[[Floats], bool]
-
-    def run(self, sieve: Sieve, parts: int) -> Tree | None:
-        """The proof, if it takes no more than so many parts; None if not, or where a point answers the question."""
-        # Products of singles may flag numbers that are in no array; what is no number leads to no proof.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _Run(self, parts).closed(sieve, first=True)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -151,9 +160,10 @@ class _Run:
         return None if without is None or within is None else Split(unit, (without, within))
 
 
-def first_sieve(form: Form, batch: Items, dual: Dual, found: Pass, ground: Ground, live: Bools) -> Sieve:
-    """Every maximum that takes a line above as a bundle of its own, with the candidates (units,) that may win it."""
-    start, land = started(form, batch, dual, found, ground, LITTLE), ground.land
+def _everybody(form: Form, batch: Items, dual: Dual, ground: Ground) -> Sieve:
+    """Every maximum that takes a line above as a bundle of its own, with the candidates that may win it."""
+    land, live = ground.land, _live(form, batch, ground)
+    start = started(form, batch, dual, margin_bound(form, batch, dual), ground, LITTLE)
     rows, bundles = with_settled(land, start)[0], []
     for place, some in enumerate(np.split(np.arange(len(land.above.units)), land.above.groups.starts[1:])):
         kept, push = some[live[land.above.units[some]]], start.push[0, place]
@@ -163,5 +173,12 @@ def first_sieve(form: Form, batch: Items, dual: Dual, found: Pass, ground: Groun
             leader = int(ground.peaks.units[place])
             name = leader if form.kept is None else int(form.kept[leader])  # as the whole network has it
             bundles.append(Bundle.of((name,), (place,), kept[:, None], mine, own, push * rows[place], size))
-    rest, constant = np.zeros_like(start.rest), single(batch.rows.constant)
-    return Sieve(tuple(bundles), land.below, start.logs, start.pull, rest, constant)
+    return Sieve(tuple(bundles), land.below, start.logs, start.pull, single(batch.rows.constant))
+
+
+def _live(form: Form, batch: Items, ground: Ground) -> Bools:
+    """The units (units,) that a reader may let win, however it rounds."""
+    found, members = np.zeros(form.units, dtype=bool), ground.peaks.members
+    lower, upper = batch.bounds.lower[:, members], batch.bounds.upper[:, members]
+    found[members] = ground.peaks.may_win(lower, upper, None)[0]
+    return found
