@@ -78,7 +78,7 @@ CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they beg
 CLIMB_ON, LITTLE = Pace(40, (0.006, 0.0009), (0.04, 0.0035)), 1e-5  # and after that
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
-WEIGHTS = 10**6  # of candidates, up to which it pays to look at several maxima at once
+WEIGHTS = 5 * 10**5  # of candidates, up to which it pays to look at several maxima at once
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
 
@@ -390,7 +390,7 @@ class Branching:
     def _sieve(self) -> None:
         """Where there is nothing but maxima of numbers that move on their own, look at several of them at once."""
         peaks = self.tilts
-        if not isinstance(peaks, Peaks) or not only_maxima(self.form) or peaks.rows.size > WEIGHTS:
+        if not isinstance(peaks, Peaks) or not only_maxima(self.form):
             return
         for root in [part for question in self.questions for part in question.open]:
             climbed = root.dual is not None and root.dual.share is not None
@@ -404,6 +404,8 @@ class Branching:
         bounds = hidden(self.form, root.inputs, None, partial(self._step, [root], root.inputs), self.budget)
         batch = Items(root.inputs, bounds, rows, None, peaks)
         ground = self._ground(root, batch, peaks)
+        if ground.land.above.rows.size > WEIGHTS:
+            return
 
         def tried(at: Floats) -> bool:
             self._try_around([root], ground.points(at))
