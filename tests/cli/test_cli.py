@@ -510,3 +510,24 @@ def test_a_profile_of_a_tie_is_no_success(capsys: pytest.CaptureFixture[str]) ->
     out = capsys.readouterr().out
     assert "infeasible  no set" in out
     assert "✗ No set suffices" in out
+
+
+HURRIED = {"explain": [], "attribute": [], "explain --all": ["--all"]}
+
+
+@pytest.mark.parametrize("verb", HURRIED)
+def test_where_time_is_up_that_is_the_reason(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert main([verb.split()[0], "great film not bad at all", "--seconds", "1e-7", *HURRIED[verb]]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert ": time is up." in said
+    assert "clear label" not in said
+
+
+def test_a_profile_that_shows_nothing_names_no_explanation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "great film not bad at all", "--seconds", "1e-7"]) == 3
+    assert "in the explanation at" not in capsys.readouterr().out
+
+
+def test_attribute_of_a_tie_is_answered_in_the_negative(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attribute", "…"]) == 1
+    assert "is a tie with" in capsys.readouterr().out

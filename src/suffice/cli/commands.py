@@ -177,7 +177,9 @@ def attribute(args: argparse.Namespace) -> int:
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = attributed(question, progress)
     _give(args, result, show_attribution)
-    return PROVED if result.complete else UNDECIDED
+    if result.complete:
+        return PROVED if result.explanations else NEGATIVE
+    return UNDECIDED
 
 
 # --- questions about many texts ---

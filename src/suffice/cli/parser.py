@@ -38,7 +38,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "repair": ("proved, or nothing to prove", "proved that no set fits what was excluded", "open within the limit"),
     "profile": ("every step proved", "some step has no set that fits", "some step open within the limit"),
-    "attribute": ("all explanations were found", "", "not all were found within the limit"),
+    "attribute": ("all explanations were found", "there is none", "not all were found within the limit"),
     "batch": ("every text was answered", "", "some text failed, or the run was stopped"),
     "audit": ("done", "done, and there is something that --fail-on names", "the run was stopped"),
     "check": ("accepted: a proof", "rejected", "not checked within the limit, or not a proof"),

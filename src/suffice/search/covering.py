@@ -59,7 +59,7 @@ class Covering:
                 return replace(self.outcome(), witness=witness, finished=True)
             case Unknown():
                 what = "the exclusion can be met" if self.task.exclude.any() else "the text itself has a clear label"
-                return self.outcome(f"whether {what} is undecided")
+                return self.outcome("time is up" if self.task.budget.spent else f"whether {what} is undecided")
         if (found := self._close(EARLY, ASKED)) is not None:
             return found
         self._free()

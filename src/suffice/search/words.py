@@ -137,7 +137,7 @@ class Search:
                 if self.task.exclude.any()
                 else "whether the text itself has a clear label"
             )
-            return self._outcome(finished=False, reason=f"{what} is undecided")
+            return self._outcome(finished=False, reason="time is up" if self.budget.spent else f"{what} is undecided")
         if not (self._large and self._press(self.root)):
             self.frontier.push(self.root)
         if self._large and self.whole.open.any():

@@ -73,6 +73,7 @@ def _grown(
 ) -> tuple[Growth, ...]:
     if found[0].tied is not None:  # there are no explanations that a word could be in
         needed = {}
-    held = list(zip(sizes, found, strict=True))
-    steps = {i: tuple(size for size, one in held if i in one.positions) for i in range(len(words))}
+    # where nothing was shown the whole text stands in for an explanation
+    shown = [(size, one) for size, one in zip(sizes, found, strict=True) if one.status != "unknown"]
+    steps = {i: tuple(size for size, one in shown if i in one.positions) for i in range(len(words))}
     return tuple(Growth(word, steps[word.position], needed.get(word.position)) for word in words)
