@@ -1207,7 +1207,8 @@ def main(arguments: Sequence[str]) -> int:
         return {Reject: 1, NotForThis: 3}.get(type(error), 2)
     print(f"Proved, in rational numbers, for the model {head['model'][:16]}:")
     for name in ("text", "label", "perturbation", "features", "claim"):
-        print(f"  {name}: {json.dumps(head[name], ensure_ascii=False)}")
+        said = json.dumps(head[name], ensure_ascii=False).encode("utf-8", "backslashreplace")  # of halves of letters too
+        print(f"  {name}: {said.decode()}")
     return 0
 
 
