@@ -461,3 +461,12 @@ def test_smooth_networks_are_left_to_the_other(tmp_path):
     with pytest.raises(exact.NotForThis):
         exact.load(tmp_path)
     assert json.loads((tmp_path / "classifier.json").read_text(encoding="utf-8"))["curves"]
+
+
+def test_a_text_with_half_a_letter_is_printed(monkeypatch, tmp_path, capsys):
+    head = {"model": "0" * 64, "text": ["\ud83d", "é"], "label": "a", "perturbation": {}, "features": [0], "claim": {}}
+    monkeypatch.setattr(exact, "check", lambda *_: head)
+    monkeypatch.setattr(exact, "load", lambda _: None)
+    (tmp_path / "proof.cert").write_bytes(b"")
+    assert exact.main([str(tmp_path / "proof.cert"), str(tmp_path)]) == 0
+    assert '["\\ud83d", "é"]' in capsys.readouterr().out

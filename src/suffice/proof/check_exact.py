@@ -1207,8 +1207,8 @@ def main(arguments: Sequence[str]) -> int:
         return {Reject: 1, NotForThis: 3}.get(type(error), 2)
     print(f"Proved, in rational numbers, for the model {head['model'][:16]}:")
     for name in ("text", "label", "perturbation", "features", "claim"):
-        said = json.dumps(head[name], ensure_ascii=False).encode("utf-8", "backslashreplace")  # of halves of letters too
-        print(f"  {name}: {said.decode()}")
+        said = json.dumps(head[name], ensure_ascii=False)
+        print(f"  {name}: {said.encode('utf-8', 'backslashreplace').decode()}")  # halves of letters have no bytes
     return 0
 
 
