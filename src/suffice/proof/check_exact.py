@@ -793,9 +793,21 @@ def joined(parts: Sequence[Part], room: Fraction | None) -> Part:
     (firsts, found), *others = parts
     for more, choices in others:
         firsts += more
-        found = {a + b: m + n for a, m in found.items() for b, n in choices.items() if room is None or m + n <= room}
+        found = dict(itertools.islice(fitting(found, choices, room), CHOICES + 1))
         need(len(found) <= CHOICES, "more choices are left than can be looked at")
     return firsts, found
+
+
+def fitting(
+    found: Mapping[Choice, Fraction], choices: Mapping[Choice, Fraction], room: Fraction | None
+) -> Iterator[tuple[Choice, Fraction]]:
+    """Pairs that lack no more than there is room for, those that lack least of the second first."""
+    order = sorted(choices.items(), key=lambda choice: choice[1])
+    for choice, lacks in found.items():
+        for other, more in order:
+            if room is not None and lacks + more > room:
+                break
+            yield choice + other, lacks + more
 
 
 def seen(model: Model, inputs: Inputs, row: Row, constant: Fraction, alpha: Vector) -> Scene:

@@ -394,7 +394,7 @@ class Branching:
             return
         for root in [part for question in self.questions for part in question.open]:
             climbed = root.dual is not None and root.dual.share is not None
-            if climbed and isinstance(root.inputs, Free):
+            if climbed and isinstance(root.inputs, Free) and not self._answered(root):
                 with contextlib.suppress(OutOfTime):
                     self._sift(root, peaks)
 
@@ -412,7 +412,8 @@ class Branching:
             return question.answer is not None
 
         assert root.dual is not None
-        root.tree = sifted(self.form, batch, root.dual, ground, self.budget, tried)
+        half = replace(self.budget, seconds=self.budget.elapsed + self.budget.left / 2)
+        root.tree = sifted(self.form, batch, root.dual, ground, half, tried)
         if root.tree is not None:
             root.closed = True
             question.open.remove(root)
