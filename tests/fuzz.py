@@ -28,11 +28,12 @@ KINDS: dict[str, Kind] = {
     "subsets": subsets.one,
     "verbs": verbs.one,
     "vectors": vectors.one,
+    "maxima": vectors.maxima,
     "smooth": vectors.curved,
     "black boxes": asked.one,
     "pipelines": asked.pipelines,
 }
-SHARES = {"subsets": 31, "verbs": 4, "vectors": 2, "smooth": 1, "black boxes": 1, "pipelines": 1}  # of 40 seeds
+SHARES = {"subsets": 31, "verbs": 4, "vectors": 2, "maxima": 1, "smooth": 1, "black boxes": 1, "pipelines": 1}
 TURNS = [name for name, share in SHARES.items() for _ in range(share)]
 SAVED = 50  # seeds
 LARGE = inputs.LARGE, inputs.FEW  # from when on the checker works differently; for every other round of seeds at once

@@ -1,4 +1,4 @@
-"""Fuzz of sets of vectors and of smooth curves: every set of words of small questions.
+"""Fuzz of sets of vectors, of many maxima and of smooth curves: every set of words of small questions.
 
 Over balls, boxes and hulls a case is one set of words: what is proved no corner or sample may contradict (of a linear
 network the corners decide), what is refuted has a point that both checkers run in fractions, and HiGHS is asked about
@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,23 +26,54 @@ from test_smooth import KINDS, SWAPS, smooth, text_of
 import suffice as sf
 from fuzzing.common import Wrong, accept, both_accept, exact_model, need
 from fuzzing.subsets import shown, some_classifier
-from suffice.model.network import Floats
+from suffice.model.network import Conv1d, Dense, Floats, MaxPool, Network, Relu, Transpose
+from suffice.prove import branch, sieve
 from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 
 QUESTIONS = 4  # of one classifier
+FEW_PARTS = 20_000  # subproblems for each part of a sieve
 CLEAR = 1e-6  # smooth scores closer than this are no truth
+
+
+Sets = Callable[[np.random.Generator, sf.Classifier, list[str]], Any]
 
 
 def one(seed: int, counts: Counter[str]) -> Iterator[str]:
     rng = np.random.default_rng([13, seed])
-    classifier = some_classifier(rng)
+    yield from questions(some_classifier(rng), some_set, rng, counts)
+
+
+def maxima(seed: int, counts: Counter[str]) -> Iterator[str]:
+    """TextCNNs over boxes, for every other seed with short sieves although there are so few maxima."""
+    rng, usual = np.random.default_rng([29, seed]), (branch.MAXIMA, sieve.PARTS)
+    branch.MAXIMA, sieve.PARTS = (1, FEW_PARTS) if seed % 2 else usual
+    try:
+        yield from questions(text_cnn(rng), some_box, rng, counts)
+    finally:
+        branch.MAXIMA, sieve.PARTS = usual
+
+
+def questions(classifier: sf.Classifier, sets: Sets, rng: np.random.Generator, counts: Counter[str]) -> Iterator[str]:
     model = exact_model(classifier)
     for _ in range(QUESTIONS):
         text = rng.choice([*WORDS, "nowhere"], classifier.length).tolist()
-        asked = sf.Question(classifier, text, perturbation=some_set(rng, classifier, text), seconds=30)
+        asked = sf.Question(classifier, text, perturbation=sets(rng, classifier, text), seconds=30)
         for said in every_subset(asked, rng, model, counts):
             yield f"{' '.join(text)} under {asked.perturbation.to_dict()}: {said}"
+
+
+def text_cnn(rng: np.random.Generator) -> sf.Classifier:
+    filters, width, classes, length = (int(rng.integers(*ends)) for ends in ((8, 17), (2, 4), (2, 4), (4, 6)))
+    kernel = Conv1d(rng.standard_normal((filters, 2, width)), rng.standard_normal(filters) * 0.3)
+    last = Dense(rng.standard_normal((classes, filters)), rng.standard_normal(classes) * 0.3)
+    network = Network.build([Transpose(), kernel, *([Relu()] * int(rng.integers(2))), MaxPool(), last], (length, 2))
+    table = rng.standard_normal((len(WORDS) + 2, 2))
+    return sf.Classifier(network, table, ["<PAD>", "<UNK>", *WORDS], [f"label{i}" for i in range(classes)], length)
+
+
+def some_box(rng: np.random.Generator, classifier: sf.Classifier, text: list[str]) -> Any:
+    return [sf.KNNBox(int(rng.integers(1, 4))), sf.EpsilonBall(float(rng.uniform(0.1, 0.8)))][int(rng.integers(2))]
 
 
 def some_set(rng: np.random.Generator, classifier: sf.Classifier, text: list[str]) -> Any:
@@ -67,8 +98,10 @@ def every_subset(asked: sf.Question, rng: np.random.Generator, model: Any, count
             known = flip_among(problem, allowed(asked, row, rng))
             judged(answer, known, others.get(number))
             if not isinstance(answer, Unknown):
-                both_accept(shown(asked, held, answer).certificate, asked.classifier, model)  # type: ignore[union-attr]
+                certificate = shown(asked, held, answer).certificate  # type: ignore[union-attr]
+                both_accept(certificate, asked.classifier, model)
                 counts["both"] += 1
+                counts["sieves"] += any("sieve" in line for line in certificate.lines)
         except Wrong as error:
             yield f"words {held}: {error}"
 

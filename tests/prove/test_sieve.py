@@ -63,6 +63,14 @@ def stages(tree):
             return [], 0
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _few_maxima():
+    """Sieves for networks in which splits alone would do."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(branch, "MAXIMA", 1)
+        yield
+
+
 @pytest.fixture
 def sieves(monkeypatch):
     """What each run of a sieve began with, every sieve on its way, and what it ended with."""

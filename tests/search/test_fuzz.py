@@ -21,7 +21,7 @@ from suffice.search import writing
 @pytest.mark.parametrize("kind", [name for name in fuzz.KINDS if name != "pipelines"])  # tests/prove has those
 def test_a_few_random_questions_of_every_kind_are_answered_truly(kind):
     counts: Counter[str] = Counter()
-    seeds = {"subsets": 2, "verbs": 16, "vectors": 2}.get(kind, 6)
+    seeds = {"subsets": 2, "verbs": 16, "vectors": 2, "maxima": 2}.get(kind, 6)
     assert [said for seed in range(seeds) for said in fuzz.KINDS[kind](seed, counts)] == []
     assert counts["cases"] > 30
 

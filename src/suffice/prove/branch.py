@@ -78,6 +78,7 @@ CLIMB, SOME = Pace(100, (0.033, 0.0009), (0.09, 0.0035)), 0.02  # where they beg
 CLIMB_ON, LITTLE = Pace(40, (0.006, 0.0009), (0.04, 0.0035)), 1e-5  # and after that
 CLIMB_LONG = Pace(100, (0.004, 0.0003), (0.03, 0.001))  # where that is not enough
 SHARES = 400_000  # of lines above maxima that are worked on together: more take longer and far more memory
+MAXIMA = 16  # with lines above, from which on splits on single ones are too many
 WEIGHTS = 5 * 10**5  # of candidates, up to which it pays to look at several maxima at once
 FEW = 16  # below this many subproblems in a round, each is split on several units at once
 
@@ -390,7 +391,7 @@ class Branching:
     def _sieve(self) -> None:
         """Where there is nothing but maxima of numbers that move on their own, look at several of them at once."""
         peaks = self.tilts
-        if not isinstance(peaks, Peaks) or not only_maxima(self.form):
+        if not isinstance(peaks, Peaks) or not only_maxima(self.form) or len(peaks.units) < MAXIMA:
             return
         for root in [part for question in self.questions for part in question.open]:
             climbed = root.dual is not None and root.dual.share is not None
