@@ -271,3 +271,8 @@ def test_a_size_named_with_its_set_is_one_of_the_steps(capsys, options, paramete
     assert main(["profile", "a dull film", *options, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["parameter"], data["steps"]) == (parameter, steps)
+
+
+def test_a_cache_is_for_black_boxes(large, tmp_path):
+    with pytest.raises(sf.InputError, match="cache"):
+        sf.profile(large, TEXT, sf.KNNBox, [1], cache=tmp_path / "answers")

@@ -70,7 +70,8 @@ def show_profile(console: Console, result: Profile) -> None:
 
 def _growth(item: Growth, result: Profile) -> str:
     at = ", ".join(exactly(step) for step in item.steps)
-    where = f"{at} changes at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
+    changes = "change" if at == "1" else "changes"
+    where = f"{at} {changes} at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
     parts = [f"in the explanation at {where}"] if item.steps else []
     if item.needed is not None:
         parts.append(f"in every explanation from {result.named(item.needed)} on (changing it alone flips the label)")

@@ -195,6 +195,7 @@ def profile(
             seconds=seconds,
             seed=seed,
             max_queries=max_queries,
+            cache=None if isinstance(classifier, BlackBox) else cache,  # all steps share that of a black box
             more={"size": size},
         )
 
