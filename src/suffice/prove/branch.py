@@ -413,8 +413,9 @@ class Branching:
             return question.answer is not None
 
         assert root.dual is not None
-        half = replace(self.budget, seconds=self.budget.elapsed + self.budget.left / 2)
-        root.tree = sifted(self.form, batch, root.dual, ground, half, tried)
+        part = 1.0 if self.budget.promising else 0.5  # of the time; the rest is for splits, where these may follow
+        limit = replace(self.budget, seconds=self.budget.elapsed + part * self.budget.left)
+        root.tree = sifted(self.form, batch, root.dual, ground, limit, tried)
         if root.tree is not None:
             root.closed = True
             question.open.remove(root)

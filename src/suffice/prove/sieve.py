@@ -30,7 +30,7 @@ LITTLE = 1e-5  # what each candidate has below a maximum at least
 JOINED = 60_000  # choices up to which bundles of four are joined further
 WORST = 3  # bundles that give away most: one of their maxima is split on
 CHOICES, EACH = 400_000, 640  # that bundles may have in all, at most and for each subproblem that is allowed
-PARTS = 32  # subproblems that take as long as one part
+PARTS = 20  # subproblems that take as long as one part
 LARGEST = 100_000  # choices that one bundle may have
 WORTH = 0.75  # of all choices: where no more are left, a sieve is worth a line of the proof
 AGAIN = 3  # times that bundles are joined after that
@@ -100,7 +100,7 @@ class _Run:
 
     def _at_first(self, sieve: Sieve) -> Sieve:
         """In pairs, then in fours."""
-        for look, near, pace, turns in ((FEW, MANY, PAIRS, 2), (SOME // 4, SOME, FOURS, 3)):
+        for look, near, pace, turns in ((FEW, MANY, PAIRS, 1), (SOME // 4, SOME, FOURS, 3)):
             pairs = [] if sieve.empty else matches(sieve, LARGEST, look)
             self.over |= sum(pair.size for pair in pairs) > self.sifting.most
             if not pairs or self.over:
