@@ -134,7 +134,6 @@ class _Question:
     open: list[Subproblem] = field(default_factory=list)
     spent: int = 0
     stuck: int = 0
-    over: bool = False  # whether it is given up
     first: tuple[int, float] | None = None  # subproblems and the lowest bound when it was first split
     answer: Answer | None = None
 
@@ -306,8 +305,7 @@ class Branching:
         return batch
 
     def _given_up(self, question: _Question) -> bool:
-        crowded = question.over or len(question.open) > self.budget.crowd
-        return crowded or (self.budget.promising and self._hopeless(question))
+        return len(question.open) > self.budget.crowd or (self.budget.promising and self._hopeless(question))
 
     def _hopeless(self, question: _Question) -> bool:
         """Whether its bound would stay below zero though every doubling of subproblems did far more than so far."""
@@ -400,7 +398,7 @@ class Branching:
                     self._sift(root, peaks)
 
     def _sift(self, root: Subproblem, peaks: Peaks) -> None:
-        """A root is closed, its question answered, or, where little is to be spent on it, given up."""
+        """A root is closed, its question answered, or left as it was."""
         question, rows = self.questions[root.question], margin_rows(self.form, np.array([root.rival]), self.sign)
         bounds = hidden(self.form, root.inputs, None, partial(self._step, [root], root.inputs), self.budget)
         batch = Items(root.inputs, bounds, rows, None, peaks)
@@ -413,13 +411,12 @@ class Branching:
             return question.answer is not None
 
         assert root.dual is not None
-        part = 1.0 if self.budget.promising else 0.5  # of the time; the rest is for splits, where these may follow
-        limit = replace(self.budget, seconds=self.budget.elapsed + part * self.budget.left)
+        share = 0.25 if self.budget.promising else 0.5  # of the time: others are asked about as well, and splits follow
+        limit = replace(self.budget, seconds=self.budget.elapsed + share * self.budget.left)
         root.tree = sifted(self.form, batch, root.dual, ground, limit, tried)
         if root.tree is not None:
             root.closed = True
             question.open.remove(root)
-        question.over |= root.tree is None and self.budget.promising
 
     def _run_all(self, part: Subproblem) -> bool:
         """Where few inputs are left, run all of them: the part is closed, or its question answered."""
