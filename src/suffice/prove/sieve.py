@@ -33,7 +33,7 @@ CHOICES, EACH = 400_000, 640  # that bundles may have in all, at most and for ea
 PARTS = 20  # subproblems that take as long as one part
 LARGEST = 100_000  # choices that one bundle may have
 WORTH = 0.75  # of all choices: where no more are left, a sieve is worth a line of the proof
-AGAIN = 3  # times that bundles are joined after that
+AGAIN = 3  # times that bundles of four are joined further, at most
 
 
 def sifted(

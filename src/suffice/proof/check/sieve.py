@@ -182,9 +182,9 @@ def sieved(before: Left, stage: Stage, margin: Margin, box: Box, limit: Limit) -
     kept = []
     for i, (bundle, reach) in enumerate(zip(bundles, reaches, strict=True)):
         others = sum(top for j, top in enumerate(tops) if j != i)
-        near = base - others - reach <= error
+        near = ~(base - others - reach > error)  # what is not a number drops nobody
         alone = others + _reach(bundle.choices[near], row + stage.rows[i], weighted, limit)
-        near[near] = level - alone <= error
+        near[near] = ~(level - alone > error)
         kept.append(near)
     if not all(some.any() for some in kept):
         return Left(tuple(bundle.only(some) for bundle, some in zip(bundles, kept, strict=True)), 0.0)
