@@ -306,6 +306,9 @@ def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tm
     assert "Proved, in rational numbers" in capsys.readouterr().out
     assert main(["check", str(path), "--exact"]) == 1  # another model
     assert main(["check", str(path), "--exact", "--text", "word1"]) == 2
+    assert main(["check", str(path), "--model", folder, "--exact", "--seconds", "1e-9"]) == 3
+    assert "Not checked: line 1: not checked within 1e-09 seconds" in capsys.readouterr().out
+    assert main(["check", str(path), "--model", folder, "--exact", "--seconds", "0"]) == 2
 
 
 def test_a_folder_of_certificates_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:

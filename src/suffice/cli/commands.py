@@ -296,13 +296,15 @@ def _judged(tone: str, sign: str, sentence: str, code: int) -> int:
 def _check_exactly(args: argparse.Namespace) -> int:
     """The second checker: rational numbers, and nothing of suffice; it says itself what it found."""
     from suffice.proof import check_exact
+    from suffice.proof.check.reading import Limit
 
     if args.question is not None or args.text is not None or args.sample is not None:
         raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
     folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
     if not folder.is_dir():
         raise InputError(f"--exact reads a saved folder or a bundled model, not {args.model!r}.")
-    return check_exact.main([args.certificate, str(folder)])
+    Limit.of(args.seconds)  # or a sentence that says what is wrong with it
+    return check_exact.main([args.certificate, str(folder), str(args.seconds)])
 
 
 def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox) -> dict[str, Any]:
