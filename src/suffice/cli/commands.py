@@ -298,6 +298,8 @@ def _check_exactly(args: argparse.Namespace) -> int:
     from suffice.proof import check_exact
     from suffice.proof.check.reading import Limit
 
+    if Path(args.certificate).is_dir():
+        raise InputError("--exact checks one certificate, not a folder: name a file in it.")
     if args.question is not None or args.text is not None or args.sample is not None:
         raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
     folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
@@ -318,14 +320,16 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.Blac
 
 
 def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
-    """Every certificate of a folder, counted and timed; the ones that fail are named."""
+    """Every certificate of a folder, counted and timed; those that fail or are not checked in time are named."""
     from suffice.corpus.evidence import recheck
 
+    if args.question is not None or args.text is not None or args.sample is not None:
+        raise InputError("A folder is checked as a whole: leave --question, --text and --sample out.")
     done = recheck(folder, classifier, args.seconds)
-    for name, reason in done.failed:
+    for name, reason in (*done.failed, *done.unchecked):
         say(Console(), f"{name}: {reason}")
     say(Console(), str(done))
-    return NEGATIVE if done.failed else PROVED
+    return NEGATIVE if done.failed else UNDECIDED if done.unchecked else PROVED
 
 
 def export(args: argparse.Namespace) -> int:
