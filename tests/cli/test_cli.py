@@ -311,6 +311,26 @@ def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tm
     assert main(["check", str(path), "--model", folder, "--exact", "--seconds", "0"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("chosen", "code", "said"),
+    [
+        (["--method", "search"], 0, "proved, and nothing cheaper is enough"),
+        (["--method", "hs"], 3, "nothing cheaper according to the method hs, not checked"),
+        (["--method", "msa", "--oracle", "milp"], 3, "according to HiGHS, not checked"),
+    ],
+)
+def test_what_rests_on_the_word_of_a_solver_or_method_is_not_exited_with_as_proved(chosen, code, said, capsys):
+    assert main(["explain", "a gorgeous film", "--model", "trec-fc15", "--knn-box", "40", *chosen]) == code
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_independence_on_the_word_of_a_solver_is_not_exited_with_as_proved(capsys):
+    asked = ["bias", "she gave a fine performance", "--protected", "she,he", "--model", "sst-fc25", "--knn-box", "1"]
+    assert main(asked) == 0
+    assert main([*asked, "--oracle", "milp"]) == 3
+    assert "according to HiGHS, not checked" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_folder_of_certificates_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:
     for number in (1, 2):
         kept = tmp_path / f"{number}.cert"

@@ -28,7 +28,9 @@ from suffice.model.numbers import exactly
 from suffice.render import terminal
 from suffice.render.layout import say, show_command, show_path, show_verdict
 from suffice.verbs.explain import explained
+from suffice.verbs.explanation import least_by
 from suffice.verbs.running import progress as asking
+from suffice.verbs.wording import authority
 
 Command = Callable[[argparse.Namespace], int]
 STATUS_CODES = {
@@ -66,7 +68,13 @@ def explain(args: argparse.Namespace) -> int:
     finally:
         for result in results:
             _print_explanation(args, result, question.classifier)
-    return max(STATUS_CODES[result.status] for result in results)
+    return max(map(_code, results))
+
+
+def _code(result: sf.Explanation) -> int:
+    """What an explanation exits with: what rests on the word of a solver or a method is not proved."""
+    unproved = result.status == "optimal" and "nothing" not in result.meta and least_by(result) != "proved"
+    return UNDECIDED if unproved else STATUS_CODES[result.status]
 
 
 def _print_explanation(
@@ -114,7 +122,8 @@ def bias(args: argparse.Namespace) -> int:
         )
     result = judged(question)
     _give(args, result, show_bias)
-    return BIAS_CODES[result.status]
+    unproved = result.status == "independent" and not result.trivial and authority(result.meta, "enough") != "proved"
+    return UNDECIDED if unproved else BIAS_CODES[result.status]
 
 
 def repair(args: argparse.Namespace) -> int:
@@ -132,7 +141,7 @@ def repair(args: argparse.Namespace) -> int:
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = repaired(question, progress)
     _give(args, result, show_repair)
-    return STATUS_CODES[result.status]
+    return _code(result.explanation)
 
 
 def profile(args: argparse.Namespace) -> int:
@@ -155,7 +164,7 @@ def profile(args: argparse.Namespace) -> int:
             _save_profile(Path(args.certificates), result)
     finally:
         _print_answer(args, result, show_profile)
-    return max(STATUS_CODES[one.status] for one in result.explanations)
+    return max(map(_code, result.explanations))
 
 
 def _save_profile(folder: Path, result: sf.Profile) -> None:

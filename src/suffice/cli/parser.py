@@ -28,13 +28,13 @@ CODES: dict[str, tuple[str, str, str]] = {
     "explain": (
         "proved, or nothing to prove",
         "proved that no set fits what was excluded",
-        "open within the limit, or only tested",
+        "open within the limit, only tested, or on the word of a solver or method",
     ),
     "contrast": ("proved: the cheapest change", "no allowed change flips the label", "open within the limit"),
     "bias": (
         "proved independent, or nothing to prove",
         "dependent, with a text that shows it",
-        "open within the limit",
+        "open within the limit, or on the word of a solver",
     ),
     "repair": ("proved, or nothing to prove", "proved that no set fits what was excluded", "open within the limit"),
     "profile": ("every step proved", "some step has no set that fits", "some step open within the limit"),
