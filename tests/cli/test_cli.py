@@ -311,6 +311,16 @@ def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tm
     assert main(["check", str(path), "--model", folder, "--exact", "--seconds", "0"]) == 2
 
 
+def test_a_text_or_a_word_that_begins_with_a_dash_is_told_how_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(capsys, "explain", "-great")
+    assert "unrecognized arguments: -great; if that is a text, put -- before it" in said
+    assert main(["explain", "--", "-great"]) == 0
+    capsys.readouterr()
+    said = complaint(capsys, "explain", "-great film", "--exclude", "-great")
+    assert "argument --exclude: expected one argument; one that begins with a dash is joined by =" in said
+    assert main(["explain", "good -great film", "--exclude=-"]) == 0
+
+
 @pytest.mark.parametrize(
     ("chosen", "code", "said"),
     [
