@@ -52,9 +52,12 @@ class Piece(NamedTuple):
 
 
 def pieces(text: Text, needed: tuple[int, ...]) -> Iterator[Piece]:
-    """The original string cut at its words, every character once and in order."""
-    last, held, strange = 0, set(needed), set(text.unknown)
-    for word in text.words:
+    """The original string cut at its words, every character once and in order.
+
+    What is read as several words is marked where one of them is.
+    """
+    last, held, strange = 0, set(map(text.owner, needed)), set(map(text.owner, text.unknown))
+    for word in (word for word in text.words if word.position not in text.shared):
         yield Piece(visible(text.source[last : word.start]), "between")
         role: Role = "needed" if word.position in held else "free"
         yield Piece(visible(word.text), role, word.position, word.position in strange)
@@ -521,6 +524,9 @@ def certified(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
 def notes(text: Text) -> list[str]:
     """What the user should know about how the classifier saw the text."""
     found = []
+    if text.shared:
+        several = [f"{in_quotes([text.words[i].text])} as {_read_as(text, i)}" for i in _first_of_several(text)]
+        found.append(f"Read as several words: {visible(', '.join(dict.fromkeys(several)))}.")
     if text.unknown:
         words = in_quotes(dict.fromkeys(visible(text.words[i].text) for i in text.unknown))
         found.append(f"Not in the vocabulary, seen as unknown: {words}.")
@@ -528,6 +534,15 @@ def notes(text: Text) -> list[str]:
         more = f" and {len(text.cut) - CUT} more words" if len(text.cut) > CUT else ""
         found.append(f"Cut off, not seen at all: {quoted(' '.join(text.cut[:CUT]))}{more}.")
     return found
+
+
+def _first_of_several(text: Text) -> list[int]:
+    return sorted({text.owner(position) for position in text.shared})
+
+
+def _read_as(text: Text, first: int) -> str:
+    """The words that some characters are read as."""
+    return in_quotes(text.tokens[i] for i in range(first, len(text.words)) if text.owner(i) == first)
 
 
 def about_substitutes(meta: Mapping[str, Any]) -> list[str]:

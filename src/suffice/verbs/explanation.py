@@ -423,6 +423,7 @@ def _text_to_dict(text: Text) -> dict[str, Any]:
         "words": [_word(word) for word in text.words],
         "unknown": list(text.unknown),
         "cut": list(text.cut),
+        **({"shared": list(text.shared)} if text.shared else {}),
     }
 
 
@@ -437,4 +438,5 @@ def _text_from_dict(data: Mapping[str, Any]) -> Text:
         words=tuple(Word(**word) for word in data["words"]),
         unknown=ints(data["unknown"]),
         cut=tuple(data["cut"]),
+        shared=ints(data.get("shared", ())),
     )
