@@ -27,7 +27,7 @@ from suffice.verbs.accepting import accepted
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
-from suffice.verbs.wording import authority, change_of, complaint, placed, short, turned_into
+from suffice.verbs.wording import authority, change_of, complaint, named, placed, short, turned_into
 
 TOLD = ("computed", "not_computed", "reason")  # what a search says of its way, for people
 
@@ -188,8 +188,8 @@ class Contrast:
         """What becomes of each changed word."""
         if self.flip is None:
             return ""
-        pairs = zip((_own(self.text, i) for i in self.flip.positions), self.flip.words, strict=True)
-        return ", ".join(f"'{own}' {turned_into(own, word, self.flip.real)}" for own, word in pairs)
+        real, pairs = self.flip.real, zip(self.flip.positions, self.flip.words, strict=True)
+        return ", ".join(f"{named(self.text, [i])} {turned_into(_own(self.text, i), word, real)}" for i, word in pairs)
 
     def to_html(self) -> str:
         """A self-contained page."""

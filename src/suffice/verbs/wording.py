@@ -23,7 +23,7 @@ COVERED = {
 
 def quoted(words: Iterable[str]) -> str:
     """Words as a list that a person reads: 'a', 'b' and 'c'."""
-    return _joined(f"'{word}'" for word in words)
+    return joined(f"'{word}'" for word in words)
 
 
 def listed(words: Sequence[Word]) -> str:
@@ -42,7 +42,7 @@ def named(text: Text, positions: Sequence[int]) -> str:
     pairs = zip(positions, chosen, strict=True)
     places = (f" (position {i})" if every.count(name) > chosen.count(name) else "" for i, name in pairs)
     names = (f"'{name}'{place}" for name, place in zip(chosen, places, strict=True))
-    return _joined(dict.fromkeys(names))  # a word that is named in all its places is named once
+    return joined(dict.fromkeys(names))  # a word that is named in all its places is named once
 
 
 def placed(text: Text, words: Iterable[Word]) -> str:
@@ -50,7 +50,8 @@ def placed(text: Text, words: Iterable[Word]) -> str:
     return named(text, [word.position for word in words])
 
 
-def _joined(names: Iterable[str]) -> str:
+def joined(names: Iterable[str]) -> str:
+    """Names as a list that a person reads: a, b and c."""
     *most, last = list(names) or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
