@@ -8,6 +8,7 @@ import json
 import pickle
 import re
 from dataclasses import replace
+from functools import partial
 from html import unescape
 from urllib.parse import unquote
 
@@ -667,3 +668,15 @@ def test_a_change_that_only_ties_is_never_said_to_win() -> None:
         assert not re.search(r"into|become 'down'|→ down", said)
     lost = sf.explain(judge, "a good tale", perturbation=once, exclude=["good"])
     assert phrases.meaning(lost) == "Changing only the excluded words already turns “up” into “down”."
+
+
+@pytest.mark.parametrize("verb", [sf.explain, sf.contrast, sf.attribute, partial(sf.bias, protected=["good"])])
+def test_that_words_could_only_become_unknown_is_no_reason_that_the_label_stays(verb):
+    """It stays, and that was proved; with other unknown words it might not."""
+    found = verb(sf.load("sentiment"), "a good film", perturbation=sf.WordSwap({"good": ["zzxqy"]}))
+    assert str(found) == (
+        "Nothing to prove: no substitute is in the classifier's vocabulary: words could only become unknown ones, and "
+        "the label 'positive' stays."
+    )
+    if isinstance(found, sf.Explanation):
+        assert phrases.meaning(found).endswith("unknown ones, and the label stays “positive”.")

@@ -148,7 +148,7 @@ def meaning(result: Explanation) -> str:
     label = quoted(result.label)
     if "nothing" in result.meta:
         reason = visible(result.meta["nothing"])
-        return f"{capital(reason)}, so the label stays {label} without any proof."
+        return f"{capital(reason)}, and the label stays {label}."
     match result.status:
         case "infeasible" if result.tied is not None:
             return f"{label} is a tie with {quoted(result.tied)} as the text stands, so that no set makes it sure."

@@ -30,7 +30,7 @@ from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
 from suffice.verbs.scarce import scarce
 from suffice.verbs.why import needed_words
-from suffice.verbs.wording import fitting, placed
+from suffice.verbs.wording import empty, fitting, placed
 
 LIMIT = 100
 
@@ -76,7 +76,7 @@ class Attribution:
         if not self.explanations:
             return f"No {self._kind} explanation was found: {self.reason}."
         if "nothing" in self.meta:
-            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+            return empty(self.meta["nothing"], self.label)
         wish, told = fitting(self.text, self.meta), f"{self._counted()} {self._held()}"
         return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
 

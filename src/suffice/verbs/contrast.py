@@ -27,7 +27,7 @@ from suffice.verbs.accepting import accepted
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
-from suffice.verbs.wording import authority, change_of, complaint, named, placed, short, turned_into
+from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, turned_into
 
 TOLD = ("computed", "not_computed", "reason")  # what a search says of its way, for people
 
@@ -162,7 +162,7 @@ class Contrast:
 
     def _none(self) -> str:
         if "nothing" in self.meta:
-            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+            return empty(self.meta["nothing"], self.label)
         return f"No {change_of(self.meta, 'the words')} {self.does()} ({self.authority})."
 
     def _open(self) -> str:

@@ -24,7 +24,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
-from suffice.verbs.wording import authority, can_still, placed
+from suffice.verbs.wording import authority, can_still, empty, placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Repair:
 
     def __str__(self) -> str:
         if "nothing" in self.meta:
-            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+            return empty(self.meta["nothing"], self.label)
         if self.explanation.tied is not None:
             return str(self.explanation)
         if self.sufficed:

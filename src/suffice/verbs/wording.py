@@ -126,6 +126,11 @@ def can_still(before: str, after: str, tie: bool) -> str:
     return f"{after!r} can still reach {before!r} (a tie)" if tie else f"the label can still become {after!r}"
 
 
+def empty(reason: str, label: str) -> str:
+    """What is said where nothing that matters may change: why, and that the label stays (which need not follow)."""
+    return f"Nothing to prove: {reason}, and the label {label!r} stays."
+
+
 def complaint(error: Exception) -> dict[str, str]:
     """What became of a certificate that was not accepted, for `meta`: rejected, or not checked in time."""
     return {"unchecked" if isinstance(error, NotChecked) else "rejected": str(error)}
