@@ -680,3 +680,21 @@ def test_that_words_could_only_become_unknown_is_no_reason_that_the_label_stays(
     )
     if isinstance(found, sf.Explanation):
         assert phrases.meaning(found).endswith("unknown ones, and the label stays “positive”.")
+
+
+def test_a_quick_look_that_saw_a_tie_does_not_speak_of_another_label():
+    """Without any word both labels have the same score."""
+    found = sf.explain(sf.load("sentiment"), "a quiet , moving film", perturbation=sf.Deletion(at_most=2))
+    assert (found.positions, found.status) == ((), "optimal")
+    assert "may change at once, 'negative' can reach 'positive' (a tie): some word is needed" in found.further.seen
+
+
+def test_a_quick_look_at_a_black_box_that_saw_a_tie_says_so():
+    def scores(texts: list[str]) -> np.ndarray:
+        count = np.array([max(len(text.split()) - 2, 0) for text in texts], dtype=float)
+        return np.stack([count, np.zeros(len(texts))], 1)
+
+    box = sf.from_function(scores, labels=["long", "short"], name="length")
+    found = sf.explain(box, "one two three four five six", perturbation=sf.Deletion(at_most=2))
+    assert found.positions == ()
+    assert "'short' can reach 'long' (a tie)" in found.further.seen

@@ -24,7 +24,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
-from suffice.verbs.wording import authority, can_still, empty, placed
+from suffice.verbs.wording import authority, can, empty, placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Repair:
     def _doubt(self) -> str:
         if self.counterexample is None:
             return "Whether the given words suffice is undecided."
-        deed = can_still(self.label, self.counterexample.label, tie=self.counterexample.margin >= 0)
+        deed = can(self.label, self.counterexample.label, tie=self.counterexample.margin >= 0, still="still ")
         return f"The given words do not suffice: with all of them fixed {deed}."
 
     def _extension(self) -> str:

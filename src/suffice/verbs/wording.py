@@ -121,9 +121,9 @@ def deed_of(before: str, after: str, tie: bool) -> str:
     return f"lets {after!r} reach {before!r} (a tie)" if tie else f"turns {before!r} into {after!r}"
 
 
-def can_still(before: str, after: str, tie: bool) -> str:
+def can(before: str, after: str, tie: bool, still: str = "") -> str:
     """The same of what a change could do."""
-    return f"{after!r} can still reach {before!r} (a tie)" if tie else f"the label can still become {after!r}"
+    return f"{after!r} can {still}reach {before!r} (a tie)" if tie else f"the label can {still}become {after!r}"
 
 
 def empty(reason: str, label: str) -> str:
