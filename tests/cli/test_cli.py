@@ -322,6 +322,19 @@ def test_a_text_or_a_word_that_begins_with_a_dash_is_told_how_to_be_given(capsys
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        ["explain", TEXT, "--all", "--method", "msa"],
+        ["explain", TEXT, "--all", "--oracle", "milp"],
+        ["bias", TEXT, "--protected", "film", "--cost", "costs.json"],
+        ["audit", "texts.csv", "--protected", "film", "--report", "audit.html", "--cost", "costs.json"],
+    ],
+)
+def test_no_option_is_dropped_in_silence(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.search("name no other ones|leave --cost out", complaint(capsys, *asked))
+
+
+@pytest.mark.parametrize(
     ("chosen", "code", "said"),
     [
         (["--method", "search"], 0, "proved, and nothing cheaper is enough"),

@@ -21,6 +21,7 @@ from rich.console import Console
 import suffice as sf
 from suffice.model.text import rewritten
 from suffice.render import phrases, terminal, verdicts
+from suffice.sets.table import command_options
 from suffice.verbs import prefer
 from suffice.verbs.explain import explained
 from suffice.verbs.prefer import carries_little
@@ -698,3 +699,9 @@ def test_a_quick_look_at_a_black_box_that_saw_a_tie_says_so():
     found = sf.explain(box, "one two three four five six", perturbation=sf.Deletion(at_most=2))
     assert found.positions == ()
     assert "'short' can reach 'long' (a tie)" in found.further.seen
+
+
+def test_a_norm_is_named_as_people_name_it():
+    found = sf.explain(sf.load("sst-fc25"), "a gorgeous film", perturbation=sf.EpsilonBall(0.001, 2.0))
+    assert "in the 2-norm." in phrases.allowed(found.meta["perturbation"])
+    assert "'--norm', '2'" in str(command_options(found.meta["perturbation"]))

@@ -53,6 +53,8 @@ def explain(args: argparse.Namespace) -> int:
     if args.all and args.why_wrong is not None:
         raise InputError("--why-wrong is about one explanation: leave --all out.")
     question = reading.question(args)
+    if args.all and (question.method, question.oracle) != ("search", "bounds"):
+        raise InputError("--all goes with the method search and the oracle bounds: name no other ones.")
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         if args.all:
             from suffice.verbs.explain_all import all_explained
@@ -111,6 +113,7 @@ def bias(args: argparse.Namespace) -> int:
     from suffice.verbs.bias import guarded, judged
 
     reading.check_folders(args.certificate)
+    _refuse_costs(args)
     question = reading.question(args)
     if args.protected is not None:
         words = read_protected(args.protected)
@@ -124,6 +127,11 @@ def bias(args: argparse.Namespace) -> int:
     _give(args, result, show_bias)
     unproved = result.status == "independent" and not result.trivial and authority(result.meta, "enough") != "proved"
     return UNDECIDED if unproved else BIAS_CODES[result.status]
+
+
+def _refuse_costs(args: argparse.Namespace) -> None:
+    if args.cost is not None:
+        raise InputError("Costs are of words that are held or changed, and do not matter here: leave --cost out.")
 
 
 def repair(args: argparse.Namespace) -> int:
@@ -236,6 +244,7 @@ def audit(args: argparse.Namespace) -> int:
     from suffice.render import auditors
 
     reading.check_folders(args.report)
+    _refuse_costs(args)
     classifier = load_any(args.model)
     with auditors.bar(_errors(), "auditing") as on_row:
         found = sf.audit(

@@ -67,7 +67,8 @@ def pieces(text: Text, needed: tuple[int, ...]) -> Iterator[Piece]:
 
 def visible(source: str) -> str:
     """The string with control and direction characters made visible, so that a text cannot play tricks."""
-    return "".join("\ufffd" if unicodedata.category(c) in TRICKY and c not in HARMLESS else c for c in source)
+    lines = source.replace("\r\n", "\n")  # how other systems end a line
+    return "".join("\ufffd" if unicodedata.category(c) in TRICKY and c not in HARMLESS else c for c in lines)
 
 
 # --- the answer ---
