@@ -183,10 +183,6 @@ def attribute(
     `of` says of which explanations: "optimal", all the cheapest ones; or "minimal", all from which no word can be left
     out, the cheapest first. At most `limit` of them are looked for; `complete` on the result says whether that was all.
     """
-    if of not in ("optimal", "minimal"):
-        raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
     question = Question(
         classifier,
         text,
@@ -206,9 +202,13 @@ def attribute(
 
 def attributed(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Attribution:
     """The answer to a question."""
+    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
+    if of not in ("optimal", "minimal"):
+        raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
     if question.blackbox is not None:
         return _asked(question, on_progress, self_check)
-    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
     with single_threaded():
         started = time.monotonic()
         hunt = _hunt(question, of, on_progress)

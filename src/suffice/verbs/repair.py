@@ -87,8 +87,9 @@ class Repair:
 
     @property
     def sufficed(self) -> bool | None:
-        """Whether the given words suffice as they are; None where that is undecided."""
-        return {Proved: True, Refuted: False}.get(type(self.verdict))
+        """Whether the given words suffice as they are: by their verdict, or by an explanation that adds none to them."""
+        enough = not self.added and self.status in ("optimal", "sufficient")
+        return {Proved: True, Refuted: False}.get(type(self.verdict), True if enough else None)
 
     @property
     def counterexample(self) -> Witness | None:
