@@ -87,7 +87,7 @@ class Repair:
 
     @property
     def sufficed(self) -> bool | None:
-        """Whether the given words suffice as they are: by their verdict, or by an explanation that adds none to them."""
+        """Whether the given words suffice as they are: by their verdict, or by an explanation that adds none."""
         enough = not self.added and self.status in ("optimal", "sufficient")
         return {Proved: True, Refuted: False}.get(type(self.verdict), True if enough else None)
 
