@@ -321,6 +321,23 @@ def test_a_text_or_a_word_that_begins_with_a_dash_is_told_how_to_be_given(capsys
     assert main(["explain", "good -great film", "--exclude=-"]) == 0
 
 
+def test_a_limit_that_is_none_is_refused_before_any_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once, and not in a line of results for each text."""
+    texts, out = tmp_path / "texts.csv", tmp_path / "out.jsonl"
+    texts.write_text("text\na good film\n", encoding="utf-8")
+    assert "time limit must be" in complaint(capsys, "batch", str(texts), "--out", str(out), "--seconds", "0")
+    report = ["--report", str(tmp_path / "audit.html")]
+    assert "time limit must be" in complaint(
+        capsys, "audit", str(texts), "--protected", "a", *report, "--seconds", "nan"
+    )
+    assert "number of workers" in complaint(capsys, "batch", str(texts), "--out", str(out), "--workers", "0")
+    assert not out.exists()
+
+
+def test_no_protected_words_are_named_as_what_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert complaint(capsys, "bias", TEXT, "--protected", "").endswith("'' must name at least one protected word.\n")
+
+
 @pytest.mark.parametrize(
     "asked",
     [

@@ -224,6 +224,7 @@ def batch(args: argparse.Namespace) -> int:
     from suffice.render import auditors
 
     reading.check_folders(args.summary)
+    reading.check_limits(args)
     for read in (args.texts, args.out):
         keep(read, args.summary)
     classifier, tally = load_any(args.model), Tally()
@@ -244,6 +245,7 @@ def audit(args: argparse.Namespace) -> int:
     from suffice.render import auditors
 
     reading.check_folders(args.report)
+    reading.check_limits(args)
     _refuse_costs(args)
     classifier = load_any(args.model)
     with auditors.bar(_errors(), "auditing") as on_row:
@@ -314,7 +316,6 @@ def _judged(tone: str, sign: str, sentence: str, code: int) -> int:
 def _check_exactly(args: argparse.Namespace) -> int:
     """The second checker: rational numbers, and nothing of suffice; it says itself what it found."""
     from suffice.proof import check_exact
-    from suffice.proof.check.reading import Limit
 
     if Path(args.certificate).is_dir():
         raise InputError("--exact checks one certificate, not a folder: name a file in it.")
@@ -323,7 +324,7 @@ def _check_exactly(args: argparse.Namespace) -> int:
     folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
     if not folder.is_dir():
         raise InputError(f"--exact reads a saved folder or a bundled model, not {args.model!r}.")
-    Limit.of(args.seconds)  # or a sentence that says what is wrong with it
+    reading.check_limits(args)
     return check_exact.main([args.certificate, str(folder), str(args.seconds)])
 
 
