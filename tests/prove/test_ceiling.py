@@ -406,3 +406,12 @@ def test_a_word_that_says_nothing_yet_is_held_or_left_out_by_a_split():
             assert halves[1].paid == 1
             assert [half.case.allowed[mine].sum() for half in halves[1:]] == [1, mine.sum()]
     assert split > 3
+
+
+def test_ceilings_of_a_text_that_would_fill_the_memory_are_refused(monkeypatch):
+    box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
+    result = sf.explain(box, TWICE, perturbation=sf.Deletion())
+    assert any("ceilings" in line for line in result.certificate.lines)
+    monkeypatch.setattr("suffice.proof.bag.ceilings.MOST_CELLS", 12 * 22)
+    with pytest.raises(Rejected, match="too long for ceilings"):
+        sf.check(result.certificate, box)

@@ -21,6 +21,7 @@ from suffice.proof.bag.bounds import CLOSE, START, Form, Region, Walk, fields, n
 from suffice.proof.bag.check import BagCheck
 
 MOST_COSTS = 20_000  # different costs of sets
+MOST_CELLS = 2**26  # of a table of words by costs, or by choices
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ def none_enough(check: BagCheck, line: Mapping[str, Any], labels: Sequence[str],
     need(line["rival"] in labels and labels.index(line["rival"]) != check.label, "the rival is no other label")
     need(check.limit is None and check.ways is None, "ceilings are about any number of changes, of words and pairs")
     need(0 <= sets.below <= MOST_COSTS, f"ceilings are about costs up to {MOST_COSTS}")
+    rows = max(sets.below, 1 + sum(map(len, check.words)))
+    need(rows * (len(check.words) + 1) <= MOST_CELLS, "the text is too long for ceilings")
     form, waiting = check.form(labels.index(line["rival"]), -1.0), [sets]
     for node in line["tree"]:
         need(waiting, "there are more nodes than splits")
