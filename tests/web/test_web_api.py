@@ -368,6 +368,13 @@ def test_a_number_that_is_too_large_is_not_said_to_be_none(client, size, kind, n
     assert "too large a number" in answer.json()["error"]["message"]
 
 
+def test_a_field_that_is_given_twice_is_refused(client):
+    body = b'{"text": "a good film", "text": "a bad film"}'
+    answer = client.post("/api/explain", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "body")
+    assert "twice" in answer.json()["error"]["message"]
+
+
 def test_a_field_that_is_named_by_half_a_character_is_refused(client):
     body = json.dumps({"text": TEXT, "\ud83d": 1}).encode()
     answer = client.post("/api/explain", content=body, headers={"content-type": "application/json"})

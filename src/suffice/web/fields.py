@@ -264,11 +264,19 @@ def strings_field(description: str, names: Sequence[str] | None) -> Field:
 
 
 def parse(body: bytes) -> Any:
-    """Strict JSON: no NaN, no towers of brackets."""
+    """Strict JSON: no NaN, no towers of brackets, no name twice."""
     try:
-        return json.loads(body, parse_constant=_refuse)
+        return json.loads(body, parse_constant=_refuse, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         raise Invalid("body", f"this is not JSON ({error}).") from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that comes twice is refused, as one of its two values would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is in it twice")
+    return found
 
 
 def _refuse(name: str) -> None:
