@@ -155,6 +155,29 @@ class Land:
         ones = np.ones(len(places), dtype=np.float32)
         return scipy.sparse.csr_array((ones, (places, np.arange(len(places)))), shape)
 
+    def away(self, rows: Floats) -> tuple[Floats, Floats]:
+        """How far the weights of candidates are from their lines' rows (n, maxima, numbers), where they see numbers.
+
+        And how much larger that is than it would be if they did not see them: both (n, candidates, s).
+        """
+        here = np.take(rows.reshape(len(rows), -1), self.places, axis=1)
+        away = self.weights - here
+        more = np.abs(away)
+        more -= np.abs(here, out=here)
+        return away, more
+
+    def touched(self, rows: Floats, away: Floats, wins: Floats, smooth: np.float32) -> Floats:
+        """Where constants of lines are attained (n, maxima, numbers): a mean over the candidates that ask for them.
+
+        Of how far each number moves, from -1 to 1.
+        """
+        count, width = len(rows), smooth * self.widest
+        found = np.clip(-rows / width[:, None], -1, 1)
+        seen = np.clip(away / width[self.above.groups.group][:, None], -1, 1)
+        seen -= np.take(found.reshape(count, -1), self.places, axis=1)
+        seen *= wins[..., None]
+        return np.asarray(found + (self.gathered @ seen.reshape(count, -1).T).T.reshape(found.shape))
+
 
 @dataclass(frozen=True, eq=False)
 class Ground:
@@ -259,10 +282,7 @@ class View:
         above, below = land.above, land.below
         weighted = shares * below.each(start.pull)
         row = start.rest + weighted @ below.rows - np.einsum("nm,nmk->nk", start.push, rows)
-        here = np.take(rows.reshape(len(rows), -1), land.places, axis=1)
-        away = land.weights - here
-        more = np.abs(away)
-        more -= np.abs(here, out=here)
+        away, more = land.away(rows)
         reach = above.own + above.each(np.abs(rows).sum(-1)) + more @ np.ones(more.shape[-1], dtype=np.float32)
         top = above.groups.highest(np.where(start.live, reach, -np.float32(np.inf)))
         bound = start.constant + weighted @ below.own - np.abs(row).sum(-1) - (start.push * top).sum(-1)
@@ -333,24 +353,12 @@ class Climb:
         return at, above.softly(np.where(self.start.live, behind, -np.float32(np.inf)))
 
     def step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
-        land, below = self.land, self.land.below
+        land = self.land
         at, wins = self._guess(view, smooth)
-        slope = (self._touched(view, wins, smooth) - at[:, None]) * self.start.push[..., None] * self.several
+        touched = land.touched(self.rows, view.away, wins, smooth)
+        slope = (touched - at[:, None]) * self.start.push[..., None] * self.several
         self.rows = np.clip(self.rows + land.span * self.forward.step(slope, rate), *land.ends)
-        gain = below.each(self.start.pull) * (below.own + at @ below.rows.T)
-        rise = view.shares * (gain - below.each(below.groups.total(view.shares * gain)))
-        logs = np.clip(self.logs + self.upward.step(rise, QUICK * rate), LOWEST, -LOWEST)
-        self.logs = logs - below.each(below.groups.highest(logs))
-
-    def _touched(self, view: View, wins: Floats, smooth: np.float32) -> Floats:
-        """Where constants of lines are attained (n, maxima, numbers): a mean over the candidates that ask for them."""
-        land, count = self.land, len(view.row)
-        width = smooth * land.widest
-        found = np.clip(-self.rows / width[:, None], -1, 1)
-        seen = np.clip(view.away / width[land.above.groups.group][:, None], -1, 1)
-        seen -= np.take(found.reshape(count, -1), land.places, axis=1)
-        seen *= wins[..., None]
-        return np.asarray(found + (land.gathered @ seen.reshape(count, -1).T).T.reshape(found.shape))
+        self.logs = risen(self.logs, land.below, view.shares, self.start.pull, at, self.upward, rate)
 
     def _loss(self, view: View, at: Floats) -> Floats:
         """What the lines above give away (n, maxima) where the margin is least."""
@@ -375,6 +383,16 @@ class Steps:
         self.second = SPREAD * self.second + (1 - SPREAD) * slope * slope
         wide = np.sqrt(self.second / (1 - SPREAD**self.turn)) + TINY
         return np.asarray((rate / (1 - DECAY**self.turn)) * self.first / wide)
+
+
+def risen(
+    logs: Floats, below: Side, shares: Floats, pull: Floats, at: Floats, steps: Steps, rate: np.float32
+) -> Floats:
+    """The logarithms of shares after a step towards the candidates that are larger where numbers are `at`."""
+    gain = below.each(pull) * (below.own + at @ below.rows.T)
+    rise = shares * (gain - below.each(below.groups.total(shares * gain)))
+    found = np.clip(logs + steps.step(rise, QUICK * rate), LOWEST, -LOWEST)
+    return np.asarray(found - below.each(below.groups.highest(found)))
 
 
 def with_settled(land: Land, start: Start) -> Floats:
