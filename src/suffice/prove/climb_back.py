@@ -18,7 +18,7 @@ from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.prove import maxima
 from suffice.prove.bounds import Dual, Form, Items, Pass, margin_bound
-from suffice.prove.climb import FINE, FLAT, TINY, Land, Pace, Side, Steps, View, highest, risen, single, with_shares
+from suffice.prove.climb import FINE, TINY, Land, Pace, Side, Steps, View, held, highest, risen, single, with_shares
 from suffice.prove.inputs import Restored
 from suffice.prove.peaks import Peaks
 from suffice.prove.verdict import Budget
@@ -138,10 +138,9 @@ class ClimbBack:
 
     def _guess(self, view: View, smooth: np.float32) -> tuple[Floats, Floats]:
         """How far words are put back where the bound is attained (n, length), and how far each candidate wins there."""
-        above, parts = self.land.above, self.parts
-        at = parts.middle - parts.radius * np.clip(view.row / (smooth * PART * self.way.scale), -1, 1)
-        behind = (view.reach - above.each(view.top)) / (HALF * FLAT * smooth * self.land.width[above.groups.group])
-        return at, above.softly(np.where(parts.live, behind, -np.float32(np.inf)))
+        parts = self.parts
+        at = parts.middle - parts.radius * held(view.row / (smooth * PART * self.way.scale), 1)
+        return at, self.land.wins(view, parts.live, HALF * smooth)
 
     def step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
         way, parts, below = self.way, self.parts, self.land.below
@@ -149,7 +148,7 @@ class ClimbBack:
         moved = self.land.touched(self.rows, view.away, wins, smooth)
         touched = parts.middle[:, None] + parts.radius[:, None] * moved
         slope = (touched - at[:, None]) * parts.push[..., None] * self.several
-        self.rows = np.clip(self.rows + self.land.span * self.forward.step(slope, rate), *self.land.ends)
+        self.rows = self.land.moved(self.rows, self.forward.step(slope, rate))
         self.logs = risen(self.logs, below, view.shares, parts.pull, at, self.upward, rate)
         spent = (at @ way.cost - parts.left)[:, None]
         self.price = np.maximum(self.price + DEAR * way.scale * self.dearer.step(spent, rate), np.float32(0.0))
