@@ -34,7 +34,7 @@ PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
 LEAST, WORK = 240, 4 * 10**9  # of them in any case, and multiplications that the others may take
 QUICK = 24  # for a first idea of what can be proved
-CROWD = 24  # of them open at the same time, with which such proofs hardly ever end: then words are split instead
+CROWD = 24, 96  # of them open at the same time, with which such proofs hardly ever end; and over maxima
 EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
 CLOSER = 1e-6  # what an exchange must help by, as a share of the margin
 CLEAR = 0.05  # of the text's own margin: how far the label should stay behind whatever is put back
@@ -164,7 +164,8 @@ class Prover:
         inputs = Restored(self.form.problem.center, start, np.stack(opened), self.costs.units, budget)
         rivals = np.array([attack.rival for attack in attacks])
         most = min(EFFORT, max(LEAST, WORK // self.form.effort)) if effort is None else effort
-        limits = Budget(self.budget.left, most, crowd=CROWD, plain=plain)
+        crowd = CROWD[self.form.pooled is not None]  # then words are split instead
+        limits = Budget(self.budget.left, most, crowd=crowd, plain=plain)
         answers = decide_restorations(self.form, inputs, rivals, limits)
         return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
 
