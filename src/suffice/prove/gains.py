@@ -23,7 +23,7 @@ import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.bag import Case, Stretch, cheapest_text, ranges
+from suffice.prove.bag import Case, Stretch, cheapest_text
 from suffice.prove.layout import Layout
 
 PRICES = 12  # that are tried
@@ -154,7 +154,7 @@ def _slopes(
     With `ends` for the texts whose S lies between them.
     """
     layout, norm = case.layout, case.layout.bag.norm
-    found = ranges(case, allowed)
+    found = case.ranges(allowed)
     counts = layout.counts(chosen)
     steps = int((found.most - found.least).max(initial=0.0))
     grid = found.least[:, None] + np.arange(steps + 1)
