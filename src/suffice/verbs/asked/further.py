@@ -1,4 +1,4 @@
-"""Asked further: the next question to ask of a black box where an answer says little, from texts that were run."""
+"""Further: the next question to ask of a black box where an answer says little, from texts that were run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def spare(question: Question, search: Asking) -> Meter:
     return Meter(Budget(min(SECONDS, question.seconds / 10)), 0 if paid else max(search.asked.meter.spent, 1))
 
 
-def further_asked(question: Question, search: Asking, held: int) -> Further | None:
+def further(question: Question, search: Asking, held: int) -> Further | None:
     """More changes at once where no word is needed, fewer where most are; None where the answer says enough."""
     if search.include or search.exclude:
         return None
