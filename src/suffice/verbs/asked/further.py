@@ -11,6 +11,7 @@ from suffice.prove.asked import Meter, OutOfBudget
 from suffice.prove.verdict import Budget
 from suffice.search.asking import Asking
 from suffice.search.covers import bits
+from suffice.search.greedy import attack
 from suffice.verbs.explanation import Further
 from suffice.verbs.further import limited
 from suffice.verbs.question import Question
@@ -48,13 +49,11 @@ def _first_flip(question: Question, search: Asking) -> Further | None:
         return None
     for limit in takewhile(lambda more: more <= asked.movable.bit_count(), (asked.at_most * 2**i for i in range(1, 9))):
         wider = replace(asked, at_most=limit, meter=meter)
-        flip = Asking(wider, search.costs).attack(bits(asked.movable))
+        flip = attack(wider, bits(asked.movable))
         if flip is not None:
             size, label = len(flip.change), asked.blackbox.labels[flip.rival]
-            seen = (
-                f"If up to {size} words may change at once, the label can become {label!r}: some word is needed then."
-            )
-            return Further(seen, limited(question, size))
+            turns = f"If up to {size} words may change at once, the label can become {label!r}"
+            return Further(f"{turns}: some word is needed then.", limited(question, size))
     return None
 
 
