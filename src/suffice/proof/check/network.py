@@ -42,24 +42,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from functools import cached_property
 
 import numpy as np
-import scipy  # its subpackages load on first use
-from numpy.typing import NDArray
 
-from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.model.network import Bools, Floats, Step
 from suffice.proof.check import maxima
 from suffice.proof.check.curves import CURVES, lines
+from suffice.proof.check.forms import Form, Lines
 from suffice.proof.check.inputs import InputSet, State, Varied
+from suffice.proof.check.layers import dense, layers, rows_of
+from suffice.proof.check.leaf import Leaf, Signs, Tilts
 from suffice.proof.check.reading import HUGE, Limit, need
 from suffice.proof.check.sets import Sets
 from suffice.proof.check.sieve import Margin
+from suffice.proof.check.tilted import Tilted
 
-Signs: TypeAlias = NDArray[np.int8]
-
-ROUND, TINY = 2.0**-53, 2.0**-800
+TINY = 2.0**-800
 # What readers that round differently must decide alike: a relu's line below is flat unless its upper bound is that much
 # further from zero than the lower; bounds within that share of a sum's size of zero, or of each other, touch.
 LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
@@ -75,126 +74,6 @@ class Known:
     most: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Form:
-    """Rows (n or 1, r, outputs of a step), constants and sizes (n or 1, r): linear forms, and their S so far."""
-
-    rows: Floats
-    constant: Floats
-    size: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift."""
-
-    below: Floats
-    above: Floats
-    shift: Floats
-    floor: Floats
-
-    @staticmethod
-    def blank(leaves: int, units: int) -> Lines:
-        return Lines(*np.zeros((4, leaves, units)))
-
-    def take(self, leaves: Ints) -> Lines:
-        return Lines(self.below[leaves], self.above[leaves], self.shift[leaves], self.floor[leaves])
-
-
-@dataclass(frozen=True, eq=False)
-class Tilts:
-    """Units of the first step, and a share (units, inputs or words) for each number of the row of the line above.
-
-    A relu's is of its weight; a maximum's says how far the number is from the least to the largest weight of its units.
-    `live` (maxima, most) marks the units that may reach each maximum, once that is known.
-    """
-
-    units: Ints
-    shares: Floats
-    live: Bools | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Above:
-    """Lines a·x + c above units of the first step; `count` is what rounding is measured by, `whose` they stand for."""
-
-    rows: Floats
-    constants: Floats
-    count: Floats
-    whose: list[Ints]
-
-
-@dataclass(frozen=True, eq=False)
-class Stated:
-    """A relu unit's sum is at least `value` (sign 1), or at most that (-1)."""
-
-    unit: int
-    sign: int
-    value: float
-
-
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given), `push` = beta·sign.
-
-    `ends` (2, units) are the bounds that were stated above it, infinite elsewhere. It shows that the margin against the
-    rival is above zero, or what is `stated` itself.
-    """
-
-    line: int
-    rival: int
-    signs: Signs
-    alpha: Floats
-    push: Floats
-    state: State
-    ends: Floats
-    above: Tilts | None = None
-    stated: Stated | None = None
-
-    @property
-    def bytes(self) -> int:
-        tilts = 0 if self.above is None else self.above.shares.nbytes
-        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes + self.ends.nbytes + tilts
-
-
-class Layers:
-    """What is the same around every text: the weights by their signs, and which units have which activation."""
-
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self.steps = steps
-        self.terms = max(sum(step.weight.shape) for step in steps)
-        self.pools = [maxima.Pools(step.maxima, len(step.bias)) if step.maxima else None for step in steps]
-        self.gamma = (9 if any(self.pools) else 6) * (self.terms + 2 * len(steps) + 32) * ROUND
-        self.signed = [_signed(step) for step in steps]
-        self.relu = [_relu(step) for step in steps]
-        self.curved = [_curved(step) for step in steps]
-        plain = not self.pools[-1] and not (self.relu[-1] | self.curved[-1]).any()
-        need(plain, "a score has an activation")
-        sizes = [len(step.bias) for step in steps[:-1]]
-        self.parts = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
-        self.units = sum(sizes)
-        bent = [relu | curved for relu, curved in zip(self.relu, self.curved, strict=True)]
-        self.bent = np.concatenate(bent)[: self.units]  # the last step gives the scores as they are
-        self.straight = np.concatenate(self.relu)[: self.units]
-        pooled = [
-            np.zeros(len(s.bias), dtype=bool) if p is None else p.pooled for s, p in zip(steps, self.pools, strict=True)
-        ]
-        self.pooled = np.concatenate(pooled)[: self.units]
-        need(not (self.bent & self.pooled).any(), "a unit of a maximum has another activation")
-
-    @cached_property
-    def columns(self) -> Any:
-        """The first step's weights by columns, where they are sparse."""
-        weight = self.steps[0].weight
-        return None if isinstance(weight, np.ndarray) else scipy.sparse.csc_array(weight)
-
-
-@lru_cache(maxsize=1)
-def layers(steps: tuple[Step, ...]) -> Layers:
-    """Worked out once for many texts: the weights of a classifier cannot change."""
-    return Layers(steps)
-
-
 class Net:
     """The network around one text and one label."""
 
@@ -207,11 +86,11 @@ class Net:
         spread = sum(float(known.size.sum()) for known in self.known) + float(np.abs([sets.low, sets.high]).sum())
         need(spread <= HUGE, "the network can overflow over this region")
         self.floor = TINY * (1 + spread)
-        last = _dense(steps[-1])
+        last = dense(steps[-1])
         self.margins, self.constants = last[label] - last, steps[-1].bias[label] - steps[-1].bias
         self.sizes = self.known[-1].size[label] + self.known[-1].size + self.floor
         self.width = max(same.terms, 1 if sets.points is None else sets.points[..., 0].size)
-        self.ends: dict[int, tuple[Floats, Floats]] = {}  # of maxima
+        self.tilted = Tilted(same, self.known[0].size, limit)
 
     def intervals(self, low: Floats, high: Floats) -> list[Known]:
         """Interval arithmetic from the input on: a weight above zero takes the same end, one below the other end."""
@@ -285,7 +164,8 @@ class Net:
             part, step, pools = (slice(None), None, self.parts[k]), self.steps[k], self.pools[k]
             rows = rows if pools is None else rows[..., pools.owner]  # to all candidates of a maximum
             if k == 0 and any(tilts is not None for tilts in above):
-                rows, total, size, tilted = self._tilted(rows, total, size, inputs, states, above)
+                form, tilted = self.tilted.take(Form(rows, total, size), inputs, states, above)
+                rows, total, size = form.rows, form.constant, form.size
             down = np.minimum(rows, 0.0)  # these take the line above, the others the line below
             total = total + np.matmul(down, around.shift[:, self.parts[k], None])[..., 0]
             if self.curved[k].any():  # no other unit has a floor
@@ -299,65 +179,6 @@ class Net:
                 return self.lowered(total + inputs.least_of(values, states), size)
             rows = (rows.reshape(-1, len(step.bias)) @ step.weight).reshape(*rows.shape[:2], step.weight.shape[1])
         return self.lowered(total + inputs.least(rows + tilted, states), size)
-
-    def _tilted(
-        self,
-        rows: Floats,
-        total: Floats,
-        size: Floats,
-        inputs: InputSet,
-        states: Sequence[State],
-        above: Sequence[Tilts | None],
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Rows over the first step without what takes tilted lines, constants and sizes with it, and its input rows."""
-        step, shape = self.steps[0], (len(states), 1)
-        rows, total, size = rows.copy(), np.broadcast_to(total, shape).copy(), np.broadcast_to(size, shape).copy()
-        tilted = np.zeros((*shape, step.weight.shape[1]))
-        for i, tilts in enumerate(above):
-            if tilts is None:
-                continue
-            self.limit.look()
-            for found in (self._above_relus(tilts, inputs, states[i]), self._above_maxima(tilts, inputs, states[i])):
-                down = np.array([min(rows[i, 0, units[0]], 0.0) for units in found.whose])
-                total[i, 0] += down @ found.constants
-                size[i, 0] += 3 * np.abs(down) @ found.count
-                tilted[i, 0] += down @ found.rows
-                for units, taken in zip(found.whose, down, strict=True):
-                    rows[i, 0, units] -= taken
-        return rows, total, size, tilted
-
-    def _above_relus(self, tilts: Tilts, inputs: InputSet, state: State) -> Above:
-        step, here = self.steps[0], self.relu[0][tilts.units]
-        units, shares = tilts.units[here], tilts.shares[here]
-        weight = _rows(step, units)
-        lean = weight * np.repeat(shares, weight.shape[1] // shares.shape[1], axis=1)
-        off, on = (inputs.least(part[None], [state])[0] for part in (lean, lean - weight))
-        constants = np.maximum(-off, step.bias[units] - on)
-        return Above(lean, constants, self.known[0].size[units], list(units[:, None]))
-
-    def _above_maxima(self, tilts: Tilts, inputs: InputSet, state: State) -> Above:
-        """A line above a maximum is above all its units that may reach it."""
-        step, pools, size = self.steps[0], self.pools[0], self.known[0].size
-        places = [] if pools is None else np.flatnonzero(~self.relu[0][tilts.units]).tolist()
-        found = Above(np.zeros((len(places), step.weight.shape[1])), np.zeros(len(places)), np.zeros(len(places)), [])
-        for n, place in enumerate(places):
-            assert pools is not None
-            assert tilts.live is not None
-            row = int(np.flatnonzero(pools.units[:, 0] == tilts.units[place])[0])
-            group, live = pools.units[row][pools.real[row]], tilts.live[row][pools.real[row]]
-            least, most = self._ends(row, group)
-            found.rows[n] = lean = least + tilts.shares[place] * (most - least)
-            rest = inputs.least((lean - _rows(step, group[live]))[None], [state])[0]
-            found.constants[n], found.count[n] = (step.bias[group[live]] - rest).max(), size[group].sum()
-            found.whose.append(group)
-        return found
-
-    def _ends(self, row: int, group: Ints) -> tuple[Floats, Floats]:
-        """The least and the largest weights (inputs,) of a maximum of the first step, kept for other leaves."""
-        if row not in self.ends:
-            weight = _rows(self.steps[0], group)
-            self.ends[row] = weight.min(0), weight.max(0)
-        return self.ends[row]
 
     def lowered(self, total: Floats, size: Floats) -> Floats:
         """Bounds less what rounding can have added to them; none where they are beyond what can be held."""
@@ -378,7 +199,7 @@ class Net:
         for first in range(0, len(loose), many):
             self.limit.look()
             some = loose[first : first + many]
-            rows, constant, size = _rows(step, some), step.bias[some], known.size[some] + self.floor
+            rows, constant, size = rows_of(step, some), step.bias[some], known.size[some] + self.floor
             both = Form(*(np.concatenate(pair)[None] for pair in ((rows, -rows), (constant, -constant), (size, size))))
             up, down = np.split(self.below(k, both, inputs, states, around, None), 2, axis=1)
             lower[:, some] = np.maximum(lower[:, some], up)
@@ -498,7 +319,7 @@ class Net:
         signs, values = np.array([one.sign for one in stated]), np.array([one.value for one in stated])
         constants = signs * (self.steps[place].bias[units] - values)
         size = self.known[place].size[units] + np.abs(values) + self.floor
-        rows = signs[:, None] * _rows(self.steps[place], units)
+        rows = signs[:, None] * rows_of(self.steps[place], units)
         return Form(rows[:, None], constants[:, None], size[:, None])
 
     def _step_bounds(
@@ -537,40 +358,3 @@ class Net:
             at = part.start + units
             found = lines(CURVES[name], lower[:, units], upper[:, units])
             around.below[:, at], around.above[:, at], around.shift[:, at], around.floor[:, at] = found
-
-
-def _dense(step: Step) -> Floats:
-    return step.weight if isinstance(step.weight, np.ndarray) else np.asarray(step.weight.toarray())
-
-
-def _rows(step: Step, units: Ints) -> Floats:
-    rows = step.weight[units]
-    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
-
-
-def _signed(step: Step) -> tuple[Floats, Floats]:
-    """The weights above zero and those below, each with zeros elsewhere; all within HUGE."""
-    weight = step.weight
-    stored = weight if isinstance(weight, np.ndarray) else weight.data
-    for numbers in (stored, step.bias):
-        need(np.isfinite(numbers).all() and (np.abs(numbers) <= HUGE).all(), "a weight is beyond what can be checked")
-    if isinstance(weight, np.ndarray):
-        return np.maximum(weight, 0.0), np.minimum(weight, 0.0)
-    above, below = (
-        scipy.sparse.csr_array((end(weight.data, 0.0), weight.indices, weight.indptr), shape=weight.shape)
-        for end in (np.maximum, np.minimum)
-    )
-    return above, below
-
-
-def _relu(step: Step) -> Bools:
-    return np.asarray(step.relu, dtype=bool)
-
-
-def _curved(step: Step) -> Bools:
-    """The units with a smooth curve, of a kind that curves.py knows."""
-    found = np.zeros(len(step.bias), dtype=bool)
-    for name, units in step.curves:
-        need(name in CURVES, f"the network has a curve {name!r}, which this checker does not know")
-        found[units] = True
-    return found

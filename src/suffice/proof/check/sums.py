@@ -27,8 +27,9 @@ import scipy
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.inputs import Ranging, Varied
+from suffice.proof.check.leaf import Leaf
 from suffice.proof.check.maxima import LEAN, ROUND
-from suffice.proof.check.network import CHUNK, Leaf, Net
+from suffice.proof.check.network import CHUNK, Net
 
 
 def sums_tell(net: Net) -> bool:

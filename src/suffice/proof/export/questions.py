@@ -16,7 +16,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.header import Header
 from suffice.proof.check.inputs import InputSet, Ranging, Restored, Restoring, Varied
-from suffice.proof.check.network import Leaf, Signs
+from suffice.proof.check.leaf import Leaf, Signs
 from suffice.proof.check.points import Point, read_point
 from suffice.proof.check.reading import Evidence
 from suffice.proof.check.sets import Sets
