@@ -8,7 +8,6 @@ from suffice.errors import NotACertificate, Rejected
 from suffice.proof.certificate import Certificate
 from suffice.prove.asked import OutOfBudget
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
-from suffice.search.asking import Asking
 from suffice.search.covers import bits, mask_of
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened
@@ -18,24 +17,25 @@ from suffice.verbs.asked.writing import Line, asked_line, flip_line, header
 from suffice.verbs.question import Question
 
 
-def sufficiency(question: Question, search: Asking | None = None) -> Verdict:
+def sufficiency(question: Question) -> Verdict:
     """Are the included words enough?"""
     held = mask_of(question.include)
-    claims = tuple({"kind": kind, "positions": bits(held)} for kind in ("sufficient", "refuted"))
-    return verdict(question, held, (claims[0], claims[1]), search)
+    enough, not_enough = ({"kind": kind, "positions": bits(held)} for kind in ("sufficient", "refuted"))
+    return _verdict(question, held, enough, not_enough)
 
 
 def independence(question: Question) -> Verdict:
     """Does the label stand whatever becomes of the excluded words?"""
     out = mask_of(question.exclude)
-    claims = {"kind": "independent", "of": bits(out)}, {"kind": "infeasible", "exclude": bits(out)}
-    return verdict(question, (1 << len(question.text)) - 1 & ~out, claims)
+    enough, not_enough = {"kind": "independent", "of": bits(out)}, {"kind": "infeasible", "exclude": bits(out)}
+    return _verdict(question, (1 << len(question.text)) - 1 & ~out, enough, not_enough)
 
 
-def verdict(question: Question, held: int, claims: tuple[Line, Line], search: Asking | None = None) -> Verdict:
-    """Are these words enough? `claims` are what a certificate says if they are, and if not."""
-    hunt = asking(question) if search is None else search
-    how = "computing" if isinstance(hunt, Opened | Grown) else "asking"
+def _verdict(question: Question, held: int, enough: Line, not_enough: Line) -> Verdict:
+    """Are these words enough? The claims are what a certificate says if they are, and if not."""
+    hunt = asking(question)
+    computed = isinstance(hunt, Opened | Grown)
+    how = "computing" if computed else "asking"
     try:
         base = hunt.asked.margins([()])
         flip = hunt.asked.flip(()) if base[0] <= 0 else hunt.decide(held)
@@ -44,12 +44,12 @@ def verdict(question: Question, held: int, claims: tuple[Line, Line], search: As
     except KeyboardInterrupt:
         return Unknown("interrupted", by=how)
     if flip is not None:
-        lines = (header(question, claims[1]), flip_line(question, flip))
-        return Refuted(hunt.asked.witness(flip), how, Certificate(lines) if flip.change else None)
+        shown = Certificate((header(question, not_enough), flip_line(question, flip)))
+        return Refuted(hunt.asked.witness(flip), how, shown if flip.change else None)
     if math.isnan(base[0]) or not hunt.known(held):
         return Unknown(hunt.closeness(), by=how)
-    shown = Certificate((header(question, claims[0]), asked_line(hunt, held)))
-    return _agreed(question, shown) if isinstance(hunt, Opened | Grown) else Proved(by=how, certificate=shown)
+    shown = Certificate((header(question, enough), asked_line(hunt, held)))
+    return _agreed(question, shown) if computed else Proved(by=how, certificate=shown)
 
 
 def _agreed(question: Question, certificate: Certificate) -> Verdict:
