@@ -46,7 +46,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats, Step
+from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.proof.check import maxima
 from suffice.proof.check.curves import CURVES, lines
 from suffice.proof.check.forms import Form, Lines
@@ -102,19 +102,24 @@ class Net:
             least = plus @ low + minus @ high + step.bias - self.gamma * size
             most = plus @ high + minus @ low + step.bias + self.gamma * size
             need(np.isfinite([size, least, most]).all(), "the network can overflow over this region")
-            low, high = (np.where(self.relu[k], np.maximum(side, 0.0), side) for side in (least, most))
-            for name, units in step.curves:
-                curve, ends = CURVES[name], (least[units], most[units])
-                low[units], high[units] = curve.range(*ends)
-                values = np.maximum(np.abs(low[units]), np.abs(high[units]))
-                size[units] += size[units] * curve.steepest(ends[1]) + 1 + values
-            pools = self.pools[k]
-            if pools is not None:
-                low, high = (
-                    np.where(pools.pooled, pools.give(ends), own) for ends, own in ((least, low), (most, high))
-                )
-            found.append(Known(size, least, most))
+            known = Known(size, least, most)
+            low, high = self._given(k, known)
+            found.append(known)
         return found
+
+    def _given(self, k: int, known: Known) -> tuple[Floats, Floats]:
+        """The least and the most that a step's units give; sizes grow where a curve does."""
+        low, high = (np.where(self.relu[k], np.maximum(side, 0.0), side) for side in (known.least, known.most))
+        for name, units in self.steps[k].curves:
+            curve, most = CURVES[name], known.most[units]
+            low[units], high[units] = curve.range(known.least[units], most)
+            values = np.maximum(np.abs(low[units]), np.abs(high[units]))
+            known.size[units] += known.size[units] * curve.steepest(most) + 1 + values
+        pools = self.pools[k]
+        if pools is None:
+            return low, high
+        least, most = pools.give(known.least), pools.give(known.most)
+        return np.where(pools.pooled, least, low), np.where(pools.pooled, most, high)
 
     @cached_property
     def off(self) -> Floats:
@@ -157,28 +162,36 @@ class Net:
 
         `above` has tilted lines for one form a state.
         """
-        rows, total, size = form.rows, form.constant, form.size
         tilted: Floats | float = 0.0
         for k in reversed(range(place)):
             self.limit.look()
-            part, step, pools = (slice(None), None, self.parts[k]), self.steps[k], self.pools[k]
-            rows = rows if pools is None else rows[..., pools.owner]  # to all candidates of a maximum
+            step, pools = self.steps[k], self.pools[k]
+            if pools is not None:  # to all candidates of a maximum
+                form = replace(form, rows=form.rows[..., pools.owner])
             if k == 0 and any(tilts is not None for tilts in above):
-                form, tilted = self.tilted.take(Form(rows, total, size), inputs, states, above)
-                rows, total, size = form.rows, form.constant, form.size
-            down = np.minimum(rows, 0.0)  # these take the line above, the others the line below
-            total = total + np.matmul(down, around.shift[:, self.parts[k], None])[..., 0]
-            if self.curved[k].any():  # no other unit has a floor
-                total = total + np.matmul(rows - down, around.floor[:, self.parts[k], None])[..., 0]
-            weight, rows = np.abs(rows), (rows - down) * around.below[part] + down * around.above[part]
-            if push is not None:  # beta·sign·z >= 0 for splits above the leaf: taking it off only lowers the form
-                rows, weight = rows - push[part], weight + np.abs(push[part])
-            total, size = total + rows @ step.bias, size + weight @ self.known[k].size
+                form, tilted = self.tilted.take(form, inputs, states, above)
+            form = self._over_sums(k, form, around, push)
+            shape = form.rows.shape[:2]
             if k == 0 and not above and isinstance(inputs, Varied) and (table := inputs.table(step)) is not None:
-                values = (rows @ table.reshape(-1, len(step.bias)).T).reshape(*rows.shape[:2], *table.shape[:2])
-                return self.lowered(total + inputs.least_of(values, states), size)
-            rows = (rows.reshape(-1, len(step.bias)) @ step.weight).reshape(*rows.shape[:2], step.weight.shape[1])
-        return self.lowered(total + inputs.least(rows + tilted, states), size)
+                values = (form.rows @ table.reshape(-1, len(step.bias)).T).reshape(*shape, *table.shape[:2])
+                return self.lowered(form.constant + inputs.least_of(values, states), form.size)
+            rows = form.rows.reshape(-1, len(step.bias)) @ step.weight
+            form = replace(form, rows=rows.reshape(*shape, step.weight.shape[1]))
+        return self.lowered(form.constant + inputs.least(form.rows + tilted, states), form.size)
+
+    def _over_sums(self, k: int, form: Form, around: Lines, push: Floats | None) -> Form:
+        """A form over what a step's units give as one over their sums: lines in their place, and the biases added."""
+        part, weight = self.parts[k], np.abs(form.rows)
+        down = np.minimum(form.rows, 0.0)  # these take the line above, the others the line below
+        up = form.rows - down
+        total = form.constant + np.matmul(down, around.shift[:, part, None])[..., 0]
+        if self.curved[k].any():  # no other unit has a floor
+            total = total + np.matmul(up, around.floor[:, part, None])[..., 0]
+        rows = up * around.below[:, None, part] + down * around.above[:, None, part]
+        if push is not None:  # beta·sign·z >= 0 for splits above the leaf: taking it off only lowers the form
+            rows = rows - push[:, None, part]
+            weight = weight + np.abs(push[:, None, part])
+        return Form(rows, total + rows @ self.steps[k].bias, form.size + weight @ self.known[k].size)
 
     def lowered(self, total: Floats, size: Floats) -> Floats:
         """Bounds less what rounding can have added to them; none where they are beyond what can be held."""
@@ -199,12 +212,17 @@ class Net:
         for first in range(0, len(loose), many):
             self.limit.look()
             some = loose[first : first + many]
-            rows, constant, size = rows_of(step, some), step.bias[some], known.size[some] + self.floor
-            both = Form(*(np.concatenate(pair)[None] for pair in ((rows, -rows), (constant, -constant), (size, size))))
-            up, down = np.split(self.below(k, both, inputs, states, around, None), 2, axis=1)
+            up, down = np.split(self.below(k, self._both_ways(k, some), inputs, states, around, None), 2, axis=1)
             lower[:, some] = np.maximum(lower[:, some], up)
             upper[:, some] = np.minimum(upper[:, some], -down)
         return lower, upper
+
+    def _both_ways(self, k: int, units: Ints) -> Form:
+        """The sums z of units and then -z, as forms over what their step receives."""
+        rows, constant = rows_of(self.steps[k], units), self.steps[k].bias[units]
+        size = self.known[k].size[units] + self.floor
+        both = (np.concatenate(pair)[None] for pair in ((rows, -rows), (constant, -constant), (size, size)))
+        return Form(*both)
 
     def first(self, unit: int) -> int:
         """The first unit of the maximum of the first step that a unit is a candidate of."""
@@ -235,8 +253,21 @@ class Net:
 
     def holds(self, inputs: InputSet, sign: float, leaves: Sequence[Leaf]) -> Bools:
         """Which leaves, all of one place, hold: their splits contradict the bounds, or their form is above zero."""
-        states, place, ends = [leaf.state for leaf in leaves], self.place(leaves[0]), [leaf.ends for leaf in leaves]
-        signs, alpha, push = (np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("signs", "alpha", "push"))
+        place = self.place(leaves[0])
+        around, candidates, holds = self._around(place, inputs, leaves)
+        chosen = self._chosen(around, candidates, np.stack([leaf.alpha for leaf in leaves]))
+        form = self.margin(sign, [leaf.rival for leaf in leaves]) if place == len(self.parts) else self.sums(leaves)
+        push = np.where(self.pooled, 0.0, np.stack([leaf.push for leaf in leaves]))
+        states, above = [leaf.state for leaf in leaves], _tilts(leaves, candidates)
+        found = self.below(place, form, inputs, states, chosen, push, above)
+        return holds | (found[:, 0] > 0)
+
+    def _around(
+        self, place: int, inputs: InputSet, leaves: Sequence[Leaf]
+    ) -> tuple[Lines, list[maxima.Around | None], Bools]:
+        """Lines that nobody chose and candidates of maxima, step by step; and which leaves contradict their bounds."""
+        states, ends = [leaf.state for leaf in leaves], [leaf.ends for leaf in leaves]
+        signs = np.stack([leaf.signs for leaf in leaves])
         holds, around = np.zeros(len(leaves), dtype=bool), Lines.blank(len(leaves), self.units)
         candidates: list[maxima.Around | None] = []
         for k, part in enumerate(self.parts[:place]):
@@ -246,17 +277,10 @@ class Net:
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
             holds = holds | (self.bent[part] & (lower > upper)).any(-1)
             self._lines(k, lower, upper, cut, around)
-            candidates.append(self._maxima(k, lower, upper, signs[:, part], around))
-            pooled = candidates[k]
+            pooled = self._maxima(k, lower, upper, signs[:, part], around)
             holds = holds if pooled is None else holds | pooled.empty
-        chosen = self._chosen(around, candidates, alpha)
-        form = self.margin(sign, [leaf.rival for leaf in leaves]) if place == len(self.parts) else self.sums(leaves)
-        above, push = [leaf.above for leaf in leaves], np.where(self.pooled, 0.0, push)
-        if candidates and (pooled := candidates[0]) is not None:
-            above = [tilts and replace(tilts, live=live) for tilts, live in zip(above, pooled.live, strict=True)]
-        given = above if any(tilts is not None for tilts in above) else ()
-        found = self.below(place, form, inputs, states, chosen, push, given)
-        return holds | (found[:, 0] > 0)
+            candidates.append(pooled)
+        return around, candidates, holds
 
     def over_maxima(self, inputs: InputSet, sign: float, leaf: Leaf) -> Margin:
         """The margin at a node of a network in which nothing but maxima of the input is between it and the scores."""
@@ -358,3 +382,13 @@ class Net:
             at = part.start + units
             found = lines(CURVES[name], lower[:, units], upper[:, units])
             around.below[:, at], around.above[:, at], around.shift[:, at], around.floor[:, at] = found
+
+
+def _tilts(leaves: Sequence[Leaf], candidates: Sequence[maxima.Around | None]) -> Sequence[Tilts | None]:
+    """The tilted lines of leaves, with who may reach the maxima of the first step; () where there are no lines."""
+    above = [leaf.above for leaf in leaves]
+    if all(tilts is None for tilts in above):
+        return ()
+    if not candidates or candidates[0] is None:
+        return above
+    return [tilts and replace(tilts, live=live) for tilts, live in zip(above, candidates[0].live, strict=True)]
