@@ -19,6 +19,5 @@ the texts), hunt.py (parts are split until all of them are decided).
 from suffice.prove.bag.case import Case, Fails, Found, Holds, Open, Stretch, turned
 from suffice.prove.bag.cheapest import cheapest_text
 from suffice.prove.bag.hunt import decide
-from suffice.prove.bag.ranges import Ranges
 
-__all__ = ["Case", "Fails", "Found", "Holds", "Open", "Ranges", "Stretch", "cheapest_text", "decide", "turned"]
+__all__ = ["Case", "Fails", "Found", "Holds", "Open", "Stretch", "cheapest_text", "decide", "turned"]

@@ -24,6 +24,12 @@ class Ranges:
     def inside(self, other: Ranges) -> Ranges:
         return Ranges(np.maximum(self.least, other.least), np.minimum(self.most, other.most))
 
+    def grid(self) -> tuple[Floats, Bools]:
+        """Counts (features, steps) from the least on, and which of them are in the range."""
+        steps = int((self.most - self.least).max(initial=0.0))
+        counts = self.least[:, None] + np.arange(steps + 1)
+        return counts, counts <= self.most[:, None]
+
 
 def ranges(layout: Layout, allowed: Bools) -> Ranges:
     """The least and most that each feature may count, however many words change."""
