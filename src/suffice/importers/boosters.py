@@ -31,7 +31,7 @@ class Tree(NamedTuple):
     value: Floats
 
 
-def parts(kind: str, model: Any, sparse: bool) -> tuple[list[tuple[int, Tree]], Floats]:
+def trees_of(kind: str, model: Any, sparse: bool) -> tuple[list[tuple[int, Tree]], Floats]:
     """The trees, each with the raw score that it adds to, and what these scores begin with.
 
     Where rows are `sparse`, XGBoost takes a zero for missing.

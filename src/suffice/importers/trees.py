@@ -42,7 +42,7 @@ def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool, sp
 
 
 def _extra(kind: str, model: Any, columns: Ints, factors: Floats, read: tuple[bool, bool], sparse: bool) -> Trees:
-    found, began = boosters.parts(kind, model, sparse)
+    found, began = boosters.trees_of(kind, model, sparse)
     classes = len(model.classes_)
     trees = [tree._replace(value=_one_column(tree.value, place, classes)) for place, tree in found]
     made = _joined(trees, _one_column(began, None, classes), columns, factors, read)

@@ -246,6 +246,7 @@ class _Columns:
 
     @staticmethod
     def box(inputs: Free, region: Box | Ball) -> _Columns:
+        """A variable for each number of free words, which moves within its box."""
         free = np.repeat(inputs.free[0], region.center.shape[1])
         x = region.center.ravel()
         if isinstance(region, Box):

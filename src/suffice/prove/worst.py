@@ -75,6 +75,7 @@ class Worst:
         return self.whole(rival).tolerance
 
     def ask(self, held: Bools, budget: Budget, splits: int = MOST_SPLITS) -> Enough | Failing | Open:
+        """Whether these words are enough, rival by rival; the one that won last is asked first."""
         proofs = {}
         for rival in tuple(self.order):
             found = decide(self.case(rival, held), budget, splits)

@@ -84,6 +84,7 @@ class Bounds:
         self.lower, self.upper, self.words = lower, upper, len(words)
 
     def line(self) -> Line:
+        """Both bounds as they stand, and the time."""
         more = self.more()
         elapsed = f"{time.monotonic() - self.started:.1f} s{', ' if more else ''}{more}"
         if self.words is None:

@@ -187,6 +187,7 @@ class Covering:
     # --- what is known in the end ---
 
     def outcome(self, reason: str = "") -> Outcome:
+        """What is known when the search ends, with the tree that proves the lower bound."""
         found = self.inquiry
         held, proof = found.best if found.best is not None else (None, None)
         root = self._tree(self.lower)
@@ -253,6 +254,7 @@ def _run(source: Source, witness: Witness) -> Witness | None:
 
 
 def told_node(source: Source, root: Node) -> Node:
+    """A tree whose counterexamples are about the problem that the searched one stands for."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -30,6 +30,7 @@ FORMAT = 1
 
 
 def finished(question: Question, outcome: Outcome, started: float, self_check: bool) -> Explanation:
+    """The answer to a search that has ended; where the checker ran out of time, without the lower bound."""
     stats = {"seconds": time.monotonic() - started, **outcome.stats}
     with single_threaded():
         result = _explanation(question, outcome, _certificate(question, outcome), stats)

@@ -37,6 +37,7 @@ class Growth:
 def growth(
     questions: Sequence[Question], sizes: Sequence[float], found: Sequence[Explanation], budget: Budget
 ) -> tuple[Growth, ...]:
+    """For each word the sizes at which the explanation holds it, and from which on it must."""
     words = questions[0].text.words
     alone = np.eye(len(questions[0].text), dtype=bool)[: len(words)]
     needed: dict[int, float] = {}

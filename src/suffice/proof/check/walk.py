@@ -241,6 +241,7 @@ class Walk:
         return replace(node, ends=ends)
 
     def leaf(self, data: Any, node: Node, rival: int) -> Leaf:
+        """A leaf as it was written, over all units."""
         tilted = type(data) is dict and "above" in data
         alpha, beta, *above = fields(data, "alpha beta above" if tilted else "alpha beta", "a leaf")
         units = self.net.units

@@ -125,6 +125,7 @@ class Querying(Walk):
             self._point(f"text-{rival}", about, self.sets.center, rival, self.label)
 
     def counterexample(self, data: Any, allowed: Bools) -> Point:
+        """Read a counterexample, and write the question whether the network gives it another label."""
         point, name = read_point(data, self.sets, allowed, "rival"), f"line-{self.evidence.number:06d}"
         rival = self.rival(data["rival"])
         if "shares" in data:
