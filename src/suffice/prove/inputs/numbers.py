@@ -36,7 +36,9 @@ def largest(values: Floats, among: Bools, at_least: float) -> int | None:
 
 
 def lowest_sum(gains: Floats, count: Floats) -> Floats:
-    """The sum of the `count` (n,) lowest gains (n, r, length)."""
+    """The sum of the `count` (n,) lowest gains (n, r, length), none of which is above zero."""
+    if count.min(initial=np.inf) >= gains.shape[-1]:
+        return np.asarray(gains.sum(-1))
     chosen = np.arange(gains.shape[-1]) < count[:, None, None]
     return np.asarray((np.sort(gains, axis=-1) * chosen).sum(-1))
 

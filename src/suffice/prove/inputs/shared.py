@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.model.step import Step
+from suffice.model.step import Step, is_sparse
 from suffice.prove.inputs.moves import falls, points_of, word_falls
 from suffice.prove.inputs.numbers import pieces
 from suffice.sets.regions import Region
@@ -22,9 +22,9 @@ class Shared:
 
     def __init__(self, step: Step, units: Ints, region: Region) -> None:
         self.weight, self.region = step.weight[units], region
-        self.sparse = not isinstance(self.weight, np.ndarray)
-        self.blocks = [_among(units, *block) for block in step.by_word(len(region.center))] if self.sparse else []
-        self.slots = self._slots() if self.sparse else None
+        windowed = is_sparse(step.weight) or _windowed(self.dense)
+        self.blocks = [_among(units, *block) for block in step.by_word(len(region.center))] if windowed else []
+        self.slots = self._slots() if windowed else None
 
     def __len__(self) -> int:
         return 2 * int(self.weight.shape[0])
@@ -61,8 +61,14 @@ class Shared:
             return np.concatenate([found, -found])
         found = np.zeros((len(self.slots), self.width, moves.shape[-1]))
         for word, (rows, block) in enumerate(self.blocks):
-            found[rows, (self.slots[rows] == word).argmax(1)] = block @ moves[word]
+            found[rows, self._places[word]] = block @ moves[word]
         return np.concatenate([found, -found])
+
+    @cached_property
+    def _places(self) -> list[Ints]:
+        """For each word, which of the words that they see it is to the rows that see it."""
+        assert self.slots is not None
+        return [(self.slots[rows] == word).argmax(1) for word, (rows, _) in enumerate(self.blocks)]
 
     @property
     def dense(self) -> Floats:
@@ -76,7 +82,7 @@ class Shared:
             return np.concatenate([falls(self.region, side) for side in (self.dense, -self.dense)])
         found = np.zeros((2, len(self.slots), self.width))
         for word, (rows, block) in enumerate(self.blocks):
-            place = (self.slots[rows] == word).argmax(1)
+            place = self._places[word]
             found[0, rows, place], found[1, rows, place] = (word_falls(self.region, word, x) for x in (block, -block))
         return found.reshape(-1, self.width)
 
@@ -84,6 +90,11 @@ class Shared:
     def choices(self) -> Floats:
         """rows·(point - center) for every point of every word: (r, s, m)."""
         return self.products((points_of(self.region) - self.region.center[:, None]).transpose(0, 2, 1))
+
+
+def _windowed(weight: Floats) -> bool:
+    """Whether no row of a dense weight (rows, length, dimension) sees more than half of the words."""
+    return bool(2 * np.count_nonzero(weight.any(-1), axis=1).max(initial=0) <= weight.shape[1])
 
 
 def _among(units: Ints, rows: Ints, block: Floats) -> tuple[Ints, Floats]:
