@@ -116,6 +116,7 @@ class Step:
         return np.add(z, self.bias, out=z)
 
     def activate(self, z: Floats) -> Floats:
+        """What the units give when their sums are z."""
         values = np.zeros_like(z) if self._all_pooled else np.maximum(z, self._floor)
         for name, units in self.curves:
             values[..., units] = CURVES[name].value(z[..., units])
