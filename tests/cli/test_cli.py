@@ -306,6 +306,69 @@ def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tm
     assert "Proved, in rational numbers" in capsys.readouterr().out
     assert main(["check", str(path), "--exact"]) == 1  # another model
     assert main(["check", str(path), "--exact", "--text", "word1"]) == 2
+    assert main(["check", str(path), "--model", folder, "--exact", "--seconds", "1e-9"]) == 3
+    assert "Not checked: line 1: not checked within 1e-09 seconds" in capsys.readouterr().out
+    assert main(["check", str(path), "--model", folder, "--exact", "--seconds", "0"]) == 2
+
+
+def test_a_text_or_a_word_that_begins_with_a_dash_is_told_how_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(capsys, "explain", "-great")
+    assert "unrecognized arguments: -great; if that is a text, put -- before it" in said
+    assert main(["explain", "--", "-great"]) == 0
+    capsys.readouterr()
+    said = complaint(capsys, "explain", "-great film", "--exclude", "-great")
+    assert "argument --exclude: expected one argument; one that begins with a dash is joined by =" in said
+    assert main(["explain", "good -great film", "--exclude=-"]) == 0
+
+
+def test_a_limit_that_is_none_is_refused_before_any_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once, and not in a line of results for each text."""
+    texts, out = tmp_path / "texts.csv", tmp_path / "out.jsonl"
+    texts.write_text("text\na good film\n", encoding="utf-8")
+    assert "time limit must be" in complaint(capsys, "batch", str(texts), "--out", str(out), "--seconds", "0")
+    report = ["--report", str(tmp_path / "audit.html")]
+    assert "time limit must be" in complaint(
+        capsys, "audit", str(texts), "--protected", "a", *report, "--seconds", "nan"
+    )
+    assert "number of workers" in complaint(capsys, "batch", str(texts), "--out", str(out), "--workers", "0")
+    assert not out.exists()
+
+
+def test_no_protected_words_are_named_as_what_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert complaint(capsys, "bias", TEXT, "--protected", "").endswith("'' must name at least one protected word.\n")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["explain", TEXT, "--all", "--method", "msa"],
+        ["explain", TEXT, "--all", "--oracle", "milp"],
+        ["bias", TEXT, "--protected", "film", "--cost", "costs.json"],
+        ["audit", "texts.csv", "--protected", "film", "--report", "audit.html", "--cost", "costs.json"],
+    ],
+)
+def test_no_option_is_dropped_in_silence(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert re.search("name no other ones|leave --cost out", complaint(capsys, *asked))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "code", "said"),
+    [
+        (["--method", "search"], 0, "proved, and nothing cheaper is enough"),
+        (["--method", "hs"], 3, "nothing cheaper according to the method hs, not checked"),
+        (["--method", "msa", "--oracle", "milp"], 3, "according to HiGHS, not checked"),
+    ],
+)
+def test_what_rests_on_the_word_of_a_solver_or_method_is_not_exited_with_as_proved(chosen, code, said, capsys):
+    assert main(["explain", "a gorgeous film", "--model", "trec-fc15", "--knn-box", "40", *chosen]) == code
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_independence_on_the_word_of_a_solver_is_not_exited_with_as_proved(capsys):
+    asked = ["bias", "she gave a fine performance", "--protected", "she,he", "--model", "sst-fc25", "--knn-box", "1"]
+    assert main(asked) == 0
+    assert main([*asked, "--oracle", "milp"]) == 3
+    assert "according to HiGHS, not checked" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_folder_of_certificates_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:

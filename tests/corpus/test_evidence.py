@@ -162,6 +162,25 @@ def test_the_command_counts_names_and_exits(folder, classifier, capsys):
     assert "audit.certificates/row-000001.certificate: its row says 'label9'" in capsys.readouterr().out
 
 
+def test_what_is_not_checked_in_time_has_not_failed(folder, classifier, capsys):
+    classifier.save(folder / "model")
+    command = ["check", str(folder), "--model", str(folder / "model")]
+    assert main([*command, "--seconds", "1e-9"]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "0 of 8 certificates accepted, 8 not" in said
+    assert "Of 8 nothing is known: time ran out." in said
+    assert "row-000001.certificate: line 1: not checked within 1e-09 seconds" in said
+    (folder / "proofs" / "row-000003.certificate").write_bytes(b"damaged")
+    assert main([*command, "--seconds", "1e-9"]) == 1
+
+
+@pytest.mark.parametrize("option", [["--text", "word1"], ["--sample", "3"], ["--question", "q.json"], ["--exact"]])
+def test_options_of_one_certificate_are_not_ignored_for_a_folder(option, folder, classifier, capsys):
+    classifier.save(folder / "model")
+    assert main(["check", str(folder), "--model", str(folder / "model"), *option]) == 2
+    assert "folder" in capsys.readouterr().err
+
+
 def test_a_folder_without_certificates_is_refused(tmp_path, classifier):
     with pytest.raises(InputError, match="holds no certificates"):
         recheck(tmp_path, classifier)

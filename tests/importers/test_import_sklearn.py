@@ -15,11 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 import suffice as sf
 from suffice.errors import InputError, ModelError
@@ -384,3 +385,46 @@ def test_a_large_answer_does_not_hide_small_ones():
     ours = theirs.copy()
     ours[0, 1] = 1e-3
     assert compare.difference(ours, theirs, "x") == pytest.approx(1e-3)
+
+
+def other_deciders() -> dict[str, Any]:
+    """Models whose `predict` does not follow their scores: thresholds, votes of pairs, priors of their own."""
+    return {
+        "threshold": make_pipeline(TfidfVectorizer(), FixedThresholdClassifier(LogisticRegression(), threshold=0.45)),
+        "around all": FixedThresholdClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), threshold=0.45),
+        "nearest mean": make_pipeline(TfidfVectorizer(), NearestCentroid()),
+        "votes": make_pipeline(CountVectorizer(), SVC(kernel="linear", random_state=1)),
+    }
+
+
+@pytest.mark.parametrize("kind", other_deciders())
+def test_the_label_is_the_one_that_predict_says(kind):
+    count = 12 if kind in ("votes", "nearest mean") else 8
+    pipeline = other_deciders()[kind].fit(TEXTS[:count], THREE[:count])
+    box, text = sf.from_sklearn(pipeline), "A rude train with warm stale bread"
+    assert box.meta["import"]["way"] == "asked as a function"
+    words, labels = text.split(), {}
+    for gone in itertools.chain.from_iterable(itertools.combinations(range(7), n) for n in range(8)):
+        left = " ".join(word for i, word in enumerate(words) if i not in gone)
+        labels[gone] = str(pipeline.predict([left])[0])
+        assert box.predict(left).label == labels[gone]
+    flips = [set(gone) for gone, label in labels.items() if label != labels[()]]
+    sets = itertools.chain.from_iterable(itertools.combinations(range(7), n) for n in range(8))
+    fewest = next(len(held) for held in sets if all(flip & set(held) for flip in flips))
+    found = sf.explain(box, text, perturbation=sf.Deletion())
+    assert (found.status, found.label, found.cost) == ("optimal", labels[()], fewest)
+    assert flips
+
+
+def test_scores_that_predict_follows_are_kept_and_texts_are_read_once():
+    read: list[str] = []
+
+    def noting(text: str) -> list[str]:
+        read.append(text)
+        return text.lower().split()
+
+    pipeline = fitted(TfidfVectorizer(tokenizer=noting, token_pattern=None), RandomForestClassifier(5, random_state=0))
+    box = sf.from_sklearn(pipeline)
+    read.clear()
+    assert box.predict(READ[0]).scores == tuple(pipeline.predict_proba([READ[0]])[0])
+    assert len(read) == 2  # once here, once by the box

@@ -299,11 +299,11 @@ def test_pieces_of_one_character_do_not_show_it_twice():
     clf = replace(clf, vocabulary=["<PAD>", "<UNK>", *alphabet], tokenizer=byte_level())
     text = clf.read("é a")
     assert text.tokens == ("Ã", "©", "Ġ", "a")
-    assert "".join(piece.text for piece in phrases.pieces(replace(text, words=text.words[:1]), ())) == "é a"
+    assert "".join(piece.text for piece in phrases.pieces(text, (1, 2))) == "é a"
     assert [(word.text, word.start, word.end) for word in text.words] == [
         ("é", 0, 1),
         ("©", 1, 1),
-        ("Ġ", 2, 2),
+        (" ", 1, 2),
         ("a", 2, 3),
     ]
 

@@ -470,3 +470,49 @@ def test_a_text_with_half_a_letter_is_printed(monkeypatch, tmp_path, capsys):
     (tmp_path / "proof.cert").write_bytes(b"")
     assert exact.main([str(tmp_path / "proof.cert"), str(tmp_path)]) == 0
     assert '["\\ud83d", "é"]' in capsys.readouterr().out
+
+
+class Ticks:
+    """A clock that goes on by one second whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def monotonic(self) -> int:
+        self.now += 1
+        return self.now
+
+
+@pytest.mark.parametrize("kind", ["boxes", "knn-hull", "word-swap"])
+def test_a_time_limit_stops_the_check_anywhere_and_accepts_nothing(kind, models, monkeypatch):
+    """However much of the time is given, the answer is that of a check with all of it, or none."""
+    source = next(source for source in other_sources(SEEDS) if source.name.startswith(kind) and len(source.lines) > 2)
+    model, answers, seconds = models(source.classifier), Counter[bool](), 1
+    while not answers[True]:
+        monkeypatch.setattr(exact, "time", Ticks())
+        try:
+            exact.check(source.lines, model, seconds)
+            answers[True] += 1
+        except exact.TimeUp:
+            answers[False] += 1
+        seconds += 1
+    assert answers[False] > 2 * len(source.lines)  # not only between lines: one alone may take hours
+
+
+def test_no_limit_is_left_over_from_a_check(models, monkeypatch):
+    source = other_sources(SEEDS)[0]
+    with pytest.raises(exact.TimeUp):
+        exact.check(source.lines, models(source.classifier), 1e-9)
+    exact.look()
+
+
+def test_what_is_not_checked_in_time_is_neither_accepted_nor_rejected(alone, tmp_path):
+    source = other_sources(SEEDS)[0]
+    source.classifier.save(tmp_path / "model")
+    (tmp_path / "proof.cert").write_bytes(written.pack(source.lines))
+    done = alone("proof.cert", "model", "1e-9")
+    said = "Not checked: line 1: not checked within 1e-09 seconds; a longer limit may do"
+    assert (done.returncode, done.stdout.strip()) == (3, said)
+    seconds = {"600": 0, "inf": 0, "0": 2, "-1": 2, "nan": 2, "soon": 2}
+    assert {given: alone("proof.cert", "model", given).returncode for given in seconds} == seconds
+    assert alone("proof.cert", "model", "5", "6").returncode == 2

@@ -612,3 +612,20 @@ def test_no_proof_rests_on_a_slope_that_the_checker_cuts_short():
     rng, made = np.random.default_rng([991, 338]), pipelines.kinds()
     seen = [pipelines.judged(rng, made[kind](rng), kind == "streams") for kind in ("weights", "streams")]
     assert seen == ["computed", "computed"]
+
+
+@pytest.mark.parametrize("orders", [(1, 1), (1, 2)])
+def test_a_rival_that_is_close_hides_no_flip_to_another(orders):
+    """Without "good" the label is too close to the second label to tell, and loses to the third."""
+    made = make_pipeline(TfidfVectorizer(ngram_range=orders), LogisticRegression())
+    made.fit(["good film", "film plot", "plot good"], ["a", "b", "c"])
+    place = made[0].vocabulary_["good"]
+    made[1].coef_ = np.zeros_like(made[1].coef_)
+    made[1].coef_[0, place] = 2.0
+    made[1].intercept_ = np.array([0.1 + 0.2, 0.3, 0.8])  # the first two are equal but for rounding
+    box = opened(made)
+    assert box.predict("good film").label == "a"
+    found = sf.explain(box, "good film", perturbation=sf.Deletion())
+    assert (found.status, found.positions) == ("optimal", (0,))
+    flip = sf.contrast(box, "good film", perturbation=sf.Deletion())
+    assert (flip.status, flip.cost, flip.flip.label) == ("optimal", 1, "c")

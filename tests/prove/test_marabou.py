@@ -40,7 +40,7 @@ def test_answers_do_not_contradict_ours(network: str, perturbation: str) -> None
 def test_what_it_cannot_encode_is_unknown(perturbation: str) -> None:
     verdict = ask(make_case("dense-1", perturbation, seed=0))[0]
     assert isinstance(verdict, Unknown)
-    assert "not supported by marabou" in verdict.reason
+    assert "not given to Marabou" in verdict.reason
 
 
 @needs_marabou

@@ -145,6 +145,7 @@ def test_every_character_of_the_text_is_printed_once_and_in_order(answer):
 def test_joiners_stay_and_marks_do_not():
     assert phrases.visible("می\u200cخواهم 👩\u200d👧\n\t") == "می\u200cخواهم 👩\u200d👧\n\t"
     assert phrases.visible("a\u200e\u2028b\ud83d") == "a\ufffd\ufffdb\ufffd"
+    assert phrases.visible("one\r\ntwo\rthree") == "one\ntwo\ufffdthree"
 
 
 @pytest.mark.parametrize(("options", "shown"), [([], "caf?"), (["--json"], "café")])

@@ -8,6 +8,7 @@ import json
 import pickle
 import re
 from dataclasses import replace
+from functools import partial
 from html import unescape
 from urllib.parse import unquote
 
@@ -20,6 +21,7 @@ from rich.console import Console
 import suffice as sf
 from suffice.model.text import rewritten
 from suffice.render import details, guarantee, phrases, terminal, verdicts
+from suffice.sets.table import command_options
 from suffice.verbs import prefer
 from suffice.verbs.explain import explained
 from suffice.verbs.prefer import carries_little
@@ -667,3 +669,39 @@ def test_a_change_that_only_ties_is_never_said_to_win() -> None:
         assert not re.search(r"into|become 'down'|→ down", said)
     lost = sf.explain(judge, "a good tale", perturbation=once, exclude=["good"])
     assert phrases.meaning(lost) == "Changing only the excluded words already turns “up” into “down”."
+
+
+@pytest.mark.parametrize("verb", [sf.explain, sf.contrast, sf.attribute, partial(sf.bias, protected=["good"])])
+def test_that_words_could_only_become_unknown_is_no_reason_that_the_label_stays(verb):
+    """It stays, and that was proved; with other unknown words it might not."""
+    found = verb(sf.load("sentiment"), "a good film", perturbation=sf.WordSwap({"good": ["zzxqy"]}))
+    assert str(found) == (
+        "Nothing to prove: no substitute is in the classifier's vocabulary: words could only become unknown ones, and "
+        "the label 'positive' stays."
+    )
+    if isinstance(found, sf.Explanation):
+        assert phrases.meaning(found).endswith("unknown ones, and the label stays “positive”.")
+
+
+def test_a_quick_look_that_saw_a_tie_does_not_speak_of_another_label():
+    """Without any word both labels have the same score."""
+    found = sf.explain(sf.load("sentiment"), "a quiet , moving film", perturbation=sf.Deletion(at_most=2))
+    assert (found.positions, found.status) == ((), "optimal")
+    assert "may change at once, 'negative' can reach 'positive' (a tie): some word is needed" in found.further.seen
+
+
+def test_a_quick_look_at_a_black_box_that_saw_a_tie_says_so():
+    def scores(texts: list[str]) -> np.ndarray:
+        count = np.array([max(len(text.split()) - 2, 0) for text in texts], dtype=float)
+        return np.stack([count, np.zeros(len(texts))], 1)
+
+    box = sf.from_function(scores, labels=["long", "short"], name="length")
+    found = sf.explain(box, "one two three four five six", perturbation=sf.Deletion(at_most=2))
+    assert found.positions == ()
+    assert "'short' can reach 'long' (a tie)" in found.further.seen
+
+
+def test_a_norm_is_named_as_people_name_it():
+    found = sf.explain(sf.load("sst-fc25"), "a gorgeous film", perturbation=sf.EpsilonBall(0.001, 2.0))
+    assert "in the 2-norm." in phrases.allowed(found.meta["perturbation"])
+    assert "'--norm', '2'" in str(command_options(found.meta["perturbation"]))

@@ -95,3 +95,15 @@ def test_the_command(capsys, tmp_path):
     assert sum(word["count"] for word in data["words"]) == sum(map(len, data["explanations"]))
     assert main([*asked, "--limit", "2"]) == 3
     assert "more than the limit" in capsys.readouterr().out
+
+
+def test_minimal_sets_of_real_words_are_found_where_that_is_easy_for_maxima_too():
+    """By bounds of boxes around the words some sets are undecided after thousands of subproblems."""
+    found = sf.attribute(sf.load("sentiment"), "the plot is thin but the acting is superb", of="minimal")
+    assert found.complete
+    assert [one.positions for one in found.explanations] == [(1, 2, 3, 6), (1, 2, 3, 8), (1, 3, 6, 8)]
+
+
+def test_a_limit_of_none_at_all_is_refused_on_the_command_line_too(capsys):
+    assert main(["attribute", "a gorgeous film", "--limit", "0"]) == 2
+    assert "The limit must be a whole number of at least 1, not 0." in capsys.readouterr().err

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from judges import Judge
+from rich.console import Console
 
 import suffice as sf
 from suffice.cli import main
+from suffice.model.text import Word
+from suffice.render.auditors import show_mistake
+from suffice.verbs.mistake import Mistake, Push
 
 TEXT = "it is not good , but it is not the worst film of the year either"
 
@@ -106,3 +111,32 @@ def test_the_command(capsys):
     assert main(["explain", TEXT, "--why-wrong", "negative"]) == 2
     assert main(["contrast", *given, "--towards", "positive"]) == 0
     capsys.readouterr()
+
+
+def test_a_word_that_stands_twice_is_named_with_its_place(capsys):
+    text = "the worst plot , the worst cast , the worst film"
+    found = sf.explain(sf.load("sst-fc25"), text, perturbation=sf.KNNBox(300), expected="positive")
+    names = [push.name for push in found.mistake.pushes]
+    again = [push for push in found.mistake.pushes if push.word.text == "worst"]
+    assert [push.name for push in again] == [f"'worst' (position {push.word.position})" for push in again]
+    assert len(again) > 0
+    assert all(name in str(found.mistake) for name in names)
+    assert sf.Explanation.from_json(found.to_json()).mistake.pushes == found.mistake.pushes
+    assert main(["explain", text, "--model", "sst-fc25", "--knn-box", "300", "--why-wrong", "positive"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{again[0].name}: pushes towards 'negative' (deleting it changes the lead over 'positive' by -" in shown
+
+
+def test_a_word_without_effect_pushes_neither_way(capsys):
+    push = Push(Word(0, "the", 0, 3), 0.0, "'the'")
+    show_mistake(Console(), Mistake("no", "yes", (push,), "none", math.inf, math.inf, None, None, "no"))
+    assert "'the': pushes neither way" in capsys.readouterr().out
+
+
+def test_a_change_names_words_that_stand_twice_with_their_places():
+    found = sf.contrast(sf.load("trec-fc15"), "what is a film , what is a plot", perturbation=sf.KNNBox(20))
+    moved = [found.text.words[i].text for i in found.flip.positions]
+    assert any(moved.count(word) < found.text.source.split().count(word) for word in moved)
+    for position in found.flip.positions:
+        if found.text.source.split().count(found.text.words[position].text) > 1:
+            assert f"(position {position})" in found.change

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from judges import Judge
 
 import suffice as sf
 from suffice.cli import main
+from suffice.prove.verdict import Proved, Unknown
 from suffice.verbs import adapters
 
 TEXT = "it is not good , but it is not the worst film of the year either"
@@ -197,3 +199,19 @@ def test_an_added_word_that_stands_twice_is_told_apart():
         sf.load("sentiment"), "It is not good, but it is not the worst film of the year either.", ["worst"]
     )
     assert "Adding 'not' (position 2) is the cheapest way" in str(found)
+
+
+def test_real_words_are_asked_about_where_that_is_easy_for_maxima_too():
+    """By bounds of boxes around the words this is undecided after thousands of subproblems."""
+    asked = "the plot is thin but the acting is superb"
+    found = sf.repair(sf.load("sentiment"), asked, [1, 2, 3, 6])
+    assert isinstance(found.verdict, Proved)
+    assert str(found) == "The given words already suffice for the label 'negative' (proved)."
+
+
+def test_an_explanation_that_adds_nothing_says_that_the_given_words_suffice():
+    found = sf.repair(sf.load("sst-fc25"), "a gorgeous film", ["gorgeous"], perturbation=sf.Deletion())
+    assert (found.added, found.status) == ((), "optimal")
+    open_ = replace(found, verdict=Unknown("time is up"))
+    assert open_.sufficed is True
+    assert "undecided" not in str(open_)

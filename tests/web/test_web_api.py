@@ -359,6 +359,15 @@ def test_a_wrong_field_is_named(client, question, field):
     assert field in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("size", ["1e308", "-1e308", "1e999", "1" + "0" * 400])
+@pytest.mark.parametrize(("kind", "name"), [("epsilon-ball", "eps"), ("knn-box", "k")])
+def test_a_number_that_is_too_large_is_not_said_to_be_none(client, size, kind, name):
+    asked = f'{{"text": "good", "perturbation": {{"kind": "{kind}", "{name}": {size}}}}}'
+    answer = client.post("/api/explain", content=asked, headers={"content-type": "application/json"})
+    assert answer.status_code == 422
+    assert "too large a number" in answer.json()["error"]["message"]
+
+
 def test_a_field_that_is_named_by_half_a_character_is_refused(client):
     body = json.dumps({"text": TEXT, "\ud83d": 1}).encode()
     answer = client.post("/api/explain", content=body, headers={"content-type": "application/json"})

@@ -28,7 +28,9 @@ from suffice.model.numbers import exactly
 from suffice.render import terminal
 from suffice.render.layout import say, show_command, show_path, show_verdict
 from suffice.verbs.explain import explained
+from suffice.verbs.explanation import least_by
 from suffice.verbs.running import progress as asking
+from suffice.verbs.wording import authority
 
 Command = Callable[[argparse.Namespace], int]
 STATUS_CODES = {
@@ -51,6 +53,8 @@ def explain(args: argparse.Namespace) -> int:
     if args.all and args.why_wrong is not None:
         raise InputError("--why-wrong is about one explanation: leave --all out.")
     question = reading.question(args)
+    if args.all and (question.method, question.oracle) != ("search", "bounds"):
+        raise InputError("--all goes with the method search and the oracle bounds: name no other ones.")
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         if args.all:
             from suffice.verbs.explain_all import all_explained
@@ -66,7 +70,13 @@ def explain(args: argparse.Namespace) -> int:
     finally:
         for result in results:
             _print_explanation(args, result, question.classifier)
-    return max(STATUS_CODES[result.status] for result in results)
+    return max(map(_code, results))
+
+
+def _code(result: sf.Explanation) -> int:
+    """What an explanation exits with: what rests on the word of a solver or a method is not proved."""
+    unproved = result.status == "optimal" and "nothing" not in result.meta and least_by(result) != "proved"
+    return UNDECIDED if unproved else STATUS_CODES[result.status]
 
 
 def _print_explanation(
@@ -103,6 +113,7 @@ def bias(args: argparse.Namespace) -> int:
     from suffice.verbs.bias import guarded, judged
 
     reading.check_folders(args.certificate)
+    _refuse_costs(args)
     question = reading.question(args)
     if args.protected is not None:
         words = read_protected(args.protected)
@@ -114,7 +125,13 @@ def bias(args: argparse.Namespace) -> int:
         )
     result = judged(question)
     _give(args, result, show_bias)
-    return BIAS_CODES[result.status]
+    unproved = result.status == "independent" and not result.trivial and authority(result.meta, "enough") != "proved"
+    return UNDECIDED if unproved else BIAS_CODES[result.status]
+
+
+def _refuse_costs(args: argparse.Namespace) -> None:
+    if args.cost is not None:
+        raise InputError("Costs are of words that are held or changed, and do not matter here: leave --cost out.")
 
 
 def repair(args: argparse.Namespace) -> int:
@@ -132,7 +149,7 @@ def repair(args: argparse.Namespace) -> int:
     with terminal.live(_errors(), lambda: asking(question)) as progress:
         result = repaired(question, progress)
     _give(args, result, show_repair)
-    return STATUS_CODES[result.status]
+    return _code(result.explanation)
 
 
 def profile(args: argparse.Namespace) -> int:
@@ -155,7 +172,7 @@ def profile(args: argparse.Namespace) -> int:
             _save_profile(Path(args.certificates), result)
     finally:
         _print_answer(args, result, show_profile)
-    return max(STATUS_CODES[one.status] for one in result.explanations)
+    return max(map(_code, result.explanations))
 
 
 def _save_profile(folder: Path, result: sf.Profile) -> None:
@@ -207,6 +224,7 @@ def batch(args: argparse.Namespace) -> int:
     from suffice.render import auditors
 
     reading.check_folders(args.summary)
+    reading.check_limits(args)
     for read in (args.texts, args.out):
         keep(read, args.summary)
     classifier, tally = load_any(args.model), Tally()
@@ -227,6 +245,8 @@ def audit(args: argparse.Namespace) -> int:
     from suffice.render import auditors
 
     reading.check_folders(args.report)
+    reading.check_limits(args)
+    _refuse_costs(args)
     classifier = load_any(args.model)
     with auditors.bar(_errors(), "auditing") as on_row:
         found = sf.audit(
@@ -297,12 +317,15 @@ def _check_exactly(args: argparse.Namespace) -> int:
     """The second checker: rational numbers, and nothing of suffice; it says itself what it found."""
     from suffice.proof import check_exact
 
+    if Path(args.certificate).is_dir():
+        raise InputError("--exact checks one certificate, not a folder: name a file in it.")
     if args.question is not None or args.text is not None or args.sample is not None:
         raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
     folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
     if not folder.is_dir():
         raise InputError(f"--exact reads a saved folder or a bundled model, not {args.model!r}.")
-    return check_exact.main([args.certificate, str(folder)])
+    reading.check_limits(args)
+    return check_exact.main([args.certificate, str(folder), str(args.seconds)])
 
 
 def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox) -> dict[str, Any]:
@@ -316,14 +339,16 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.Blac
 
 
 def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
-    """Every certificate of a folder, counted and timed; the ones that fail are named."""
+    """Every certificate of a folder, counted and timed; those that fail or are not checked in time are named."""
     from suffice.corpus.evidence import recheck
 
+    if args.question is not None or args.text is not None or args.sample is not None:
+        raise InputError("A folder is checked as a whole: leave --question, --text and --sample out.")
     done = recheck(folder, classifier, args.seconds)
-    for name, reason in done.failed:
+    for name, reason in (*done.failed, *done.unchecked):
         say(Console(), f"{name}: {reason}")
     say(Console(), str(done))
-    return NEGATIVE if done.failed else PROVED
+    return NEGATIVE if done.failed else UNDECIDED if done.unchecked else PROVED
 
 
 def export(args: argparse.Namespace) -> int:

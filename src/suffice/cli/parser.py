@@ -28,13 +28,13 @@ CODES: dict[str, tuple[str, str, str]] = {
     "explain": (
         "proved, or nothing to prove",
         "proved that no set fits what was excluded",
-        "open within the limit, or only tested",
+        "open within the limit, only tested, or on the word of a solver or method",
     ),
     "contrast": ("proved: the cheapest change", "no allowed change flips the label", "open within the limit"),
     "bias": (
         "proved independent, or nothing to prove",
         "dependent, with a text that shows it",
-        "open within the limit",
+        "open within the limit, or on the word of a solver",
     ),
     "repair": ("proved, or nothing to prove", "proved that no set fits what was excluded", "open within the limit"),
     "profile": ("every step proved", "some step has no set that fits", "some step open within the limit"),
@@ -44,7 +44,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "check": ("accepted: a proof", "rejected", "not checked within the limit, or not a proof"),
     "export": ("every question was written", "the certificate is rejected", "some could not be written"),
 }
-LOOSE = "unrecognized arguments: "  # how argparse begins to speak of words that no option and no place takes
+# how argparse speaks of words that no option and no place takes, and of an option without its value
+LOOSE, BARE = "unrecognized arguments: ", "expected one argument"
 ANY = ("answered with proof, or done", "answered in the negative: infeasible, dependent, rejected", "undecided")
 
 
@@ -64,10 +65,19 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": shown, **settings})
 
     def error(self, message: str) -> NoReturn:
-        loose = message.startswith(LOOSE) and not message.startswith(f"{LOOSE}-")
-        hint = "; put the whole text into quotes, and name a model by --model" if loose else ""
-        print(f"suffice: {message}{hint} (see {self.prog} --help)", file=sys.stderr)
+        print(f"suffice: {message}{_hint(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(MISUSE)
+
+
+def _hint(message: str) -> str:
+    """What to do about misuse, where argparse does not say it."""
+    if message.startswith(f"{LOOSE}-"):
+        return "; if that is a text, put -- before it, which ends the options"
+    if message.startswith(LOOSE):
+        return "; put the whole text into quotes, and name a model by --model"
+    if message.endswith(BARE):
+        return "; one that begins with a dash is joined by =, as in  --exclude=-word"
+    return ""
 
 
 def build_parser() -> argparse.ArgumentParser:

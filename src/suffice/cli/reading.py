@@ -80,6 +80,15 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def check_limits(args: argparse.Namespace) -> None:
+    """A limit that is none is refused at once: not by each of many texts, and not by another program."""
+    from suffice.proof.check.reading import Limit
+
+    Limit.of(args.seconds)
+    if getattr(args, "workers", 1) < 1:
+        raise InputError(f"The number of workers must be a whole number of at least 1, not {args.workers}.")
+
+
 def read_costs(path: str | None) -> Mapping[str, float] | None:
     return None if path is None else read_json(path, "cost")
 

@@ -280,7 +280,7 @@ def read_protected(given: str) -> list[str] | dict[str, list[str]]:
                 f"{group_name!r} is a bundled group of words and {word!r} is none: name groups, or words. A word that "
                 "is called like a group goes into a file, one word per line."
             )
-        return _words(named, given)
+        return _words(named, repr(given))
     source = path.read_text(encoding="utf-8-sig")
     return _from_json(source, given) if path.suffix == ".json" else _from_lines(source, given)
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import InputError, NotACertificate, Rejected
+from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, rewritten, with_gaps
@@ -29,17 +29,22 @@ STATUSES = {
 
 @dataclass(frozen=True)
 class Rechecked:
-    """How many certificates there are and hold, how many rows were compared with theirs, what failed, and the time."""
+    """How many certificates there are and hold, how many rows were compared with theirs, what failed, and the time.
+
+    `unchecked` are those of which nothing is known, as they were not checked in time.
+    """
 
     certificates: int
     accepted: int
     rows: int
     failed: tuple[tuple[str, str], ...]
+    unchecked: tuple[tuple[str, str], ...]
     seconds: float
 
     def __str__(self) -> str:
         failed = self.certificates - self.accepted
         said = f"{self.accepted} of {self.certificates} certificates accepted, {failed} not, in {self.seconds:.1f} s."
+        said += f" Of {len(self.unchecked)} nothing is known: time ran out." if self.unchecked else ""
         return said + (f" {self.rows} rows of results were compared with theirs." if self.rows else "")
 
 
@@ -66,12 +71,20 @@ def recheck(folder: str | Path, classifier: Classifier | BlackBox, seconds: floa
     if not paths and not rows:
         raise InputError(f"{folder} holds no certificates ({', '.join('*' + end for end in ENDINGS)}).")
     checked = [(path, None) for path in sorted(alone)] + rows
-    reasons = [(path, _elsewhere(path, folder) or _reason(path, line, classifier, seconds)) for path, line in checked]
-    bad = {path for path, reason in reasons if reason}
-    failed = [(_short(path, folder), reason) for path, reason in reasons if reason]
+    bad: list[tuple[Path, str]] = []
+    late: dict[Path, str] = {}
+    for path, line in checked:
+        try:
+            reason = _elsewhere(path, folder) or _reason(path, line, classifier, seconds)
+            bad += [(path, reason)] if reason else []
+        except NotChecked as error:
+            late[path] = str(error)
+    failed = [(_short(path, folder), reason) for path, reason in bad]
     failed += [(line.where, reason) for line in lines if (reason := _unproved(line))]
+    unchecked = tuple((_short(path, folder), reason) for path, reason in late.items())
     every = {path for path, _ in checked}
-    return Rechecked(len(every), len(every - bad), len(rows), tuple(failed), time.monotonic() - started)
+    good = every - {path for path, _ in bad} - late.keys()
+    return Rechecked(len(every), len(good), len(rows), tuple(failed), unchecked, time.monotonic() - started)
 
 
 def _short(path: Path, folder: Path) -> str:
@@ -119,6 +132,8 @@ def _reason(path: Path, line: Line | None, classifier: Classifier | BlackBox, se
             return _proof(check(path, classifier, seconds=seconds))
         checked = check(path, classifier, line.row["text"], seconds=seconds, **_asked(line.row))
         return _proof(checked) or _difference(line.row, checked, classifier)
+    except NotChecked:
+        raise
     except (Rejected, NotACertificate) as error:
         return str(error)
     except (InputError, AttributeError, LookupError, TypeError, ValueError) as error:

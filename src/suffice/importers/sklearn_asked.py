@@ -90,19 +90,43 @@ def opened(pipeline: Any) -> BlackBox | None:
 
 
 def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:
-    """Probabilities, or else decision values (z of two labels becomes [-z, z]), or else 1 for the label it says."""
-    if hasattr(pipeline, "predict_proba"):
-        return lambda texts: np.asarray(pipeline.predict_proba(texts), dtype=np.float64)
-    if not hasattr(pipeline, "decision_function"):
-        if not hasattr(pipeline, "predict"):
-            return None
-        return lambda texts: np.equal.outer(pipeline.predict(texts), pipeline.classes_).astype(np.float64)
+    """Probabilities, or else decision values, or else 1 for the label it says: the label that it says is ahead."""
+    if not hasattr(pipeline, "predict"):
+        return None
+    read, model = _parted(pipeline)
 
-    def decide(texts: list[str]) -> Floats:
-        values = np.asarray(pipeline.decision_function(texts), dtype=np.float64)
-        return np.stack([-values, values], axis=1) if values.ndim == 1 else values
+    def scores(texts: list[str]) -> Floats:
+        rows = read(texts)
+        said = np.equal.outer(model.predict(rows), model.classes_).astype(np.float64)
+        return _led(_values(model, rows), said)
 
-    return decide
+    return scores
+
+
+def _parted(pipeline: Any) -> tuple[Callable[[list[str]], Any], Any]:
+    """What reads texts and what judges them: of a pipeline its last step, so that texts are read once."""
+    steps = pipeline.steps if type(pipeline).__module__ == "sklearn.pipeline" else []
+    if len(steps) < 2 or not hasattr(steps[-1][1], "predict"):
+        return lambda texts: texts, pipeline
+    return pipeline[:-1].transform, steps[-1][1]
+
+
+def _values(model: Any, rows: Any) -> Floats | None:
+    """A score for each label; z of two labels becomes [-z, z]."""
+    if hasattr(model, "predict_proba"):
+        return np.array(model.predict_proba(rows), dtype=np.float64)
+    if not hasattr(model, "decision_function"):
+        return None
+    values = np.array(model.decision_function(rows), dtype=np.float64)
+    return np.stack([-values, values], axis=1) if values.ndim == 1 else values
+
+
+def _led(scores: Floats | None, said: Floats) -> Floats:
+    """Scores, but where the label that is said is behind (a threshold, votes of pairs) 1 for that label."""
+    if scores is None or scores.shape != said.shape:
+        return said if scores is None else scores
+    behind = said.any(1) & (np.where(said > 0, scores, -np.inf).max(1) < scores.max(1))
+    return np.where(behind[:, None], said, scores)
 
 
 def _name(pipeline: Any) -> str:

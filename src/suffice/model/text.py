@@ -39,7 +39,8 @@ class Text:
     `source` is the string the user gave; `tokens` are the normalised words, padding included, that are
     looked up in the vocabulary; `words` are the real words among them. `unknown` lists positions of words
     out of the vocabulary and `cut` the words beyond the length, so that nothing is lost silently. `reader` says how it
-    was read (`Classifier.reading`), so that no other classifier takes it for its own.
+    was read (`Classifier.reading`), so that no other classifier takes it for its own. `shared` lists words that have no
+    characters of their own, as the one before them has these (½ may be read as 1 and 2).
     """
 
     source: str
@@ -49,6 +50,7 @@ class Text:
     unknown: tuple[int, ...]
     cut: tuple[str, ...]
     reader: str = field(default="", repr=False, compare=False)
+    shared: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -84,6 +86,12 @@ class Text:
             seen = " ".join(self.tokens[: len(self.words)])
             raise InputError(f"The word {item!r} is not in the text as the classifier sees it: {seen}")
         return hits
+
+    def owner(self, position: int) -> int:
+        """The word that has the characters of this one."""
+        while position in self.shared:
+            position -= 1
+        return position
 
     def _shown(self, position: int) -> str:
         return self.words[position].text if position < len(self.words) else self.tokens[position]
@@ -153,11 +161,11 @@ def read(
     listed = None if isinstance(text, str) else split_list(text, lookup)
     source = text if isinstance(text, str) else " ".join(text)
     refuse_halves(source)
-    pieces = fitted(source, tokenize(source)) if listed is None else listed[1]
+    found = tokenize(source) if listed is None else listed[1]
+    found = _first_of_each(found) if once else found
+    pieces = fitted(source, found) if listed is None else found
     if not pieces:
         raise InputError("The text has no words: give at least one word.")
-    if once:
-        pieces = _first_of_each(pieces)
     kept, beyond = pieces[:length], pieces[length:]
     tokens = tuple(token for token, _, _ in kept) + (pad,) * (length - len(kept))
     return Text(
@@ -168,7 +176,14 @@ def read(
         unknown=tuple(i for i, (token, _, _) in enumerate(kept) if token not in lookup or token == unknown),
         cut=tuple(source[a:b] or token for token, a, b in beyond),
         reader=reader,
+        shared=_shared(found, kept),
     )
+
+
+def _shared(found: Sequence[Span], kept: Sequence[Span]) -> tuple[int, ...]:
+    """The words of which nothing is left once their characters show with the words before them."""
+    pairs = enumerate(zip(found, kept, strict=False))
+    return tuple(i for i, ((_, first, _), (_, a, b)) in pairs if i and a == b and first < kept[i - 1][2])
 
 
 def refuse_halves(source: str) -> None:
@@ -235,6 +250,8 @@ class Begun:
         """The same with the words that follow, each as it was or as the new one."""
         parts, before, gaps = [self.text], self.before, self.gaps
         for word in words:
+            if word.position in text.shared and not {word.position, text.owner(word.position)} & new.keys():
+                continue  # its characters are written
             last = text.words[word.position - 1].end if word.position else 0
             gaps = (*gaps, text.source[last : word.start])
             if piece := new.get(word.position, word.text):
@@ -292,14 +309,17 @@ def wordlike(char: str) -> bool:
 
 
 def fitted(source: str, pieces: Iterable[Span]) -> list[Span]:
-    """Pieces in order, without overlap and without the spaces around them, so that every character shows once."""
+    """Pieces in order, without overlap and without the spaces around them, so that every character shows once.
+
+    Where a piece is nothing but spaces, these are its characters.
+    """
     found, last = [], 0
     for token, start, end in pieces:
         start = max(start, last)
         end = max(end, start)
-        inner = source[start:end]
-        start += len(inner) - len(inner.lstrip())
-        end = max(start, end - (len(inner) - len(inner.rstrip())))
+        if inner := source[start:end].strip():
+            start = source.index(inner, start)
+            end = start + len(inner)
         found.append((token, start, end))
         last = end
     return found

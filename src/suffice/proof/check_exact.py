@@ -1,11 +1,11 @@
 """A second checker of certificates: one file, standard library only, rational numbers, no rounding to believe in.
 
-    python check_exact.py proof.cert model/
+    python check_exact.py proof.cert model/ [SECONDS]
 
 Written from docs/certificate.md, not from the other checker; it may be copied out and run alone, and is slow. Every
 number is a fraction. Where a bound would need a root or a long quotient, a fraction on the safe side of it is taken.
 The one place for doubles is the rule for nearest words, which the format defines by them. Networks with smooth curves
-and black boxes are not checked by this one.
+and black boxes are not checked by this one. What is not done after SECONDS (60 if none are given) is not checked.
 
 Why what it accepts is true, from the end of the file to its beginning: `Check` reads a claim and walks its evidence;
 both sides of every cut must be there. Each leaf is decided by `Leaf`: a lower bound of the margin, carried back unit
@@ -14,7 +14,7 @@ linear form over the texts that are meant, and `Word` has what a word may become
 `Left` has who may still win them. Before that, files are read.
 
 Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no model of the formats
-known here, 3 not checked by this one.
+known here, 3 not checked by this one, or not within the time.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ import math
 import re
 import struct
 import sys
+import time
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -66,6 +68,29 @@ class Unreadable(Exception):
 
 class NotForThis(Exception):
     """A question that this checker does not answer."""
+
+
+class TimeUp(Exception):
+    """The check was not done in time: nothing is known of the certificate."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How long a check may take, and the moment at which that is over."""
+
+    seconds: float
+    until: float
+
+
+FOREVER = Limit(math.inf, math.inf)
+LIMIT: ContextVar[Limit] = ContextVar("LIMIT")
+
+
+def look() -> None:
+    """Called between any two pieces of work."""
+    limit = LIMIT.get(FOREVER)
+    if time.monotonic() > limit.until:
+        raise TimeUp(f"not checked within {limit.seconds:g} seconds; a longer limit may do")
 
 
 def need(condition: object, reason: str) -> None:
@@ -132,6 +157,7 @@ class Model:
         least, most = dict[int, Fraction](), dict[int, Fraction]()
         for step in self.steps:
             for unit in step:
+                look()
                 sides = [sorted((f * low[j], f * high[j])) for j, f in self.rows[unit].items()]
                 least[unit] = sum((a for a, _ in sides), self.bias[unit])
                 most[unit] = sum((b for _, b in sides), self.bias[unit])
@@ -354,6 +380,7 @@ class Word:
 
     def spans(self) -> list[Span]:
         """A box around them."""
+        look()
         sides = zip(zip(*self.points.values(), strict=True), self.reach, strict=True)
         return [(min(values) - most, max(values) + most) for values, most in sides]
 
@@ -395,6 +422,7 @@ def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]
     k = whole(fields(data, "kind k")[1], 0, len(model.table) - 2)
 
     def nearest(own: int) -> list[int]:
+        look()
         distances, last = [], {own, *special(model)}
         for other, vector in enumerate(model.table):
             total = 0.0
@@ -404,7 +432,8 @@ def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]
         return [other for _, _, other in sorted(distances)[:k]]
 
     near = {own: [own, *nearest(own)] for own in {*map(model.place, tokens)}}
-    return [[exact(model.table[place]) for place in near[model.place(token)]] for token in tokens]
+    vectors = {place: exact(model.table[place]) for place in {*itertools.chain(*near.values())}}  # each word's once
+    return [[vectors[place] for place in near[model.place(token)]] for token in tokens]
 
 
 def special(model: Model) -> set[int]:
@@ -506,6 +535,7 @@ class Inputs:
             parts.setdefault(place + len(self.own), {})[at] = factor
         total, gains = ZERO, dict[int, Fraction]()
         for place, part in parts.items():
+            look()
             least = self.words[place].least(part)
             own = inner(part, self.own[place]) if place in self.opened else least
             total += own
@@ -660,6 +690,7 @@ class Leaf:
         """
         form = dict(row)
         for unit in reversed(range(start)):
+            look()
             first = self.model.home.get(unit, [unit])[0]
             factor = form.get(first, ZERO)
             line, weights, bias = self.lines[unit], self.model.rows[unit], self.model.bias[unit]
@@ -746,6 +777,7 @@ class Scene:
 
     def reach(self, choice: Choice, line: Sequence[int]) -> int:
         """g + |f - a| of a choice and a line."""
+        look()
         rows: Iterable[int] = self.rows[choice[0]]
         for unit in choice[1:]:
             rows = map(int.__add__, rows, self.rows[unit])
@@ -792,6 +824,7 @@ def joined(parts: Sequence[Part], room: Fraction | None) -> Part:
     """Choices of all parts that there is room for."""
     (firsts, found), *others = parts
     for more, choices in others:
+        look()
         firsts += more
         found = dict(itertools.islice(fitting(found, choices, room), CHOICES + 1))
         need(len(found) <= CHOICES, "more choices are left than can be looked at")
@@ -912,6 +945,7 @@ class Check:
         self.lines, self.model, self.number = lines, model, 0
 
     def take(self) -> Any:
+        look()
         self.number += 1
         line = next(self.lines, None)
         need(type(line) is dict, "here must be an object")
@@ -1197,26 +1231,41 @@ def mean(given: Any, corners: Iterable[Vector]) -> Vector:
     return tuple(value / sum(shares) for value in sums)
 
 
-def check(certificate: bytes | Iterable[Any], model: Model) -> dict[str, Any]:
-    """The header of a certificate (its bytes or its lines) that proves its claim; or Reject says why not."""
+def check(certificate: bytes | Iterable[Any], model: Model, seconds: float = 60) -> dict[str, Any]:
+    """The header of a certificate (its bytes or its lines) that proves its claim; or Reject says why not.
+
+    What is not done after so many seconds raises TimeUp.
+    """
     one = Check(read_lines(certificate) if isinstance(certificate, bytes) else iter(certificate), model)
+    before = LIMIT.set(Limit(seconds, time.monotonic() + seconds))
     try:
         return one.run()
-    except Reject as error:
-        raise Reject(f"line {one.number}: {error}") from None
+    except (Reject, TimeUp) as error:
+        raise type(error)(f"line {one.number}: {error}") from None
     except MALFORMED as error:
         raise Reject(f"line {one.number}: malformed ({type(error).__name__}: {str(error)[:200]})") from error
+    finally:
+        LIMIT.reset(before)
+
+
+def seconds_of(arguments: Sequence[str]) -> float:
+    """The last of two or three arguments; not a number where it is none, or where there are more or fewer."""
+    try:
+        return float(["60", *arguments[2:]][-1]) if len(arguments) in (2, 3) else math.nan
+    except ValueError:
+        return math.nan
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 2:
+    seconds = seconds_of(arguments)
+    if not seconds > 0:
         print(__doc__)
         return 2
     try:
-        head = check(Path(arguments[0]).read_bytes(), load(arguments[1]))
-    except (Reject, Unreadable, NotForThis, OSError) as error:
-        print(f"Rejected: {error}" if isinstance(error, Reject) else error)
-        return {Reject: 1, NotForThis: 3}.get(type(error), 2)
+        head = check(Path(arguments[0]).read_bytes(), load(arguments[1]), seconds)
+    except (Reject, Unreadable, NotForThis, TimeUp, OSError) as error:
+        print({Reject: "Rejected: ", TimeUp: "Not checked: "}.get(type(error), ""), error, sep="")
+        return {Reject: 1, NotForThis: 3, TimeUp: 3}.get(type(error), 2)
     print(f"Proved, in rational numbers, for the model {head['model'][:16]}:")
     for name in ("text", "label", "perturbation", "features", "claim"):
         said = json.dumps(head[name], ensure_ascii=False)

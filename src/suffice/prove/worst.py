@@ -76,7 +76,8 @@ class Worst:
 
     def ask(self, held: Bools, budget: Budget, splits: int = MOST_SPLITS) -> Enough | Failing | Open:
         """Whether these words are enough, rival by rival; the one that won last is asked first."""
-        proofs = {}
+        proofs: dict[int, Holds] = {}
+        close: Open | None = None  # a text too close to call against one rival may be lost to another
         for rival in tuple(self.order):
             found = decide(self.case(rival, held), budget, splits)
             match found:
@@ -84,23 +85,34 @@ class Worst:
                     self.order.remove(rival)
                     self.order.insert(0, rival)
                     return Failing(rival, chosen)
-                case Open():
+                case Open(chosen=None):
                     return found
+                case Open():
+                    close = close or found
                 case Holds():
                     proofs[rival] = found
+        if close is not None:
+            return close
         rivals = tuple(sorted(proofs))
         return Enough(rivals, tuple(proofs[rival] for rival in rivals))
 
     def within(self, limit: int, rival: int | None, budget: Budget) -> Enough | Failing | Open:
         """Whether no change of so many words flips the label (to the rival)."""
-        proofs = {}
+        proofs: dict[int, Holds] = {}
+        close: Open | None = None
         for one in tuple(self.order) if rival is None else (rival,):
             found = decide(replace(self.whole(one), at_most=limit), budget)
-            if isinstance(found, Fails):
-                return Failing(one, found.chosen)
-            if isinstance(found, Open):
-                return found
-            proofs[one] = found
+            match found:
+                case Fails(chosen=chosen):
+                    return Failing(one, chosen)
+                case Open(chosen=None):
+                    return found
+                case Open():
+                    close = close or found
+                case Holds():
+                    proofs[one] = found
+        if close is not None:
+            return close
         return Enough(tuple(proofs), tuple(proofs.values()))
 
     def flips_all(self, rival: int, chosen: Ints, words: Bools, count: int, budget: Budget) -> Found:

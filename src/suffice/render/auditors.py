@@ -102,8 +102,10 @@ def show_attribution(console: Console, result: Attribution) -> None:
 def show_mistake(console: Console, mistake: Mistake) -> None:
     """Who pushes towards the wrong label, and what would put it right."""
     for push in mistake.pushes:
-        way = f"pushes towards {mistake.label!r}" if push.towards else f"pushes towards {mistake.expected!r}"
-        say(console, f"'{push.word.text}': {way} (deleting it changes the lead by {-push.effect:+.3g})")
+        pushed = mistake.label if push.towards else mistake.expected
+        way = f"pushes towards {pushed!r}" if push.effect else "pushes neither way"
+        lead = f"deleting it changes the lead over {mistake.expected!r} by {-push.effect:+.3g}"
+        say(console, f"{push.name}: {way} ({lead})")
     say(console, str(mistake))
     console.print()
 

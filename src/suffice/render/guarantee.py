@@ -116,6 +116,9 @@ def certified(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
 def notes(text: Text) -> list[str]:
     """What the user should know about how the classifier saw the text."""
     found = []
+    if text.shared:
+        several = [f"{in_quotes([text.words[i].text])} as {_read_as(text, i)}" for i in _first_of_several(text)]
+        found.append(f"Read as several words: {visible(', '.join(dict.fromkeys(several)))}.")
     if text.unknown:
         words = in_quotes(dict.fromkeys(visible(text.words[i].text) for i in text.unknown))
         found.append(f"Not in the vocabulary, seen as unknown: {words}.")
@@ -123,6 +126,15 @@ def notes(text: Text) -> list[str]:
         more = f" and {len(text.cut) - CUT} more words" if len(text.cut) > CUT else ""
         found.append(f"Cut off, not seen at all: {quoted(' '.join(text.cut[:CUT]))}{more}.")
     return found
+
+
+def _first_of_several(text: Text) -> list[int]:
+    return sorted({text.owner(position) for position in text.shared})
+
+
+def _read_as(text: Text, first: int) -> str:
+    """The words that some characters are read as."""
+    return in_quotes(text.tokens[i] for i in range(first, len(text.words)) if text.owner(i) == first)
 
 
 def about_substitutes(meta: Mapping[str, Any]) -> list[str]:

@@ -45,9 +45,12 @@ class Piece(NamedTuple):
 
 
 def pieces(text: Text, needed: tuple[int, ...]) -> Iterator[Piece]:
-    """The original string cut at its words, every character once and in order."""
-    last, held, strange = 0, set(needed), set(text.unknown)
-    for word in text.words:
+    """The original string cut at its words, every character once and in order.
+
+    What is read as several words is marked where one of them is.
+    """
+    last, held, strange = 0, set(map(text.owner, needed)), set(map(text.owner, text.unknown))
+    for word in (word for word in text.words if word.position not in text.shared):
         yield Piece(visible(text.source[last : word.start]), "between")
         role: Role = "needed" if word.position in held else "free"
         yield Piece(visible(word.text), role, word.position, word.position in strange)
@@ -57,7 +60,8 @@ def pieces(text: Text, needed: tuple[int, ...]) -> Iterator[Piece]:
 
 def visible(source: str) -> str:
     """The string with control and direction characters made visible, so that a text cannot play tricks."""
-    return "".join("\ufffd" if unicodedata.category(c) in TRICKY and c not in HARMLESS else c for c in source)
+    lines = source.replace("\r\n", "\n")  # how other systems end a line
+    return "".join("\ufffd" if unicodedata.category(c) in TRICKY and c not in HARMLESS else c for c in lines)
 
 
 # --- the answer ---
@@ -138,7 +142,7 @@ def meaning(result: Explanation) -> str:
     label = quoted(result.label)
     if "nothing" in result.meta:
         reason = visible(result.meta["nothing"])
-        return f"{capital(reason)}, so the label stays {label} without any proof."
+        return f"{capital(reason)}, and the label stays {label}."
     match result.status:
         case "infeasible" if result.tied is not None:
             return f"{label} is a tie with {quoted(result.tied)} as the text stands, so that no set makes it sure."

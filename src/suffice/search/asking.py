@@ -285,7 +285,8 @@ class Asking:
     def closeness(self) -> str:
         tolerance, count = self.asked.blackbox.answers.tolerance, len(self.asked.open)
         which = "a text is" if count == 1 else f"{count} texts are"
-        return f"{which} too close to call (margins within {tolerance:.2g})"
+        how = f"margins within {tolerance:.2g}" if tolerance else "zero but for rounding"
+        return f"{which} too close to call ({how})"
 
     def _affordable(self, free: Sequence[int]) -> bool:
         """Whether all texts fit into what is left, as far as one can tell."""

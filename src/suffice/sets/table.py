@@ -36,6 +36,10 @@ VECTORS: Schema = {"type": "array", "items": {"type": "array", "items": {"type":
 LIMIT: Schema = {"type": "integer", "minimum": 1, "description": "No more than so many free words change at once."}
 
 
+def _norm(p: float | str) -> str:
+    return p if isinstance(p, str) else exactly(p)
+
+
 @dataclass(frozen=True)
 class Flag:
     """How a set is named on the command line: its option, and what argparse needs to know of the option."""
@@ -146,7 +150,9 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         EpsilonBall,
         {"eps": RADIUS, "p": {"enum": [1, 2, "inf"], "default": "inf"}},
-        lambda data: f"A free word's embedding may move by at most {exactly(data['eps'])} in the {data['p']}-norm.",
+        lambda data: (
+            f"A free word's embedding may move by at most {exactly(data['eps'])} in the {_norm(data['p'])}-norm."
+        ),
         Flag("--eps", {"type": float, "metavar": "E", "help": "ball of radius E around the embedding"}),
         grows="eps",
         may="move by a distance",
@@ -217,7 +223,7 @@ def command_options(data: Mapping[str, Any]) -> list[str]:
         case {"kind": "knn-box" | "knn-hull" as kind, "k": k}:
             named = [f"--{kind}", str(k)]
         case {"kind": "epsilon-ball", "eps": eps, "p": p}:
-            named = ["--eps", exactly(eps), *([] if p == "inf" else ["--norm", str(p)])]
+            named = ["--eps", exactly(eps), *([] if p == "inf" else ["--norm", _norm(p)])]
         case _:  # what is meant where none is named; boxes have no option
             named = []
     return [*named, *limit]

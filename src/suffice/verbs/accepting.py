@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from suffice.errors import NotACertificate, Rejected
@@ -12,11 +13,15 @@ from suffice.verbs.question import Question
 
 
 def accepted(question: Question, certificate: Certificate) -> Checked:
-    """What the checker accepts, else Rejected; what a black box has answered before counts as run."""
+    """What the checker accepts, else Rejected; what a black box has answered before counts as run.
+
+    A check that takes too long is no acceptance; where texts were only run there is next to nothing left to do.
+    """
     if question.blackbox is not None:
         from suffice.proof.replay import Wanted, replay  # with all that reads proofs about pipelines
 
-        return replay(certificate, question.asked.blackbox, Wanted(anew=False))
+        seconds = math.inf if question.blackbox.bag is None else question.checking
+        return replay(certificate, question.asked.blackbox, Wanted(seconds=seconds, anew=False))
     return check(certificate, question.classifier, seconds=question.checking)
 
 

@@ -30,7 +30,7 @@ from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
 from suffice.verbs.scarce import scarce
 from suffice.verbs.why import needed_words
-from suffice.verbs.wording import fitting, placed
+from suffice.verbs.wording import empty, fitting, placed
 
 LIMIT = 100
 
@@ -76,7 +76,7 @@ class Attribution:
         if not self.explanations:
             return f"No {self._kind} explanation was found: {self.reason}."
         if "nothing" in self.meta:
-            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+            return empty(self.meta["nothing"], self.label)
         wish, told = fitting(self.text, self.meta), f"{self._counted()} {self._held()}"
         return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
 
@@ -183,10 +183,6 @@ def attribute(
     `of` says of which explanations: "optimal", all the cheapest ones; or "minimal", all from which no word can be left
     out, the cheapest first. At most `limit` of them are looked for; `complete` on the result says whether that was all.
     """
-    if of not in ("optimal", "minimal"):
-        raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
     question = Question(
         classifier,
         text,
@@ -206,9 +202,13 @@ def attribute(
 
 def attributed(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Attribution:
     """The answer to a question."""
+    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
+    if of not in ("optimal", "minimal"):
+        raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
     if question.blackbox is not None:
         return _asked(question, on_progress, self_check)
-    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
     with single_threaded():
         started = time.monotonic()
         hunt = _hunt(question, of, on_progress)

@@ -30,7 +30,7 @@ from suffice.verbs.asked import verdicts
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import only_unknown, unknown_substitutes
-from suffice.verbs.wording import authority, change_of, complaint, deed_of, named, placed, short
+from suffice.verbs.wording import authority, change_of, complaint, deed_of, empty, named, placed, short
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
@@ -62,7 +62,7 @@ class Bias:
         names, kept = placed(self.text, self.words), f"the label {self.label!r}"
         match self.status:
             case "independent" if self.trivial:
-                return f"Nothing to prove: {self.reason}, so {kept} stays."
+                return empty(self.reason, self.label)
             case "independent":
                 change = change_of(self.meta, names, len(self.positions))
                 return f"Independent: no {change} changes {kept} ({authority(self.meta, 'enough')})."
@@ -214,7 +214,7 @@ def _in_a_row(text: Text, item: str) -> tuple[int, ...]:
 def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
     status, reason, certificate = _judged(question, verdict)
     positions = tuple(writing.positions(question.excluded))
-    empty = _nothing(question) if status == "independent" else ""
+    idle = _nothing(question) if status == "independent" else ""
     return Bias(
         status=status,
         positions=positions,
@@ -223,8 +223,8 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
         text=question.text,
         witness=question.witness(verdict.witness) if isinstance(verdict, Refuted) else None,
         certificate=certificate,
-        reason=empty or reason,
-        trivial=bool(empty),
+        reason=idle or reason,
+        trivial=bool(idle),
         stats={"seconds": seconds},
         meta={**question.meta(), "protected": list(positions), **_strange(question)},
     )

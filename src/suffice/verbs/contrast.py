@@ -27,7 +27,7 @@ from suffice.verbs.accepting import accepted
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
-from suffice.verbs.wording import authority, change_of, complaint, placed, short, turned_into
+from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, turned_into
 
 TOLD = ("computed", "not_computed", "reason")  # what a search says of its way, for people
 
@@ -162,7 +162,7 @@ class Contrast:
 
     def _none(self) -> str:
         if "nothing" in self.meta:
-            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+            return empty(self.meta["nothing"], self.label)
         return f"No {change_of(self.meta, 'the words')} {self.does()} ({self.authority})."
 
     def _open(self) -> str:
@@ -188,8 +188,8 @@ class Contrast:
         """What becomes of each changed word."""
         if self.flip is None:
             return ""
-        pairs = zip((_own(self.text, i) for i in self.flip.positions), self.flip.words, strict=True)
-        return ", ".join(f"'{own}' {turned_into(own, word, self.flip.real)}" for own, word in pairs)
+        real, pairs = self.flip.real, zip(self.flip.positions, self.flip.words, strict=True)
+        return ", ".join(f"{named(self.text, [i])} {turned_into(_own(self.text, i), word, real)}" for i, word in pairs)
 
     def to_html(self) -> str:
         """A self-contained page."""

@@ -25,6 +25,7 @@ from suffice.verbs.mistake import Mistake, Push
 from suffice.verbs.prefer import Preference, preference
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, searched, single_threaded, task
+from suffice.verbs.wording import placed
 
 
 def explain(
@@ -157,11 +158,14 @@ def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Pus
         from suffice.verbs.asked import flips
 
         effects = flips.leads(question, result.positions, expected)
-        return tuple(Push(word, effect) for word, effect in zip(result.words, effects, strict=False))  # none: spent
+        pairs = zip(result.words, effects, strict=False)  # none: spent
+        return tuple(Push(word, effect, placed(question.text, [word])) for word, effect in pairs)
     classifier, center = question.classifier, question.problem.center
     points = np.repeat(center[None], len(result.words) + 1, axis=0)
     for row, word in enumerate(result.words):
         points[row, word.position] = classifier.table[classifier.lookup[classifier.pad]]
     scores = classifier.network.forward(points)
     lead = scores[:, question.problem.label] - scores[:, expected]
-    return tuple(Push(word, float(lead[-1] - lead[row])) for row, word in enumerate(result.words))
+    effects = (lead[-1] - lead[:-1]).tolist()
+    pairs = zip(result.words, effects, strict=True)
+    return tuple(Push(word, effect, placed(question.text, [word])) for word, effect in pairs)

@@ -16,7 +16,7 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, deed_of, fitting, listed, placed, short
+from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, listed, placed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -331,7 +331,7 @@ class Explanation:
 def sentence(result: Explanation) -> str:
     """The answer in one sentence that a non-expert understands."""
     if "nothing" in result.meta:
-        return f"Nothing to prove: {result.meta['nothing']}, so the label {result.label!r} stays."
+        return empty(result.meta["nothing"], result.label)
     kept, meta = f"the label {result.label!r}", result.meta
     suffice = f"{counted(result)} {sufficing(result)} for {kept}"
     enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
@@ -423,6 +423,7 @@ def _text_to_dict(text: Text) -> dict[str, Any]:
         "words": [_word(word) for word in text.words],
         "unknown": list(text.unknown),
         "cut": list(text.cut),
+        **({"shared": list(text.shared)} if text.shared else {}),
     }
 
 
@@ -437,4 +438,5 @@ def _text_from_dict(data: Mapping[str, Any]) -> Text:
         words=tuple(Word(**word) for word in data["words"]),
         unknown=ints(data["unknown"]),
         cut=tuple(data["cut"]),
+        shared=ints(data.get("shared", ())),
     )

@@ -28,6 +28,7 @@ from suffice.sets.perturbations import (
 from suffice.verbs.explanation import Further
 from suffice.verbs.question import Question
 from suffice.verbs.running import single_threaded
+from suffice.verbs.wording import can
 
 SECONDS = 2.0  # for the look
 DOUBLINGS = 9  # how far sets are made larger or smaller
@@ -57,9 +58,9 @@ def _first_flip(question: Question, budget: Budget) -> Further | None:
     for name, perturbation in _larger(question):
         if budget.spent:
             return None
-        label = _flipped(question, perturbation)
-        if label is not None:
-            return Further(f"{name}, the label can become {label!r}: some word is needed then.", perturbation)
+        deed = _flipped(question, perturbation)
+        if deed is not None:
+            return Further(f"{name}, {deed}: some word is needed then.", perturbation)
     return None
 
 
@@ -112,7 +113,7 @@ def limited(question: Question, limit: int | None) -> Perturbation:
 
 
 def _flipped(question: Question, perturbation: Perturbation) -> str | None:
-    """The label that some change gives, where an attack finds one that the network confirms."""
+    """What some change can do to the label, where an attack finds one that the network confirms."""
     try:
         problem = replace(question, perturbation=perturbation).problem
     except InputError:  # the vocabulary has no more words
@@ -122,7 +123,9 @@ def _flipped(question: Question, perturbation: Perturbation) -> str | None:
     if attempt.margin[0] > 0:
         return None
     found = confirm(problem, attempt.point, free)[0]
-    return None if found is None else question.classifier.labels[found.rival]
+    if found is None:
+        return None
+    return can(question.label, question.classifier.labels[found.rival], tie=found.margin >= 0)
 
 
 # --- much is needed: which smaller set would leave some word out? ---
@@ -155,9 +158,11 @@ def _one_at_a_time(question: Question, total: int, count: int) -> Further | None
     enough = total - _spare(question, question.perturbation)
     if enough >= count or question.perturbation.at_most == 1:
         return None
-    few = f"{enough} of {total} words {'is' if enough == 1 else 'are'} enough" if enough else "no word is needed"
-    seen = f"If only one word may change at a time, {few}."
-    return Further(seen, limited(question, 1))
+    return Further(f"If only one word may change at a time, {enough_of(enough, total)}.", limited(question, 1))
+
+
+def enough_of(count: int, total: int) -> str:
+    return f"{count} of {total} words {'is' if count == 1 else 'are'} enough" if count else "no word is needed"
 
 
 def _spare(question: Question, perturbation: Perturbation) -> int:

@@ -9,16 +9,20 @@ from typing import Any
 
 from suffice.model.text import Word
 from suffice.prove.verdict import Witness
-from suffice.verbs.wording import quoted
+from suffice.verbs.wording import joined, quoted
 
 
 @dataclass(frozen=True, slots=True)
 class Push:
     """A word that forces the label, and how: `effect` is what its deletion takes from the label's lead over the
-    expected label. Above zero, the word pushes towards the label; below, against it."""
+    expected label. Above zero, the word pushes towards the label; below, against it.
+
+    `name` is the word in quotes, with its position where the same word stands elsewhere too.
+    """
 
     word: Word
     effect: float
+    name: str
 
     @property
     def towards(self) -> bool:
@@ -53,8 +57,8 @@ class Mistake:
     def __str__(self) -> str:
         if not self.pushes:  # no words, or no texts left to ask about them
             return self._change()
-        towards = quoted(push.word.text for push in self.pushes if push.towards) or "none"
-        against = quoted(push.word.text for push in self.pushes if not push.towards)
+        towards = joined(push.name for push in self.pushes if push.towards) or "none"
+        against = joined(push.name for push in self.pushes if not push.towards)
         rest = f"; {against} not" if against else ""
         return f"Of these words, pushing towards {self.label!r}: {towards}{rest}. {self._change()}"
 
@@ -82,7 +86,7 @@ class Mistake:
         return {
             "label": self.label,
             "expected": self.expected,
-            "pushes": [{**asdict(push.word), "effect": push.effect, "towards": push.towards} for push in self.pushes],
+            "pushes": [_push_to_dict(push) for push in self.pushes],
             "status": self.status,
             "cost": self.cost if math.isfinite(self.cost) else None,
             "lower_bound": self.lower_bound if math.isfinite(self.lower_bound) else None,
@@ -95,11 +99,10 @@ class Mistake:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Mistake:
-        keys = ("position", "text", "start", "end")
         return Mistake(
             label=data["label"],
             expected=data["expected"],
-            pushes=tuple(Push(Word(*(push[key] for key in keys)), push["effect"]) for push in data["pushes"]),
+            pushes=tuple(map(_push_from_dict, data["pushes"])),
             status=data["status"],
             cost=math.inf if data["cost"] is None else data["cost"],
             lower_bound=math.inf if data["lower_bound"] is None else data["lower_bound"],
@@ -109,3 +112,12 @@ class Mistake:
             authority=data["authority"],
             change=data["change"],
         )
+
+
+def _push_to_dict(push: Push) -> dict[str, Any]:
+    return {**asdict(push.word), "effect": push.effect, "towards": push.towards, "name": push.name}
+
+
+def _push_from_dict(data: Mapping[str, Any]) -> Push:
+    word = Word(*(data[key] for key in ("position", "text", "start", "end")))
+    return Push(word, data["effect"], data.get("name", quoted([word.text])))  # older files have no names

@@ -19,6 +19,8 @@ def neighbours(
     classifier: Classifier | BlackBox, word: str, *, perturbation: Perturbation | None = None
 ) -> tuple[str, ...]:
     """The words that `word` may become, nearest or most usual first; by default those of the default set."""
+    if not isinstance(word, str) or len(word.split()) != 1 or word.strip() != word:
+        raise InputError(f"What may become something else is one word, not {word!r}.")
     question = Question(classifier, [word], perturbation=perturbation or BundledSubstitutes())
     chosen = question.perturbation
     if isinstance(chosen, RealWords):

@@ -24,7 +24,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
-from suffice.verbs.wording import authority, can_still, placed
+from suffice.verbs.wording import authority, can, empty, placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,9 @@ class Repair:
 
     @property
     def sufficed(self) -> bool | None:
-        """Whether the given words suffice as they are; None where that is undecided."""
-        return {Proved: True, Refuted: False}.get(type(self.verdict))
+        """Whether the given words suffice as they are: by their verdict, or by an explanation that adds none."""
+        enough = not self.added and self.status in ("optimal", "sufficient")
+        return {Proved: True, Refuted: False}.get(type(self.verdict), True if enough else None)
 
     @property
     def counterexample(self) -> Witness | None:
@@ -100,7 +101,7 @@ class Repair:
 
     def __str__(self) -> str:
         if "nothing" in self.meta:
-            return f"Nothing to prove: {self.meta['nothing']}, so the label {self.label!r} stays."
+            return empty(self.meta["nothing"], self.label)
         if self.explanation.tied is not None:
             return str(self.explanation)
         if self.sufficed:
@@ -117,7 +118,7 @@ class Repair:
     def _doubt(self) -> str:
         if self.counterexample is None:
             return "Whether the given words suffice is undecided."
-        deed = can_still(self.label, self.counterexample.label, tie=self.counterexample.margin >= 0)
+        deed = can(self.label, self.counterexample.label, tie=self.counterexample.margin >= 0, still="still ")
         return f"The given words do not suffice: with all of them fixed {deed}."
 
     def _extension(self) -> str:

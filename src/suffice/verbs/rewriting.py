@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text, rewritten, with_gaps
@@ -16,8 +18,15 @@ def tried(classifier: Classifier, text: Text, witness: Witness) -> str | None:
     if not witness.positions or max(witness.positions) >= len(text.words):
         return None
     new = dict(zip(witness.positions, witness.words, strict=True))
+    if _torn(text, new):
+        return None
     shown = (rewritten(text, change) for change in (new, with_gaps(new)))
     return next((one for one in shown if _gives(classifier, one, witness.label)), None)
+
+
+def _torn(text: Text, new: Mapping[int, str]) -> bool:
+    """Whether only some of the words change that the same characters are read as: no text says that."""
+    return any((word in new) != (text.owner(word) in new) for word in text.shared)
 
 
 def _gives(classifier: Classifier, text: str, label: str) -> bool:

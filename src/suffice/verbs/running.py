@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Bools
 from suffice.prove.choices import by_choice
+from suffice.prove.oracles import ByChoice
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Problem, Proved, Source
 from suffice.search.covering import Covering, told, told_node
@@ -69,8 +70,10 @@ def oracle_of(problem: Problem) -> BoundsOracle:
 
 
 def searcher(question: Question, budget: Budget, on_progress: OnProgress | None) -> Search:
-    """The search over words, with our own bounds."""
-    return Search(task(question, budget, on_progress), oracle_of(question.problem))
+    """The search over words, with our own bounds; complete questions in whichever coordinates they are quickest."""
+    smaller = by_choice(question.problem)
+    complete = None if smaller.source is None else ByChoice(smaller.source, oracle_of(smaller))
+    return Search(task(question, budget, on_progress), oracle_of(question.problem), complete=complete)
 
 
 def searched(

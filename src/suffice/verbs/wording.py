@@ -24,7 +24,7 @@ COVERED = {
 
 def quoted(words: Iterable[str]) -> str:
     """Words as a list that a person reads: 'a', 'b' and 'c'."""
-    return _joined(f"'{word}'" for word in words)
+    return joined(f"'{word}'" for word in words)
 
 
 def listed(words: Sequence[Word]) -> str:
@@ -43,7 +43,7 @@ def named(text: Text, positions: Sequence[int]) -> str:
     pairs = zip(positions, chosen, strict=True)
     places = (f" (position {i})" if every.count(name) > chosen.count(name) else "" for i, name in pairs)
     names = (f"'{name}'{place}" for name, place in zip(chosen, places, strict=True))
-    return _joined(dict.fromkeys(names))  # a word that is named in all its places is named once
+    return joined(dict.fromkeys(names))  # a word that is named in all its places is named once
 
 
 def placed(text: Text, words: Iterable[Word]) -> str:
@@ -51,7 +51,8 @@ def placed(text: Text, words: Iterable[Word]) -> str:
     return named(text, [word.position for word in words])
 
 
-def _joined(names: Iterable[str]) -> str:
+def joined(names: Iterable[str]) -> str:
+    """Names as a list that a person reads: a, b and c."""
     *most, last = list(names) or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -121,9 +122,14 @@ def deed_of(before: str, after: str, tie: bool) -> str:
     return f"lets {after!r} reach {before!r} (a tie)" if tie else f"turns {before!r} into {after!r}"
 
 
-def can_still(before: str, after: str, tie: bool) -> str:
+def can(before: str, after: str, tie: bool, still: str = "") -> str:
     """The same of what a change could do."""
-    return f"{after!r} can still reach {before!r} (a tie)" if tie else f"the label can still become {after!r}"
+    return f"{after!r} can {still}reach {before!r} (a tie)" if tie else f"the label can {still}become {after!r}"
+
+
+def empty(reason: str, label: str) -> str:
+    """What is said where nothing that matters may change: why, and that the label stays (which need not follow)."""
+    return f"Nothing to prove: {reason}, and the label {label!r} stays."
 
 
 def complaint(error: Exception) -> dict[str, str]:

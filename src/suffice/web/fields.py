@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -17,6 +18,7 @@ Schema: TypeAlias = dict[str, Any]
 Check: TypeAlias = Callable[[Any], str | None]
 
 LARGEST = 1e300  # of a number: sums of some thousands of them are numbers too
+MOST_OF = {"number": LARGEST, "integer": 2**53 - 1}
 DEAREST = 1e9  # of a cost
 LONGEST_NAME = 200  # characters of a file's name
 MOST = 1000  # protected words
@@ -131,7 +133,7 @@ def perturbation_field() -> Field:
 def steps_field() -> Field:
     def check(value: Any) -> str | None:
         good = isinstance(value, list) and 1 <= len(value) <= 12 and all(_number(v) and v >= 0 for v in value)
-        return None if good else "give a list of 1 to 12 sizes, such as [5, 10, 20, 40]."
+        return None if good else f"give a list of 1 to 12 sizes from 0 to {LARGEST:g}, such as [5, 10, 20, 40]."
 
     items = {"type": "number", "minimum": 0}
     return Field({"type": "array", "items": items, "minItems": 1, "maxItems": 12}, check, required=True)
@@ -150,7 +152,7 @@ TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
-    "integer": lambda value: isinstance(value, int) and _number(value) and abs(value) < 2**53,
+    "integer": lambda value: isinstance(value, int) and _number(value) and abs(value) <= MOST_OF["integer"],
     "number": _number,
     "null": lambda value: value is None,
 }
@@ -164,8 +166,9 @@ def misfit(value: Any, schema: Schema, where: str = "") -> str | None:
     if "enum" in schema and not any(value == one and type(value) is type(one) for one in schema["enum"]):
         return f"{name} must be one of {', '.join(map(str, schema['enum']))}."
     kinds = schema.get("type", [])
-    if kinds and not any(TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
-        return f"{name} must be of type {kinds if isinstance(kinds, str) else ' or '.join(kinds)}."
+    listed = [kinds] if isinstance(kinds, str) else kinds
+    if listed and not any(TYPES[kind](value) for kind in listed):
+        return f"{name} {_beyond(value, listed) or 'must be of type ' + ' or '.join(listed)}."
     if "minimum" in schema and value < schema["minimum"]:
         return f"{name} must be at least {schema['minimum']}."
     if isinstance(value, dict):
@@ -173,6 +176,13 @@ def misfit(value: Any, schema: Schema, where: str = "") -> str | None:
     if isinstance(value, list) and "items" in schema:
         return next(filter(None, (misfit(item, schema["items"], f"each of {name}") for item in value)), None)
     return None
+
+
+def _beyond(value: Any, kinds: Sequence[str]) -> str:
+    """What is wrong with a number that is of one of these kinds but for its size."""
+    most = max((MOST_OF[kind] for kind in kinds if kind in MOST_OF), default=math.inf)
+    large = isinstance(value, int | float) and abs(value) > most
+    return f"is too large a number, up or down: at most {most:g} is taken" if large else ""
 
 
 def _misfit_object(value: Mapping[str, Any], schema: Schema, where: str) -> str | None:

@@ -107,6 +107,9 @@ class Laid(Protocol):
     @property
     def ways(self) -> Ways | None: ...
 
+    @property
+    def look(self) -> Callable[[], None]: ...
+
     def walk(self, region: Region) -> Walk: ...
 
 
@@ -217,6 +220,7 @@ class Walk:
         live: dict[str, list[Place]] = {}
         found: dict[Place, list[tuple[Place, int, float]]] = {}
         for i, some in enumerate(self.region.allowed):
+            self.check.look()
             full = [k for k in some if words[i][k].tokens]
             for k in full:
                 partners = followers.get(words[i][k].tokens[0], ())
@@ -324,6 +328,7 @@ class Walk:
         given, turn = {int(column): number(value) for column, value in slopes.items()}, direction or {}
         prices: dict[int, float] = {}
         for column in {*self.least, *self.most}:
+            self.check.look()
             counts, added = self._counts(column), form.part(column, slope, turn.get(column, 0.0))
             heights = [added(count) for count in counts]
             width = counts[-1] - counts[0]
@@ -398,6 +403,7 @@ class Walk:
         values = np.full((len(costs) + 1, layers), np.inf)
         values[0, 0], start = 0.0, 0
         for i, some in enumerate(self.region.allowed):
+            self.check.look()
             end = len(places)
             for k in (k for k in some if words[i][k].tokens):
                 before = values[start:end].copy()

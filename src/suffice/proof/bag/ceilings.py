@@ -64,6 +64,7 @@ def _leaf(check: BagCheck, form: Form, sets: Sets, lines: Sequence[Mapping[str, 
     free = _free(check)
     constant, close, mixed = 0.0, 0.0, np.zeros((len(free) + 1, len(free) + 1))
     for line in lines:
+        check.look()
         weight = number(line["weight"])
         need(0 < weight <= 1, "a weight must be above 0 and at most 1")
         rest, lost, parts = _bound(check, form, line, free, sets.exclude)
@@ -110,6 +111,7 @@ class _Parts:
         table, place = np.full((count, self.size + 1), -np.inf), {START: 0}
         table[0, 0], low, source = 0.0, 0, 0
         for i, some in enumerate(self.walk.region.allowed):
+            self.walk.check.look()
             end, full = len(place), [k for k in some if self.words[i][k].tokens]
             arrived = [self._arrive(table[low:end, source : i + 1], (i, k), place, low) for k in full]
             for k, sums in zip(full, arrived, strict=True):
@@ -141,6 +143,7 @@ def _least(check: BagCheck, parts: Floats, free: Sequence[bool], sets: Sets) -> 
     best = np.full((sets.below - paid, len(free) + 1), np.inf)
     best[0, 0], source = 0.0, 0
     for i, may in enumerate(free):
+        check.look()
         if (may and i in sets.exclude) or not check.words[i][0].tokens:
             continue
         value = (best[:, source : i + 1] + parts[source : i + 1, i]).min(1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -132,11 +132,17 @@ class WordSteps:
 class Ways:
     """One text before streams: its words may be these pieces."""
 
-    def __init__(self, streams: Sequence[Stream], text: Text, pieces: Sequence[Sequence[str]]) -> None:
-        self.streams, self.text, self.pieces = streams, text, pieces
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        text: Text,
+        pieces: Sequence[Sequence[str]],
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.streams, self.text, self.pieces, self.look = streams, text, pieces, look
         self.rows: dict[tuple[tuple[int, float], ...], int] = {}
         self.cache: dict[Any, Any] = {}
-        self._look()
+        self._alike()
         self.words = self._build()
         cells = [(r, c, n) for row, r in self.rows.items() for c, n in row]
         self.columns = sorted({c for _, c, _ in cells})
@@ -145,7 +151,7 @@ class Ways:
         where = (table[:, 0].astype(np.int64), table[:, 1].astype(np.int64))
         self.table = scipy.sparse.csr_matrix((table[:, 2], where), shape=(len(self.rows), len(self.columns)))
 
-    def _look(self) -> None:
+    def _alike(self) -> None:
         """Pieces are read alike wherever they stand."""
         for piece in {piece for group in self.pieces for piece in group if piece}:
             _need("Σ" not in piece, "a capital sigma depends on what stands beside it")
@@ -161,6 +167,7 @@ class Ways:
             after: dict[Any, int] = {}
             steps = []
             for state, number in states.items():
+                self.look()
                 for k, piece in enumerate(group):
                     new, row = self._after(state, gaps[0] if state[0] is None else gaps[word], piece)
                     steps.append((after.setdefault(new, len(after)), number, k, row))
@@ -299,6 +306,7 @@ class Ways:
         value = np.full((1, layers), np.inf)
         value[0, 0] = 0.0
         for word, step in enumerate(self.words):
+            self.look()
             some = allowed[word] if word < count else (0,)
             fee = np.array([extra.get((word, k), 0.0) if k in some else np.inf for k in range(step.choice.max() + 1)])
             reached = value[step.source] + (cost[step.row] + fee[step.choice])[:, None]

@@ -32,6 +32,7 @@ class BagCheck:
     options: Sequence[Sequence[str]]
     limit: int | None
     label: int
+    look: Callable[[], None] = lambda: None  # called between any two pieces of work: it may stop the check
 
     def __post_init__(self) -> None:
         streams = self.bag.streams
@@ -41,7 +42,7 @@ class BagCheck:
             self._choices(word.text, given) for word, given in zip(self.text.words, self.options, strict=True)
         ]
         pieces = [[choice.written for choice in word] for word in self.words]
-        self.ways = Ways(streams, self.text, pieces) if streams else None
+        self.ways = Ways(streams, self.text, pieces, self.look) if streams else None
         self.paired = self._paired() if self.bag.orders[1] > 1 else {}
         self.forms: dict[tuple[int, float], Form] = {}
 
@@ -158,6 +159,7 @@ class BagCheck:
     def _tree(self, form: Form, region: Region, nodes: list[Any]) -> None:
         waiting = [region]
         for node in nodes:
+            self.look()
             need(waiting, "there are more nodes than splits")
             here = waiting.pop()
             fields(node, "word keep", "column most", "lines")

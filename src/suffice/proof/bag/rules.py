@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -14,14 +14,24 @@ MOST_NODES = 400  # of the search for a cheaper set
 
 
 def none_below(
-    rules: Sequence[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, lower: int
+    rules: Sequence[tuple[Floats, float]],
+    costs: Sequence[int],
+    include: int,
+    exclude: int,
+    lower: int,
+    look: Callable[[], None] = lambda: None,
 ) -> int:
-    """The largest cost, up to `lower`, below which surely no set keeps all rules."""
-    return none_below_by(rules, costs, include, exclude, lower)[0]
+    """The largest cost, up to `lower`, below which surely no set keeps all rules; `look` may stop it."""
+    return none_below_by(rules, costs, include, exclude, lower, look)[0]
 
 
 def none_below_by(
-    rules: Sequence[tuple[Floats, float]], costs: Sequence[int], include: int, exclude: int, lower: int
+    rules: Sequence[tuple[Floats, float]],
+    costs: Sequence[int],
+    include: int,
+    exclude: int,
+    lower: int,
+    look: Callable[[], None] = lambda: None,
 ) -> tuple[int, set[int]]:
     """The same, and the rules that it follows from.
 
@@ -32,6 +42,7 @@ def none_below_by(
     table = _Table(rules, costs)
     waiting, nodes, open_bounds = [(low, high)], 0, []
     while waiting:
+        look()
         lows, highs = waiting.pop()
         nodes += 1
         bound, split = table.bound(lows, highs)

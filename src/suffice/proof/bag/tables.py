@@ -61,6 +61,7 @@ class TableCheck:
         places, signs = np.full((size + 1,) * order, -1), np.zeros((size + 1,) * order)
         if order >= self.bag.bag.orders[0]:
             for run in product(self.number, repeat=order):
+                self.bag.look()
                 found = self.bag.bag.column(" ".join(run))
                 if found is not None:
                     at = tuple(self.number[token] for token in run)
@@ -84,6 +85,7 @@ class TableCheck:
         for rival in rivals:
             waiting = [allowed]
             for node in proofs[labels[rival]]:
+                self.bag.look()
                 _need(waiting, "there are more nodes than splits")
                 here = waiting.pop()
                 _need(node.keys() in ({"word"}, {"groups"}), "a node splits a word or has groups")
@@ -190,6 +192,7 @@ class TableCheck:
         sizes = [len(allowed[word]) for word in own]
         base, parts = np.array([some[0] for some in allowed]), []
         for start in range(0, prod(sizes), PART):
+            self.bag.look()
             number = np.arange(start, min(start + PART, prod(sizes)))
             chosen = np.repeat(base[None], len(number), axis=0)
             for word, places in zip(own, np.unravel_index(number, sizes) if own else (), strict=True):

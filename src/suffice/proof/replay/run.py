@@ -7,9 +7,8 @@ proved by branching. Whatever is too close to call, given how far the program's 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import rewritten
@@ -29,7 +28,7 @@ from suffice.proof.bag.tables import TableCheck
 from suffice.proof.certificate import read
 from suffice.proof.check import Checked
 from suffice.proof.check.header import FRACTION
-from suffice.proof.check.reading import WHOLE
+from suffice.proof.check.reading import WHOLE, Limit
 from suffice.proof.draws import draw_seed, draws
 from suffice.proof.replay.hitting import hittable
 from suffice.proof.replay.question import (
@@ -67,7 +66,8 @@ def replay(certificate: Any, blackbox: BlackBox, wanted: Wanted | None = None) -
     sample = asked.sample
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
         raise InputError(f"A sample must be a whole number of at least 1, not {sample!r}.")
-    replayer = _Replay(_lines(certificate), blackbox, asked)
+    time_limit = Limit.of(asked.seconds)
+    replayer = _Replay(_lines(certificate), blackbox, asked, time_limit)
     try:
         return replayer.run()
     except NotACertificate:
@@ -103,11 +103,11 @@ class _Replay:
     lines: list[Any]
     blackbox: BlackBox
     wanted: Wanted
+    time_limit: Limit
     number: int = 1
     ran: int = 0
     sampled: int = 0
     rival: int | None = None  # the label that flips are counted to; None: any other
-    started: float = field(default_factory=time.monotonic)
 
     def run(self) -> Checked:
         head = self.lines[0]
@@ -184,7 +184,7 @@ class _Replay:
             return
         open_sets = [flip for flip in flips if not flip & include]
         left = claim["lower"] - cost_of(include, costs)
-        hits = hittable(open_sets, costs, exclude, left, self._look)
+        hits = hittable(open_sets, costs, exclude, left, self.time_limit.look)
         need(not hits, "a cheaper set hits all the flips that are given")
 
     def _all_cheapest(self) -> None:
@@ -198,10 +198,10 @@ class _Replay:
             self._exhausted([i for i in self._movable(range(len(costs))) if not held >> i & 1], place)
         self.number = 1
         left = self.claim["cost"] - cost_of(include, costs)
-        cheaper = hittable(flips, costs, exclude, left, self._look)
+        cheaper = hittable(flips, costs, exclude, left, self.time_limit.look)
         need(not cheaper, "a cheaper set hits all the flips that are given")
         others = [everything & ~held for held in sets]  # a set that is not listed and no cheaper holds one of these
-        other = hittable([*flips, *others], costs, exclude, left + 1, self._look)
+        other = hittable([*flips, *others], costs, exclude, left + 1, self.time_limit.look)
         need(not other, "a set that is not listed hits all the flips that are given")
 
     def _sets(self, include: int, exclude: int) -> list[int]:
@@ -299,7 +299,8 @@ class _Replay:
             rules.append(self.opened.rule(line, labels))
         self.number = 1
         lower = self.claim["lower"]
-        need(none_below(rules, costs, include, exclude, lower) >= lower, "a cheaper set may keep all rules")
+        sure = none_below(rules, costs, include, exclude, lower, self.time_limit.look)
+        need(sure >= lower, "a cheaper set may keep all rules")
 
     def _under_ceilings(self, costs: Sequence[int], include: int, exclude: int) -> None:
         """No set of a lower cost than `lower` is enough, by ceilings alone."""
@@ -316,7 +317,7 @@ class _Replay:
         need(self.blackbox.bag is not None, "the model is not laid open: what was computed cannot be checked")
         assert self.blackbox.bag is not None
         limit = self.head["perturbation"].get("at_most")
-        found = BagCheck(self.blackbox.bag, self.text, self.options, limit, self.label)
+        found = BagCheck(self.blackbox.bag, self.text, self.options, limit, self.label, self.time_limit.look)
         everything = self._movable(range(len(self.options)))
         changes = [{}, *draws(self.options, everything, self.limit, COMPARED, 0)] if everything else [{}]
         texts = list(dict.fromkeys(rewritten(self.text, change) for change in changes))
@@ -385,16 +386,12 @@ class _Replay:
 
     def _all_keep(self, texts: Iterator[str]) -> None:
         while part := list(islice(texts, PART)):
-            self._look()
+            self.time_limit.look()
             margins = self._margins(part)
             bad = ~(margins > 0)
             if bad.any():
                 text = part[int(bad.argmax())]
                 raise Rejected(0, f"run again, this text does not clearly keep the label: {text[:100]!r}")
-
-    def _look(self) -> None:
-        if time.monotonic() - self.started > self.wanted.seconds:
-            raise NotChecked(0, f"{self.ran} texts were run again, then time was up")
 
     # --- running ---
 
@@ -427,6 +424,7 @@ class _Replay:
                 return known
         found: dict[str, Floats] = {}
         for part in answers.batches(texts):
+            self.time_limit.look()
             found.update(zip(part, answers.ask(part), strict=True))
         return found
 

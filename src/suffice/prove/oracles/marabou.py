@@ -56,8 +56,10 @@ class MarabouOracle:
 
     def _answer(self, free: Bools, budget: Budget) -> Verdict:
         region = self.problem.region
-        if isinstance(region, Choice) or (isinstance(region, Ball) and region.p == 2):
-            return Unknown(f"{type(region).__name__} regions of this kind are not supported by marabou", NAME)
+        if isinstance(region, Choice):
+            return Unknown("sets of real words are not given to Marabou", NAME)
+        if isinstance(region, Ball) and region.p == 2:
+            return Unknown("balls in the 2-norm are not given to Marabou", NAME)
         if self.form.curved is not None:
             return Unknown("smooth activations are not given to Marabou", NAME)
         if not self.form.finite:

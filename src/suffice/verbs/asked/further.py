@@ -13,8 +13,9 @@ from suffice.search.asking import Asking
 from suffice.search.covers import bits
 from suffice.search.greedy import attack
 from suffice.verbs.explanation import Further
-from suffice.verbs.further import limited
+from suffice.verbs.further import enough_of, limited
 from suffice.verbs.question import Question
+from suffice.verbs.wording import can
 
 SECONDS = 2.0  # for the look; and no more than a tenth of the question's own limit
 FEW = 3  # words that nobody finds too many
@@ -51,9 +52,10 @@ def _first_flip(question: Question, search: Asking) -> Further | None:
         wider = replace(asked, at_most=limit, meter=meter)
         flip = attack(wider, bits(asked.movable))
         if flip is not None:
-            size, label = len(flip.change), asked.blackbox.labels[flip.rival]
-            turns = f"If up to {size} words may change at once, the label can become {label!r}"
-            return Further(f"{turns}: some word is needed then.", limited(question, size))
+            size, shown = len(flip.change), asked.witness(flip)
+            deed = can(question.label, shown.label, tie=shown.margin >= 0)
+            seen = f"If up to {size} words may change at once, {deed}: some word is needed then."
+            return Further(seen, limited(question, size))
     return None
 
 
@@ -65,6 +67,4 @@ def _one_at_a_time(question: Question, search: Asking, total: int, count: int) -
     alone = {change[0][0] for change, margin in zip(singles, margins, strict=True) if margin <= 0}
     if len(alone) >= count or np.isnan(margins).any():
         return None
-    are = "is" if len(alone) == 1 else "are"
-    seen = f"If only one word may change at a time, {len(alone)} of {total} words {are} enough."
-    return Further(seen, limited(question, 1))
+    return Further(f"If only one word may change at a time, {enough_of(len(alone), total)}.", limited(question, 1))
