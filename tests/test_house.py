@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -201,6 +202,14 @@ def test_every_folder_and_module_begins_with_a_sentence():
     for path in SOURCE.rglob("*.py"):
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         assert said.partition("\n")[0].endswith((".", "?")), path
+
+
+@pytest.mark.parametrize("folder", ["prove", "search"])
+def test_the_map_of_a_large_folder_names_every_module(folder):
+    page = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = page.partition(f"| `{folder}/` |")[2].partition("\n\n")[0]
+    inside = {path.stem if path.is_file() else f"{path.name}/" for path in (SOURCE / folder).glob("[a-z]*")}
+    assert set(re.findall(r"`([a-z_]+/?)`", rows)) == inside
 
 
 def test_dir_shows_the_public_names():

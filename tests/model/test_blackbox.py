@@ -23,7 +23,7 @@ from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
 from suffice.proof.replay.question import all_texts, count_of
-from suffice.render.phrases import certified
+from suffice.render.guarantee import certified
 from tests.blackboxes import SWAPS, WORDS, Truth, box, is_true, mask
 from tests.forging import forged
 

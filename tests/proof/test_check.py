@@ -33,6 +33,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.proof.check import Checked, check, inputs, network, points, reading, sets, walk
 from suffice.proof.check import header as headers
+from suffice.proof.check.leaf import Leaf
 from suffice.prove.bounds import Form, hidden
 from suffice.prove.inputs import Free
 from suffice.sets import table
@@ -1389,7 +1390,7 @@ def test_the_checker_sees_every_contradiction_between_splits_that_the_prover_see
         varied, nothing = inputs.Varied(region), np.zeros(form.units)
         state = varied.begin(problem.features)
         ends = np.stack([nothing - np.inf, nothing + np.inf])
-        leaf = network.Leaf(0, problem.rivals[0], marks[0], nothing * np.nan, nothing, state, ends)
+        leaf = Leaf(0, problem.rivals[0], marks[0], nothing * np.nan, nothing, state, ends)
         leaves = [replace(leaf, signs=mark) for mark in impossible]
         assert not leaves or net.holds(varied, 1.0, leaves).all()
     assert found > 100

@@ -262,10 +262,10 @@ CHECK_TERMS = {
     "sizes, biases": ("minus @ top + np.abs(step.bias))", "minus @ top)"),
     "backward": ("total - self.gamma * size, -np.inf)", "total, -np.inf)"),
     "backward, through steps": ("size + weight @ self.known[k].size", "size"),
-    "backward, multipliers": ("rows - push[part], weight + np.abs(push[part])", "rows - push[part], weight"),
+    "backward, multipliers": ("weight = weight + np.abs(push[:, None, part])", "pass"),
     "backward, hidden units' own terms": (
-        "step.bias[some], known.size[some] + self.floor",
-        "step.bias[some], 0 * known.size[some]",
+        "size = self.known[k].size[units] + self.floor\n        both",
+        "size = 0 * self.known[k].size[units]\n        both",
     ),
     "backward, the margin's own terms": (
         "self.known[-1].size[label] + self.known[-1].size + self.floor",
@@ -336,7 +336,7 @@ def test_no_line_above_a_maximum_is_below_it_in_fractions():
 
 
 def test_lines_above_maxima_that_are_not_rounded_up_are_found():
-    checking = mutant(checked_maxima, "shift.sum(-1) + 8 * (live[0].size + 8) * ROUND * size", "shift.sum(-1)")
+    checking = mutant(checked_maxima, "shift.sum(-1) + 8 * (found.live[0].size + 8) * ROUND * size", "shift.sum(-1)")
     proving = mutant(proving_maxima, "groups.total(chord) + 4 * most * ROUND * size", "groups.total(chord)")
     faults = [maxima_faults(checking, proving, seed) for seed in range(150)]
     assert min(sum(one) for one in zip(*faults, strict=True)) > 10

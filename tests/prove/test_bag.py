@@ -420,7 +420,7 @@ def narrow(rng: np.random.Generator) -> tuple[Pipeline, str, list[int]]:
 
 
 def test_splits_by_counts_prove_what_is_only_just_enough_and_their_certificates_hold(monkeypatch):
-    monkeypatch.setattr("suffice.prove.bag.LOSSY", 0.0)
+    monkeypatch.setattr("suffice.prove.bag.bound.LOSSY", 0.0)
     rng, splits = np.random.default_rng(77), 0
     for _ in range(60):
         pipeline, source, held = narrow(rng)

@@ -14,7 +14,7 @@ from suffice.model.bag import Bag
 from suffice.model.text import written
 from suffice.proof.bag.bounds import Region, Walk
 from suffice.proof.bag.check import BagCheck
-from suffice.prove.bag import Case, ranges
+from suffice.prove.bag import Case
 from suffice.prove.layout import laid_out
 
 WORDS = ["good", "bad", "plot", "film", "dull", "fine", "long", "cast"]
@@ -40,7 +40,7 @@ def outside(seed: int) -> int:
     walk = Walk(check, Region(tuple(some), tuple(reference), limit))
     allowed = np.concatenate([np.isin(np.arange(size), keep) for size, keep in zip(sizes, some, strict=True)])
     weight = (bag.rows[0] - bag.rows[1])[layout.columns]
-    found, wrong = ranges(Case(layout, weight, 0.0, layout.first + reference, allowed, limit), allowed), 0
+    found, wrong = Case(layout, weight, 0.0, layout.first + reference, allowed, limit).ranges(allowed), 0
     for chosen in itertools.product(*some):
         if sum(a != b for a, b in zip(chosen, reference, strict=True)) <= limit:
             counts = layout.counts(layout.first + np.array(chosen))

@@ -456,8 +456,8 @@ def beyond(seeds, monkeypatch):
         maxima = np.stack([made[:, owner == first].max(-1) for first in np.unique(owner)], axis=-1)
         return (maxima @ weights).min()
 
-    def ended(net, inputs, table, states, order, starts):
-        found = by_ends(net, inputs, table, states, order, starts)
+    def ended(net, inputs, table, states, maxima):
+        found = by_ends(net, inputs, table, states, maxima)
         for row, state in enumerate(states):
             for one in range(found.least.shape[1]):
                 unit = np.eye(found.least.shape[1])[one]

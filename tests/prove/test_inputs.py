@@ -10,7 +10,7 @@ import pytest
 import scipy
 
 from suffice.model.step import Floats, Step
-from suffice.prove.inputs import Free, Freed, Restored
+from suffice.prove.inputs import Free, Freed, Restored, Shared
 from suffice.sets.regions import Ball, Box
 
 WORDS, NUMBERS, UNITS, ROWS = 3, 2, 5, 4
@@ -73,3 +73,24 @@ def test_words_leave_as_far_as_the_budget_pays(seed: int) -> None:
     for item in range(2):
         points = np.concatenate([corners(region, mark) for mark in subsets(opened[item], int(budget[item]))])
         assert found[item] == pytest.approx(least(step, rows[item], points), abs=1e-12)
+
+
+@pytest.mark.parametrize("seen", [1, WORDS])
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_see_few_words_are_worked_out_by_these(seed: int, seen: int) -> None:
+    step, _, region, marks = made(seed, sparse=False)
+    rng = np.random.default_rng(seed)
+    hidden = np.stack([np.isin(np.arange(WORDS), rng.permutation(WORDS)[seen:]) for _ in range(UNITS)])
+    weight = np.where(np.repeat(hidden, NUMBERS, axis=1), 0.0, step.weight)
+    step = Step(weight, step.bias, step.relu)
+    shared, both = Shared(step, np.arange(UNITS), region), np.concatenate([np.eye(UNITS), -np.eye(UNITS)])
+    assert (shared.slots is not None) == (seen == 1)
+    start, budget, nobody = region.sample(rng, 2), np.array([1.0, 2.0]), np.zeros_like(marks)
+    for inputs in (
+        Free(region, marks),
+        Restored(region.center, start, marks, np.ones(WORDS), budget),
+        Restored(region.center, start, marks, np.array([1.0, 2.0, 1.0]), budget),
+        Freed(region, nobody, marks, np.ones(WORDS), budget),
+    ):
+        found = shared.at(inputs.anchor) + inputs.shared_fall(shared)
+        assert found == pytest.approx(inputs.through(step, np.stack([both, both])), abs=1e-12)

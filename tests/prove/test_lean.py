@@ -16,10 +16,10 @@ from suffice.model.network import Network
 from suffice.model.step import Groups
 from suffice.prove import lean as module
 from suffice.prove.attack import gradients, margins
-from suffice.prove.bounds import Items, hidden, margin_bound, margin_rows, plain
+from suffice.prove.bounds import Items, hidden, margin_bound, margin_rows, outer_sides, plain
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Free
-from suffice.prove.lean import lean, told
+from suffice.prove.lean import lean, told, within
 from suffice.prove.tree import Leaf, Pick, Split
 
 
@@ -33,6 +33,34 @@ def test_it_is_the_same_function_where_words_may_be(kind):
         assert np.allclose(small.problem.margins(points), form.problem.margins(points), rtol=0, atol=1e-12)
         assert lean(small) is small
     assert fewer > 20
+
+
+@pytest.mark.parametrize("kind", ["box", "cube"])
+def test_where_fewer_words_move_it_is_the_same_function_with_fewer_candidates(kind):
+    fewer = 0
+    for seed in range(8):
+        form = form_of(kind, seed)
+        inputs, points = inputs_of(form, np.random.default_rng(seed))
+        sides = (
+            np.where(inputs.free[0][:, None], side, form.problem.center) for side in outer_sides(form.problem.region)
+        )
+        small = within(lean(form), *sides)
+        fewer += lean(form).units - small.units
+        assert np.allclose(small.problem.margins(points), form.problem.margins(points), rtol=0, atol=1e-12)
+        assert small.problem.real is form.problem.network
+        assert (small.kept == small.kept[np.argsort(small.kept)]).all()
+    assert fewer > 10
+
+
+def test_a_planted_bug_in_how_far_candidates_reach_is_found_by_the_checker(monkeypatch):
+    real = module.reach_within
+
+    def too_little(first, lower, upper, size):
+        low, high = real(first, lower, upper, size)
+        return (3 * low + high) / 4, (low + 3 * high) / 4
+
+    monkeypatch.setattr(module, "reach_within", too_little)
+    assert any(refused(*hard_questions(seed), sf.KNNBox(2)) for seed in range(12))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -13,10 +13,10 @@ from helpers import make_classifier, make_text
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
-from suffice.prove import bounds, inputs
+from suffice.prove import bounds
 from suffice.prove.bounds import Form, hidden
 from suffice.prove.branch import sets_of_free
-from suffice.prove.inputs import Restored
+from suffice.prove.inputs import Restored, numbers
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Problem, Unknown
 from suffice.search.restoration import stamina
@@ -46,7 +46,7 @@ def test_bounds_worked_out_in_pieces_are_the_same(
         return [side for one in (sets, back) for side in (hidden(form, one).lower, hidden(form, one).upper)]
 
     whole = found(problem)
-    monkeypatch.setattr(inputs, "PIECE", 5)
+    monkeypatch.setattr(numbers, "PIECE", 5)
     monkeypatch.setattr(bounds, "PIECE", 5)
     for first, second in zip(whole, found(sparse(problem)), strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-9)

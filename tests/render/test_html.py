@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import suffice as sf
-from suffice.render import html, phrases, style
+from suffice.render import guarantee, html, phrases, style
 from suffice.verbs.why import counterexamples
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
@@ -203,7 +203,7 @@ SETS = [sf.KNNHull(200), sf.EpsilonBall(0.8), sf.EpsilonBall(0.8, 2), sf.Deletio
 def test_every_kind_of_set_has_its_words(classifier, perturbation):
     result = sf.explain(classifier, TEXT, perturbation=perturbation, seconds=10)
     page = Page(result.to_html())
-    assert phrases.allowed(perturbation.to_dict()).split("(")[0].strip(" .") in page.text
+    assert guarantee.allowed(perturbation.to_dict()).split("(")[0].strip(" .") in page.text
 
 
 def test_an_infeasible_answer_shows_its_witness(classifier):

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import suffice as sf
-from suffice.render import phrases, terminal
+from suffice.render import guarantee, phrases, terminal
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
 
@@ -109,7 +109,7 @@ def test_every_verb_says_of_a_tie_that_it_is_one(asked):
         assert "the label 'negative' is a tie with 'positive' as the text stands" in str(result).replace("The", "the")
         assert "exclude" not in str(result)
     assert all(item.needed is None for item in results[-1].growth)
-    assert "the solver or method" not in phrases.evidence(results[0])
+    assert "the solver or method" not in guarantee.evidence(results[0])
 
 
 STRANGE = {

@@ -20,7 +20,7 @@ from rich.console import Console
 
 import suffice as sf
 from suffice.model.text import rewritten
-from suffice.render import phrases, terminal, verdicts
+from suffice.render import details, guarantee, phrases, terminal, verdicts
 from suffice.sets.table import command_options
 from suffice.verbs import prefer
 from suffice.verbs.explain import explained
@@ -102,7 +102,7 @@ def test_a_limit_on_how_many_words_change_is_in_the_meaning(sst):
     result = sf.explain(sst, TEXT, perturbation=sf.Deletion())
     limited = replace(result, meta={**result.meta, "perturbation": sf.Deletion(at_most=2).to_dict()})
     assert "no allowed change of up to 2 of the others can change" in phrases.meaning(limited)
-    assert "All free words may change at once" not in dict(phrases.scope(limited))["What may change"]
+    assert "All free words may change at once" not in dict(guarantee.scope(limited))["What may change"]
     empty = replace(limited, positions=(), words=())
     assert "whatever allowed change of up to 2 of the words is made" in str(empty)
     single = replace(result, meta={**result.meta, "perturbation": sf.Deletion(at_most=1).to_dict()})
@@ -120,7 +120,7 @@ def test_words_are_called_needed_only_where_every_explanation_holds_them(seed):
         everyone = all(detail.position in held for held in judge.explanations())
         assert not detail.needed or everyone
         if detail.position in result.positions:
-            assert phrases.standing(result, detail).startswith("needed" if detail.needed else "in this set")
+            assert details.standing(result, detail).startswith("needed" if detail.needed else "in this set")
 
 
 def test_some_words_are_needed_and_some_are_not():
@@ -454,7 +454,7 @@ def test_where_no_text_flips_the_change_is_told_word_by_word(sst):
         result = sf.explain(sst, text, perturbation=sf.Deletion())
         for detail in result.details:
             if detail.flip is not None and detail.flip.text is None:
-                assert "is removed" in phrases.reason(result, detail)
+                assert "is removed" in details.reason(result, detail)
 
 
 # --- the next question ---
@@ -628,7 +628,7 @@ def test_one_word_suffices_and_two_suffice(sst):
 
 def test_of_a_bias_the_protected_words_are_those_that_may_change(sst):
     found = sf.bias(sst, "she gave a fine performance", ["she"], perturbation=sf.RemoveOrSwap({"fine": ["good"]}))
-    said = phrases.allowed_in(found.meta, found.text)
+    said = guarantee.allowed_in(found.meta, found.text)
     assert said == "A protected word may be removed (no protected word has a substitute)."
 
 

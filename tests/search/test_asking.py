@@ -335,7 +335,7 @@ def test_after_a_climb_only_the_larger_changes_are_asked(monkeypatch):
 
     monkeypatch.setattr(asking, "SMALL", 0)
     monkeypatch.setattr(asking.Asking, "_affordable", lambda self, free: False)
-    monkeypatch.setattr(asking.Asking, "attack", lambda self, free, rival=None: None)
+    monkeypatch.setattr(asking, "attack", lambda asked, free, rival=None: None)
     monkeypatch.setattr(Asked, "adding", noted)
     for number in range(300):
         clf, text, settings, truth = case(number)

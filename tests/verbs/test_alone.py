@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import suffice as sf
-from suffice.render import phrases
+from suffice.render import details
 from suffice.verbs.alone import alone
 from suffice.verbs.explanation import Alone
 from suffice.verbs.question import Question
@@ -80,17 +80,17 @@ def test_of_a_black_box_only_what_was_run_is_told_and_nothing_more_is_run():
 
 @pytest.mark.parametrize("size", [1e-9, 0.00123456, 0.1, 0.9999, 1.0, 3.14159, 99.95, 123456.0])
 def test_figures_are_rounded_away_from_zero(size):
-    assert size <= float(phrases.outward(size)) <= size * 1.0101
+    assert size <= float(details.outward(size)) <= size * 1.0101
 
 
 def test_the_sentence_says_whether_it_is_exact_or_a_bound():
-    assert phrases.strength(None) == ""
-    exact = phrases.strength(Alone(2.0, 0.5, 2.25, 3))
+    assert details.strength(None) == ""
+    exact = details.strength(Alone(2.0, 0.5, 2.25, 3))
     assert exact == (
         "Changed alone, it lowers the margin (2) by at most 1.5 and raises it by at most 0.25: "
         "each of its 3 changes was run."
     )
-    assert "never lowers the margin (2)" in phrases.strength(Alone(2.0, 2.0, 2.5, 1))
-    bound = phrases.strength(Alone(2.0, -1.0, None, 0))
+    assert "never lowers the margin (2)" in details.strength(Alone(2.0, 2.0, 2.5, 1))
+    bound = details.strength(Alone(2.0, -1.0, None, 0))
     assert bound == "Changed alone, it lowers the margin (2) by at most 3: a bound, not the exact fall."
     assert "proved" not in bound

@@ -101,14 +101,15 @@ def test_a_contrast_towards_a_label_lets_it_reach_the_present_one(seed):
 
 
 def test_the_command(capsys):
-    assert main(["explain", TEXT, "--knn-box", "100", "--why-wrong", "positive"]) == 0
+    given = [TEXT, "--model", "sst-fc25", "--knn-box", "100"]
+    assert main(["explain", *given, "--why-wrong", "positive"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "'worst': pushes towards 'negative'" in out
     assert "To bring it to 'positive', the cheapest change (proved) is" in out
-    assert main(["explain", TEXT, "--knn-box", "100", "--why-wrong", "positive", "--json"]) == 0
+    assert main(["explain", *given, "--why-wrong", "positive", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["mistake"]["expected"] == "positive"
     assert main(["explain", TEXT, "--why-wrong", "negative"]) == 2
-    assert main(["contrast", TEXT, "--knn-box", "100", "--towards", "positive"]) == 0
+    assert main(["contrast", *given, "--towards", "positive"]) == 0
     capsys.readouterr()
 
 

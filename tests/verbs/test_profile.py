@@ -158,14 +158,14 @@ def test_any_family_of_sets_will_do(large):
 
 
 def test_the_command(capsys):
-    text = "a gripping , beautifully acted film"
-    assert main(["profile", text, "--knn-box", "5", "--steps", "5,100", "--json"]) == 0
+    asked = ["profile", "a gripping , beautifully acted film", "--model", "sst-fc25"]
+    assert main([*asked, "--knn-box", "5", "--steps", "5,100", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["parameter"], data["steps"]) == ("k", [5, 100])
-    assert main(["profile", text, "--eps", "0.3", "--norm", "2", "--steps", "0.1,0.2", "--json"]) == 0
+    assert main([*asked, "--eps", "0.3", "--norm", "2", "--steps", "0.1,0.2", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["parameter"], data["steps"]) == ("eps", [0.1, 0.2, 0.3])
-    assert main(["profile", text, "--steps", "5,x"]) == 2
+    assert main([*asked, "--steps", "5,x"]) == 2
     capsys.readouterr()
 
 
@@ -264,11 +264,11 @@ def test_radii_are_called_proved_only_where_the_checker_accepts(large, monkeypat
         (["--eps", "0.1"], "eps", [0.1, 0.2, 0.4, 0.8]),
         (["--eps", "0.3", "--steps", "0.1"], "eps", [0.1, 0.3]),
         (["--knn-box", "100"], "k", [5, 10, 15, 25, 100]),
-        (["--knn-hull", "7", "--steps", "3"], "k", [3, 7]),
+        (["--knn-hull", "3", "--steps", "2"], "k", [2, 3]),
     ],
 )
 def test_a_size_named_with_its_set_is_one_of_the_steps(capsys, options, parameter, steps):
-    assert main(["profile", "a dull film", *options, "--json"]) == 0
+    assert main(["profile", "a dull film", "--model", "sst-fc25", *options, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["parameter"], data["steps"]) == (parameter, steps)
 

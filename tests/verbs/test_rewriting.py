@@ -12,7 +12,7 @@ import suffice as sf
 from suffice.errors import InputError
 from suffice.model.text import written
 from suffice.prove.verdict import Witness
-from suffice.render import phrases
+from suffice.render import details
 from suffice.verbs.explanation import Change
 from suffice.verbs.rewriting import tried
 
@@ -63,8 +63,8 @@ def test_what_is_said_and_shown_of_a_text_with_gaps_is_the_text_that_was_run():
     result = sf.explain(sf.load("sst-cnn25"), "a dull film with a great cast", perturbation=sf.Deletion(), seconds=20)
     for text, said in (("a ␣ film with a ␣ cast", True), ("a film with a cast", False)):
         flip = Change("positive", -1.0, (1, 5), ("", ""), True, text)
-        assert phrases.counterexample(result, 1, flip).endswith("(␣: removed, its place stays empty)") == said
+        assert details.counterexample(result, 1, flip).endswith("(␣: removed, its place stays empty)") == said
         detail = replace(result.details[1], flip=flip)
-        pieces = phrases.about(result, detail)["flip"]["pieces"]
+        pieces = details.about(result, detail)["flip"]["pieces"]
         shown = "".join(one["text"] if one["became"] is None else one["became"] for one in pieces)
         assert " ".join(shown.split()) == text

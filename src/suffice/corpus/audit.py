@@ -230,6 +230,7 @@ def _title(texts: Any) -> str:
 
 
 def facts(verb: Auditing) -> list[tuple[str, str]]:
+    """What was asked, as pairs of a heading and its value."""
     words = named(verb.protected) if callable(verb.protected) else ", ".join(map(str, verb.protected))
     listed = ", ".join(verb.groups) if verb.groups else words
     return [

@@ -145,6 +145,7 @@ def slim(line: Line) -> dict[str, Any]:
 
 
 def summarise(lines: Iterable[Line], older: Sequence[Line] | None = None) -> Audit:
+    """The worst lines first, and how many there are of each kind."""
     ranked = tuple(sorted(lines, key=_badness))
     fine = [line for line in ranked if "error" not in line]
     return Audit(

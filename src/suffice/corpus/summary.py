@@ -93,6 +93,7 @@ class Tally:
         self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, slow])
 
     def summary(self) -> Summary:
+        """What was counted so far."""
         return Summary(
             texts=self.statuses.total() + len(self.failed),
             statuses=dict(self.statuses),

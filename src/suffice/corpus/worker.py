@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 
 def main() -> None:
+    """Read rows from the parent and answer them one by one, until it closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our input
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not spoil the replies

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.importers.kinds import NotLowered
-from suffice.model.network import Floats, Ints
+from suffice.model.network import Bools, Floats, Ints
 from suffice.model.trees import LEAF
 
 OBJECTIVES = {"XGBClassifier": ("binary:logistic", "multi:softprob"), "LGBMClassifier": ("binary", "multiclass")}
@@ -18,11 +18,20 @@ RAW = {"XGBClassifier": "output_margin", "LGBMClassifier": "raw_score"}
 SINGLE = 2.0**-24  # what a number in single precision loses, of its size
 CURVE = 1e-6  # raw scores closer than this may be the same once they are probabilities in single precision
 
-Part = tuple[Ints, Floats, Ints, Ints, Floats]  # feature, threshold, left, right, value: one number per node
 Node = tuple[int, float, int, int, float]
 
 
-def parts(kind: str, model: Any, sparse: bool) -> tuple[list[tuple[int, Part]], Floats]:
+class Tree(NamedTuple):
+    """One number per node: at or below the threshold of its feature a row goes left; leaves have a value."""
+
+    feature: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    value: Floats
+
+
+def trees_of(kind: str, model: Any, sparse: bool) -> tuple[list[tuple[int, Tree]], Floats]:
     """The trees, each with the raw score that it adds to, and what these scores begin with.
 
     Where rows are `sparse`, XGBoost takes a zero for missing.
@@ -53,16 +62,16 @@ def scores(kind: str, model: Any, rows: Any) -> Floats:
     return np.asarray(np.minimum(found, found[np.arange(len(found)), said][:, None]))
 
 
-def lost(trees: list[tuple[int, Part]], began: Floats) -> float:
+def lost(trees: list[tuple[int, Tree]], began: Floats) -> float:
     """How far sums in single precision, and the label that is made of them, may be from what they stand for."""
-    total = sum(float(np.abs(part[4]).max()) for _, part in trees) + float(np.abs(began).max())
+    total = sum(float(np.abs(tree.value).max()) for _, tree in trees) + float(np.abs(began).max())
     return CURVE + 2.0 * (len(trees) + 4) * SINGLE * total
 
 
 # --- XGBoost ---
 
 
-def _extreme(model: Any, sparse: bool) -> list[tuple[int, Part]]:
+def _extreme(model: Any, sparse: bool) -> list[tuple[int, Tree]]:
     if not np.isnan(model.missing):
         raise NotLowered(f"XGBClassifier(missing={model.missing!r}) takes a number for missing")
     booster = model.get_booster()
@@ -75,51 +84,53 @@ def _extreme(model: Any, sparse: bool) -> list[tuple[int, Part]]:
     return [(int(k), _grown(tree, sparse)) for k, tree in zip(owner, form["model"]["trees"], strict=True)]
 
 
-def _grown(tree: dict[str, Any], sparse: bool) -> Part:
+def _grown(tree: dict[str, Any], sparse: bool) -> Tree:
     """A tree in which x goes left at or below a threshold: the number before that below which XGBoost goes left."""
     if any(tree["split_type"]) or tree["tree_param"].get("size_leaf_vector", "1") not in ("0", "1"):
         raise NotLowered("XGBClassifier splits categories, or its leaves hold several numbers")
     left, right = (np.array(tree[f"{side}_children"], dtype=np.int64) for side in ("left", "right"))
     given = np.array(tree["split_conditions"], dtype=np.float32)
     inner = left >= 0
-    part = (
+    made = Tree(
         np.where(inner, np.array(tree["split_indices"], dtype=np.int64), LEAF),
         np.nextafter(given, np.float32(-np.inf)).astype(np.float64),
         left,
         right,
         np.where(inner, 0.0, given.astype(np.float64)),
     )
-    return _without_zeros(part, np.array(tree["default_left"], dtype=bool)) if sparse else part
+    return _without_zeros(made, np.array(tree["default_left"], dtype=bool)) if sparse else made
 
 
-def _without_zeros(part: Part, default_left: Any) -> Part:
+def _without_zeros(tree: Tree, default_left: Bools) -> Tree:
     """The same where zeros go the way of what is missing: a test at zero before the test, if that is another way."""
-    odd = np.flatnonzero((part[0] != LEAF) & ((part[1] >= 0.0) != default_left))
-    feature, threshold, left, right, value = (np.concatenate([one, one[odd]]) for one in part)
-    left[odd] = np.where(default_left[odd], left[odd], right[odd])
-    right[odd], threshold[odd] = len(part[0]) + np.arange(len(odd)), 0.0
-    return feature.astype(np.int64), threshold, left.astype(np.int64), right.astype(np.int64), value
+    odd = np.flatnonzero((tree.feature != LEAF) & ((tree.threshold >= 0.0) != default_left))
+    made = Tree(*(np.concatenate([column, column[odd]]) for column in tree))
+    made.left[odd] = np.where(default_left[odd], made.left[odd], made.right[odd])
+    made.right[odd] = len(tree.feature) + np.arange(len(odd))
+    made.threshold[odd] = 0.0
+    return made
 
 
-def _began(empty: Floats, trees: list[tuple[int, Part]]) -> Floats:
+def _began(empty: Floats, trees: list[tuple[int, Tree]]) -> Floats:
     """What scores begin with: those of an empty row, less what its leaves add."""
     found = empty.copy()
-    for place, part in trees:
-        found[place] -= part[4][_leaf_of_nothing(part)]
+    for place, tree in trees:
+        found[place] -= tree.value[_leaf_of_nothing(tree)]
     return found
 
 
-def _leaf_of_nothing(part: Part) -> int:
+def _leaf_of_nothing(tree: Tree) -> int:
+    """The leaf that a row of zeros ends in."""
     node = 0
-    while part[0][node] != LEAF:
-        node = int(part[2][node] if part[1][node] >= 0.0 else part[3][node])
+    while tree.feature[node] != LEAF:
+        node = int(tree.left[node] if tree.threshold[node] >= 0.0 else tree.right[node])
     return node
 
 
 # --- LightGBM ---
 
 
-def _light(model: Any) -> tuple[list[tuple[int, Part]], Floats]:
+def _light(model: Any) -> tuple[list[tuple[int, Tree]], Floats]:
     form = model.booster_.dump_model()
     if form["average_output"] or model.get_params().get("linear_tree"):
         raise NotLowered("LGBMClassifier averages its trees, or has lines in their leaves")
@@ -128,10 +139,11 @@ def _light(model: Any) -> tuple[list[tuple[int, Part]], Floats]:
     return trees, np.zeros(count)
 
 
-def _numbered(root: dict[str, Any]) -> Part:
+def _numbered(root: dict[str, Any]) -> Tree:
+    """The nodes of a tree, numbered."""
     nodes = list(_nodes(root, 0))
     feature, threshold, left, right, value = (np.array(column) for column in zip(*nodes, strict=True))
-    return feature.astype(np.int64), threshold.astype(np.float64), left, right, value.astype(np.float64)
+    return Tree(feature.astype(np.int64), threshold.astype(np.float64), left, right, value.astype(np.float64))
 
 
 def _nodes(node: dict[str, Any], place: int) -> Iterator[Node]:

@@ -18,6 +18,7 @@ from suffice.model.network import Floats, Ints
 
 TOLERANCE = 1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
 LEAST = 50  # inputs
+TEXTS = 64  # random texts, or rows of them
 # Float32 probabilities say their log-odds to about 1e-6 only: scores smaller than this are compared to that.
 FAINT = 0.01
 LOW, HIGH = -60.0, 6.9  # log-odds beyond these are lost in float32
@@ -100,7 +101,7 @@ def odds(answers: ArrayLike, ending: str) -> Floats:
             raise AssertionError(ending)
 
 
-def random_rows(classifier: Classifier, count: int = 64, seed: int = 0) -> Ints:
+def random_rows(classifier: Classifier, count: int = TEXTS, seed: int = 0) -> Ints:
     """Index rows (count, length): texts of every length with words from the whole vocabulary, then padding.
 
     Two thirds are padded after their last word as real texts are; the others hold any index anywhere. Unknown words
@@ -116,15 +117,15 @@ def random_rows(classifier: Classifier, count: int = 64, seed: int = 0) -> Ints:
     return np.asarray(rows, dtype=np.int64)
 
 
-def random_texts(classifier: Classifier, count: int = 64, seed: int = 0, extra: Sequence[str] = ()) -> list[str]:
+def random_texts(classifier: Classifier, extra: Sequence[str] = ()) -> list[str]:
     """Texts that fit: words of the vocabulary and some `extra` ones, repeats, unknown words, capitals, punctuation."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     special = {classifier.pad, classifier.unknown}
     words = [word for word in classifier.vocabulary if word not in special] or ["word"]
     words += extra[: max(1, len(words) // 10)]
-    sizes = rng.integers(1, classifier.length + 1, size=8 * count)
+    sizes = rng.integers(1, classifier.length + 1, size=8 * TEXTS)
     made = (_random_text(rng, words, int(size)) for size in sizes)
-    return list(islice((text for text in made if _fits(classifier, text)), count))
+    return list(islice((text for text in made if _fits(classifier, text)), TEXTS))
 
 
 def _random_text(rng: np.random.Generator, words: Sequence[str], size: int) -> str:

@@ -36,6 +36,7 @@ def forward(model: Model, given: Values, masked: bool = False) -> Floats:
 
 
 def _layer(layer: Layer, inputs: Sequence[Values]) -> Values:
+    """What a layer makes of its inputs; the import has refused what is not known here."""
     config, weights, x = layer.config, layer.weights, inputs[0]
     match layer.kind:
         case "Embedding":
@@ -44,50 +45,15 @@ def _layer(layer: Layer, inputs: Sequence[Values]) -> Values:
             return _activated(_biased(np.tensordot(x, weights[0], axes=1), weights), config)
         case "Conv1D" | "Conv2D":
             return _activated(_biased(_convolved(x, weights[0], config), weights), config)
-        case "MaxPooling1D" | "MaxPooling2D":
-            return _pooled(x, config, -np.inf, lambda parts: np.max(parts, axis=0))
-        case "AveragePooling1D" | "AveragePooling2D":
-            return _pooled(x, config, np.nan, lambda parts: np.nanmean(parts, axis=0))
-        case "GlobalMaxPooling1D" | "GlobalMaxPooling2D":
-            return x.max(axis=_spatial(x, config), keepdims=bool(config.get("keepdims")))
-        case "GlobalAveragePooling1D" | "GlobalAveragePooling2D":
-            return x.mean(axis=_spatial(x, config), keepdims=bool(config.get("keepdims")))
         case "BatchNormalization":
             return _normalised(x, weights, config)
-        case "Flatten":
-            return x.reshape(len(x), -1)
-        case "Reshape":
-            return x.reshape(len(x), *config["target_shape"])
-        case "Permute":
-            return x.transpose(0, *config["dims"])
-        case "ZeroPadding1D":
-            return np.pad(x, [(0, 0), tuple(np.broadcast_to(config["padding"], 2)), (0, 0)])
-        case "Add":
-            return np.asarray(sum(inputs[1:], inputs[0]))
-        case "Subtract":
-            return inputs[0] - inputs[1]
-        case "Average":
-            return np.asarray(sum(inputs[1:], inputs[0]) / len(inputs))
-        case "Maximum" | "Minimum":
-            return (np.maximum if layer.kind == "Maximum" else np.minimum).reduce(list(inputs))
-        case "Concatenate":
-            return np.concatenate(list(inputs), axis=config.get("axis", -1))
-        case "Activation":
-            return _activated(x, config)
-        case "ReLU":
-            slope, top = float(config.get("negative_slope") or 0), config.get("max_value")
-            return np.where(x < 0, slope * x, x if top is None else np.minimum(x, top))
-        case "LeakyReLU":
-            return np.where(x < 0, float(config.get("negative_slope", config.get("alpha", 0.3))) * x, x)
         case "PReLU":
             return np.where(x < 0, weights[0] * x, x)
-        case "ELU":
-            return np.where(x < 0, float(config.get("alpha", 1.0)) * np.expm1(np.minimum(x, 0)), x)
-        case "Softmax":
-            return np.asarray(scipy.special.softmax(x, axis=config.get("axis", -1)))
-        case "Rescaling":
-            return x * np.asarray(config["scale"]) + np.asarray(config["offset"])
-        case _:  # what only acts while a model is trained; the import has refused everything else
+        case kind if kind in MERGES:
+            return MERGES[kind](list(inputs), config)
+        case kind if kind in PLAIN:
+            return PLAIN[kind](x, config)
+        case _:  # what only acts while a model is trained
             return x
 
 
@@ -136,10 +102,6 @@ def _normalised(x: Values, weights: Sequence[Floats], config: Config) -> Values:
     gamma = rest.pop(0) if config.get("scale", True) else 1.0
     beta = rest.pop(0) if config.get("center", True) else 0.0
     return (x - rest[0]) / np.sqrt(rest[1] + config["epsilon"]) * gamma + beta
-
-
-def _spatial(x: Values, config: Config) -> tuple[int, ...]:
-    return tuple(range(2, x.ndim)) if config.get("data_format") == "channels_first" else tuple(range(1, x.ndim - 1))
 
 
 def _last(x: Values, config: Config, work: Callable[[Values], Values]) -> Values:
@@ -201,3 +163,67 @@ def _pooled(x: Values, config: Config, fill: float, combine: Callable[[Any], Any
         return np.asarray(combine(np.stack(parts)))
 
     return _last(x, config, work)
+
+
+def _largest(x: Values, config: Config) -> Values:
+    return x.max(axis=_spatial(x, config), keepdims=bool(config.get("keepdims")))
+
+
+def _mean(x: Values, config: Config) -> Values:
+    return x.mean(axis=_spatial(x, config), keepdims=bool(config.get("keepdims")))
+
+
+def _spatial(x: Values, config: Config) -> tuple[int, ...]:
+    return tuple(range(2, x.ndim)) if config.get("data_format") == "channels_first" else tuple(range(1, x.ndim - 1))
+
+
+def _most_of_windows(x: Values, config: Config) -> Values:
+    return _pooled(x, config, -np.inf, lambda parts: np.max(parts, axis=0))
+
+
+def _mean_of_windows(x: Values, config: Config) -> Values:
+    return _pooled(x, config, np.nan, lambda parts: np.nanmean(parts, axis=0))
+
+
+def _relu(x: Values, config: Config) -> Values:
+    slope, top = float(config.get("negative_slope") or 0), config.get("max_value")
+    return np.where(x < 0, slope * x, x if top is None else np.minimum(x, top))
+
+
+def _leaky(x: Values, config: Config) -> Values:
+    return np.where(x < 0, float(config.get("negative_slope", config.get("alpha", 0.3))) * x, x)
+
+
+def _elu(x: Values, config: Config) -> Values:
+    return np.where(x < 0, float(config.get("alpha", 1.0)) * np.expm1(np.minimum(x, 0)), x)
+
+
+# layers without weights, of one input and of several
+PLAIN: dict[str, Callable[[Values, Config], Values]] = {
+    "MaxPooling1D": _most_of_windows,
+    "MaxPooling2D": _most_of_windows,
+    "AveragePooling1D": _mean_of_windows,
+    "AveragePooling2D": _mean_of_windows,
+    "GlobalMaxPooling1D": _largest,
+    "GlobalMaxPooling2D": _largest,
+    "GlobalAveragePooling1D": _mean,
+    "GlobalAveragePooling2D": _mean,
+    "Flatten": lambda x, config: x.reshape(len(x), -1),
+    "Reshape": lambda x, config: x.reshape(len(x), *config["target_shape"]),
+    "Permute": lambda x, config: x.transpose(0, *config["dims"]),
+    "ZeroPadding1D": lambda x, config: np.pad(x, [(0, 0), tuple(np.broadcast_to(config["padding"], 2)), (0, 0)]),
+    "Activation": _activated,
+    "ReLU": _relu,
+    "LeakyReLU": _leaky,
+    "ELU": _elu,
+    "Softmax": lambda x, config: np.asarray(scipy.special.softmax(x, axis=config.get("axis", -1))),
+    "Rescaling": lambda x, config: x * np.asarray(config["scale"]) + np.asarray(config["offset"]),
+}
+MERGES: dict[str, Callable[[list[Values], Config], Values]] = {
+    "Add": lambda several, config: np.asarray(sum(several[1:], several[0])),
+    "Subtract": lambda several, config: several[0] - several[1],
+    "Average": lambda several, config: np.asarray(sum(several[1:], several[0]) / len(several)),
+    "Maximum": lambda several, config: np.maximum.reduce(several),
+    "Minimum": lambda several, config: np.minimum.reduce(several),
+    "Concatenate": lambda several, config: np.concatenate(several, axis=config.get("axis", -1)),
+}

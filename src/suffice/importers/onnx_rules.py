@@ -54,42 +54,44 @@ def control_flow(_: Any) -> Value:
     )
 
 
-def _gather(a: Operator) -> Value:
-    axis = int(a.get("axis", 0))
-    if isinstance(a[1], Codes):
-        if axis != 0 or not is_constant(a[0]):
+def _gather(operator: Operator) -> Value:
+    axis = int(operator.get("axis", 0))
+    if isinstance(operator[1], Codes):
+        if axis != 0 or not is_constant(operator[0]):
             raise ValueError("it picks by the numbers of the words, but not from a table of vectors")
-        return rules.look_up(a[0], a[1])
-    if not is_constant(a[1]):
+        return rules.look_up(operator[0], operator[1])
+    if not is_constant(operator[1]):
         raise ValueError("it picks by values that depend on the text")
-    return rules.take(a[0], axis, a[1])
+    return rules.take(operator[0], axis, operator[1])
 
 
-def _gather_nd(a: Operator) -> Value:
+def _gather_nd(operator: Operator) -> Value:
     """Entries or slices at constant places, as PyTorch writes adaptive pooling."""
-    if a.get("batch_dims", 0) or not is_constant(a[1]):
+    if operator.get("batch_dims", 0) or not is_constant(operator[1]):
         raise ValueError("it picks by values that depend on the text, or from each text of a batch on its own")
-    index = tuple(np.moveaxis(np.asarray(a[1]), -1, 0))
-    return rules.arrange(a[0], lambda places: places[index])
+    index = tuple(np.moveaxis(np.asarray(operator[1]), -1, 0))
+    return rules.arrange(operator[0], lambda places: places[index])
 
 
-def _conv(a: Operator) -> Value:
-    if not (is_constant(a[1]) and (a[2] is None or is_constant(a[2]))):
+def _conv(operator: Operator) -> Value:
+    if not (is_constant(operator[1]) and (operator[2] is None or is_constant(operator[2]))):
         raise ValueError(rules.PRODUCT)
-    kernel = np.shape(a[1])[2:]
-    stride, dilation, padding = _windows(a, kernel, a[0].shape[2:])
-    return rules.convolve(a[0], a[1], a[2], stride, padding, dilation, int(a.get("group", 1)))
+    kernel = np.shape(operator[1])[2:]
+    stride, dilation, padding = _windows(operator, kernel, operator[0].shape[2:])
+    return rules.convolve(
+        operator[0], operator[1], operator[2], stride, padding, dilation, int(operator.get("group", 1))
+    )
 
 
 def _windows(
-    a: Operator, kernel: Sequence[int], sizes: Sequence[int]
+    operator: Operator, kernel: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[int], list[int], tuple[tuple[int, int], ...]]:
     """Strides, dilations and the padding before and after each axis."""
     axes = len(kernel)
-    stride, dilation = list(a.get("strides", [1] * axes)), list(a.get("dilations", [1] * axes))
-    pads = list(a.get("pads", [0] * (2 * axes)))
+    stride, dilation = list(operator.get("strides", [1] * axes)), list(operator.get("dilations", [1] * axes))
+    pads = list(operator.get("pads", [0] * (2 * axes)))
     padding = tuple((int(pads[i]), int(pads[i + axes])) for i in range(axes))
-    how = a.get("auto_pad", "NOTSET")
+    how = operator.get("auto_pad", "NOTSET")
     if how == "VALID":
         padding = ((0, 0),) * axes
     elif how in ("SAME_UPPER", "SAME_LOWER"):
@@ -104,183 +106,189 @@ def _same(size: int, kernel: int, stride: int, dilation: int, how: str) -> tuple
     return (small, large) if how == "SAME_UPPER" else (large, small)
 
 
-def _max_pool(a: Operator) -> Value:
-    size = list(a.get("kernel_shape"))
-    stride, dilation, padding = _windows(a, size, a[0].shape[2:])
-    ceil = bool(a.get("ceil_mode", 0))
-    return rules.spatial(a[0], len(size), lambda x: x.max_pool(size, stride, padding, dilation, ceil))
+def _max_pool(operator: Operator) -> Value:
+    size = list(operator.get("kernel_shape"))
+    stride, dilation, padding = _windows(operator, size, operator[0].shape[2:])
+    ceil = bool(operator.get("ceil_mode", 0))
+    return rules.spatial(operator[0], len(size), lambda x: x.max_pool(size, stride, padding, dilation, ceil))
 
 
-def _average_pool(a: Operator) -> Value:
-    size = list(a.get("kernel_shape"))
-    stride, dilation, padding = _windows(a, size, a[0].shape[2:])
+def _average_pool(operator: Operator) -> Value:
+    size = list(operator.get("kernel_shape"))
+    stride, dilation, padding = _windows(operator, size, operator[0].shape[2:])
     if set(dilation) != {1}:
         raise ValueError("an average over windows with gaps is not known here")
-    ceil, counted = bool(a.get("ceil_mode", 0)), bool(a.get("count_include_pad", 0))
-    return rules.spatial(a[0], len(size), lambda x: x.average_pool(size, stride, padding, ceil, counted))
+    ceil, counted = bool(operator.get("ceil_mode", 0)), bool(operator.get("count_include_pad", 0))
+    return rules.spatial(operator[0], len(size), lambda x: x.average_pool(size, stride, padding, ceil, counted))
 
 
 def _global_pool(kind: str) -> Lowering:
-    return lambda a: rules.reduce(a[0], kind, range(2, len(a[0].shape)), True)
+    return lambda operator: rules.reduce(operator[0], kind, range(2, len(operator[0].shape)), True)
 
 
 def _reduce(kind: str) -> Lowering:
-    def rule(a: Operator) -> Value:
-        axes = a.numbers("axes", 1)
-        if not axes and a.get("noop_with_empty_axes", 0):
-            return a[0]
-        return rules.reduce(a[0], kind, axes or None, bool(a.get("keepdims", 1)))
+    def rule(operator: Operator) -> Value:
+        axes = operator.numbers("axes", 1)
+        if not axes and operator.get("noop_with_empty_axes", 0):
+            return operator[0]
+        return rules.reduce(operator[0], kind, axes or None, bool(operator.get("keepdims", 1)))
 
     return rule
 
 
-def _batch_norm(a: Operator) -> Value:
-    if a.get("training_mode", 0):
+def _batch_norm(operator: Operator) -> Value:
+    if operator.get("training_mode", 0):
         raise ValueError("batch norm in training mode depends on the other texts of a batch")
-    return rules.batch_norm(a[0], a[1], a[2], a[3], a[4], float(a.get("epsilon", 1e-5)))
+    return rules.batch_norm(
+        operator[0], operator[1], operator[2], operator[3], operator[4], float(operator.get("epsilon", 1e-5))
+    )
 
 
-def _gemm(a: Operator) -> Value:
-    left, right = (_turned(a[i]) if a.get(name, 0) else a[i] for i, name in enumerate(("transA", "transB")))
+def _gemm(operator: Operator) -> Value:
+    left, right = (
+        _turned(operator[i]) if operator.get(name, 0) else operator[i] for i, name in enumerate(("transA", "transB"))
+    )
     product = rules.matmul(left, right)
-    alpha, beta = float(a.get("alpha", 1.0)), float(a.get("beta", 1.0))
+    alpha, beta = float(operator.get("alpha", 1.0)), float(operator.get("beta", 1.0))
     product = product if alpha == 1.0 else product.scale(alpha)
-    if a[2] is None:
+    if operator[2] is None:
         return product
     if beta == 1.0:
-        return rules.add(product, a[2])
-    return rules.add(product, rules.floats(a[2]) * beta if is_constant(a[2]) else a[2].scale(beta))
+        return rules.add(product, operator[2])
+    return rules.add(product, rules.floats(operator[2]) * beta if is_constant(operator[2]) else operator[2].scale(beta))
 
 
 def _turned(x: Value) -> Value:
     return np.asarray(x).T if is_constant(x) else rules.permute(x, (1, 0))
 
 
-def _reshape(a: Operator) -> Value:
-    sizes = a.numbers("shape", 1) or []
-    if not a.get("allowzero", 0):
-        sizes = [a[0].shape[i] if size == 0 else size for i, size in enumerate(sizes)]
-    return rules.reshape(a[0], sizes)
+def _reshape(operator: Operator) -> Value:
+    sizes = operator.numbers("shape", 1) or []
+    if not operator.get("allowzero", 0):
+        sizes = [operator[0].shape[i] if size == 0 else size for i, size in enumerate(sizes)]
+    return rules.reshape(operator[0], sizes)
 
 
-def _flatten(a: Operator) -> Value:
-    axis, shape = int(a.get("axis", 1)), a[0].shape
+def _flatten(operator: Operator) -> Value:
+    axis, shape = int(operator.get("axis", 1)), operator[0].shape
     axis = axis + len(shape) if axis < 0 else axis
-    return rules.reshape(a[0], (math.prod(shape[:axis]), math.prod(shape[axis:])))
+    return rules.reshape(operator[0], (math.prod(shape[:axis]), math.prod(shape[axis:])))
 
 
-def _transpose(a: Operator) -> Value:
-    return rules.permute(a[0], a.get("perm") or range(len(a[0].shape))[::-1])
+def _transpose(operator: Operator) -> Value:
+    return rules.permute(operator[0], operator.get("perm") or range(len(operator[0].shape))[::-1])
 
 
-def _slice(a: Operator) -> Value:
-    starts, ends = a.numbers("starts", 1) or [], a.numbers("ends", 2) or []
-    axes = a.numbers("axes", 3) or list(range(len(starts)))
-    steps = a.numbers("steps", 4) or [1] * len(starts)
-    found = a[0]
+def _slice(operator: Operator) -> Value:
+    starts, ends = operator.numbers("starts", 1) or [], operator.numbers("ends", 2) or []
+    axes = operator.numbers("axes", 3) or list(range(len(starts)))
+    steps = operator.numbers("steps", 4) or [1] * len(starts)
+    found = operator[0]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         found = rules.cut(found, axis, start, end, step)
     return found
 
 
-def _split(a: Operator) -> Value:
-    axis = int(a.get("axis", 0))
-    whole = a[0].shape[axis]
-    size = -(-whole // a.outputs)
-    sizes = a.numbers("split", 1) or [min(size, whole - i) for i in range(0, whole, size)]
-    return rules.pieces(a[0], axis, sizes)
+def _split(operator: Operator) -> Value:
+    axis = int(operator.get("axis", 0))
+    whole = operator[0].shape[axis]
+    size = -(-whole // operator.outputs)
+    sizes = operator.numbers("split", 1) or [min(size, whole - i) for i in range(0, whole, size)]
+    return rules.pieces(operator[0], axis, sizes)
 
 
-def _pad(a: Operator) -> Value:
-    if a.get("mode", "constant") != "constant":
-        raise ValueError(f"padding in the mode {a.get('mode')!r} is not known here")
-    pads, count = a.numbers("pads", 1) or [], len(a[0].shape)
-    axes = a.numbers("axes", 3) or list(range(len(pads) // 2))
+def _pad(operator: Operator) -> Value:
+    if operator.get("mode", "constant") != "constant":
+        raise ValueError(f"padding in the mode {operator.get('mode')!r} is not known here")
+    pads, count = operator.numbers("pads", 1) or [], len(operator[0].shape)
+    axes = operator.numbers("axes", 3) or list(range(len(pads) // 2))
     widths = [(0, 0)] * count
     for place, axis in enumerate(axes):
         widths[axis % count] = (pads[place], pads[place + len(axes)])
-    fill = a.either("value", 2)
-    return rules.pad(a[0], widths, 0.0 if fill is None else float(np.reshape(fill, ())))
+    fill = operator.either("value", 2)
+    return rules.pad(operator[0], widths, 0.0 if fill is None else float(np.reshape(fill, ())))
 
 
-def _clip(a: Operator) -> Value:
-    low, high = a.either("min", 1), a.either("max", 2)
-    return a[0].clip(*(None if bound is None else float(np.reshape(bound, ())) for bound in (low, high)))
+def _clip(operator: Operator) -> Value:
+    low, high = operator.either("min", 1), operator.either("max", 2)
+    return operator[0].clip(*(None if bound is None else float(np.reshape(bound, ())) for bound in (low, high)))
 
 
-def _softmax(a: Operator) -> Value:
-    if a.opset >= 13:
-        return rules.softmax(a[0], int(a.get("axis", -1)))
-    shape, axis = a[0].shape, int(a.get("axis", 1))
+def _softmax(operator: Operator) -> Value:
+    if operator.opset >= 13:
+        return rules.softmax(operator[0], int(operator.get("axis", -1)))
+    shape, axis = operator[0].shape, int(operator.get("axis", 1))
     axis = axis + len(shape) if axis < 0 else axis
-    flat = rules.reshape(a[0], (math.prod(shape[:axis]), math.prod(shape[axis:])))
+    flat = rules.reshape(operator[0], (math.prod(shape[:axis]), math.prod(shape[axis:])))
     return rules.reshape(rules.softmax(flat, 1), shape)
 
 
-def _cast(a: Operator) -> Value:
-    if a.get("to") not in FLOATING:
+def _cast(operator: Operator) -> Value:
+    if operator.get("to") not in FLOATING:
         raise ValueError("it turns values into another kind than floating point, which rounds them")
-    return a[0]
+    return operator[0]
 
 
-def _dropout(a: Operator) -> Value:
-    if a[2] is not None and np.any(a[2]):
+def _dropout(operator: Operator) -> Value:
+    if operator[2] is not None and np.any(operator[2]):
         raise ValueError("this dropout is on: export the network in eval mode")
-    return a[0]
+    return operator[0]
 
 
-def _shape(a: Operator) -> Value:
-    return np.array(a[0].shape[slice(a.get("start"), a.get("end"))], dtype=np.int64)
+def _shape(operator: Operator) -> Value:
+    return np.array(operator[0].shape[slice(operator.get("start"), operator.get("end"))], dtype=np.int64)
 
 
-def _expand(a: Operator) -> Value:
-    sizes = np.broadcast_shapes(a[0].shape, tuple(a.numbers("shape", 1) or ()))
-    return rules.expand(a[0], sizes)
+def _expand(operator: Operator) -> Value:
+    sizes = np.broadcast_shapes(operator[0].shape, tuple(operator.numbers("shape", 1) or ()))
+    return rules.expand(operator[0], sizes)
 
 
-def _tile(a: Operator) -> Value:
-    return rules.repeat(a[0], a.numbers("repeats", 1) or [])
+def _tile(operator: Operator) -> Value:
+    return rules.repeat(operator[0], operator.numbers("repeats", 1) or [])
 
 
-def _where(a: Operator) -> Value:
+def _where(operator: Operator) -> Value:
     """A choice by a constant mask; anything else is refused or recognised as a curve."""
-    if not is_constant(a[0]):
+    if not is_constant(operator[0]):
         raise ValueError("it chooses by values that depend on the text")
-    mask = rules.floats(a[0])
-    chosen = [rules.floats(x) * m if is_constant(x) else x.scale(m) for x, m in ((a[1], mask), (a[2], 1 - mask))]
+    mask = rules.floats(operator[0])
+    chosen = [
+        rules.floats(x) * m if is_constant(x) else x.scale(m) for x, m in ((operator[1], mask), (operator[2], 1 - mask))
+    ]
     return rules.add(*chosen)
 
 
 def _several(combine: Callable[[Value, Value], Value]) -> Lowering:
-    def rule(a: Operator) -> Value:
-        found = a[0]
-        for other in a.inputs[1:]:
+    def rule(operator: Operator) -> Value:
+        found = operator[0]
+        for other in operator.inputs[1:]:
             constant = is_constant(found) and is_constant(other)
-            found = combine(_beside(a, found), other) if constant else combine(found, other)
+            found = combine(_beside(operator, found), other) if constant else combine(found, other)
         return found
 
     return rule
 
 
-def _beside(a: Operator, value: Value) -> Tensor:
-    return rules.constant(next(x for x in a.inputs if isinstance(x, Tensor)), value)
+def _beside(operator: Operator, value: Value) -> Tensor:
+    return rules.constant(next(x for x in operator.inputs if isinstance(x, Tensor)), value)
 
 
-def _gelu(a: Operator) -> Value:
-    return a[0].curve("gelu_tanh" if a.get("approximate", "none") == "tanh" else "gelu")
+def _gelu(operator: Operator) -> Value:
+    return operator[0].curve("gelu_tanh" if operator.get("approximate", "none") == "tanh" else "gelu")
 
 
-def _celu(a: Operator) -> Value:
-    alpha = float(a.get("alpha", 1.0))
-    return a[0].scale(1 / alpha).curve("elu").scale(alpha)
+def _celu(operator: Operator) -> Value:
+    alpha = float(operator.get("alpha", 1.0))
+    return operator[0].scale(1 / alpha).curve("elu").scale(alpha)
 
 
 def _curve(name: str) -> Lowering:
-    return lambda a: a[0].curve(name)
+    return lambda operator: operator[0].curve(name)
 
 
-def _identity(a: Operator) -> Value:
-    return a[0]
+def _identity(operator: Operator) -> Value:
+    return operator[0]
 
 
 RULES: dict[str, Lowering] = {
@@ -288,7 +296,7 @@ RULES: dict[str, Lowering] = {
     "Gather": _gather,
     "GatherND": _gather_nd,
     # affine layers
-    "MatMul": lambda a: rules.matmul(a[0], a[1]),
+    "MatMul": lambda operator: rules.matmul(operator[0], operator[1]),
     "Gemm": _gemm,
     "Conv": _conv,
     "BatchNormalization": _batch_norm,
@@ -303,29 +311,33 @@ RULES: dict[str, Lowering] = {
     "ReduceMax": _reduce("max"),
     "ReduceMin": _reduce("min"),
     # activations
-    "Relu": lambda a: a[0].relu(),
-    "LeakyRelu": lambda a: a[0].leaky_relu(float(a.get("alpha", 0.01))),
-    "PRelu": lambda a: rules.prelu(a[0], a[1]),
+    "Relu": lambda operator: operator[0].relu(),
+    "LeakyRelu": lambda operator: operator[0].leaky_relu(float(operator.get("alpha", 0.01))),
+    "PRelu": lambda operator: rules.prelu(operator[0], operator[1]),
     "Clip": _clip,
-    "HardSigmoid": lambda a: rules.hard_sigmoid(a[0], float(a.get("alpha", 0.2)), float(a.get("beta", 0.5))),
+    "HardSigmoid": lambda operator: rules.hard_sigmoid(
+        operator[0], float(operator.get("alpha", 0.2)), float(operator.get("beta", 0.5))
+    ),
     "Tanh": _curve("tanh"),
     "Sigmoid": _curve("sigmoid"),
     "Softplus": _curve("softplus"),
     "Exp": _curve("exp"),
     "Gelu": _gelu,
-    "Elu": lambda a: rules.elu(a[0], float(a.get("alpha", 1.0))),
-    "Selu": lambda a: rules.elu(
-        a[0], float(a.get("alpha", 1.67326319217681884765625)), float(a.get("gamma", 1.05070102214813232421875))
+    "Elu": lambda operator: rules.elu(operator[0], float(operator.get("alpha", 1.0))),
+    "Selu": lambda operator: rules.elu(
+        operator[0],
+        float(operator.get("alpha", 1.67326319217681884765625)),
+        float(operator.get("gamma", 1.05070102214813232421875)),
     ),
     "Celu": _celu,
     "Softmax": _softmax,
-    "Abs": lambda a: rules.absolute(a[0]),
+    "Abs": lambda operator: rules.absolute(operator[0]),
     # arithmetic
-    "Add": lambda a: rules.add(a[0], a[1]),
-    "Sub": lambda a: rules.subtract(a[0], a[1]),
-    "Mul": lambda a: rules.multiply(a[0], a[1]),
-    "Div": lambda a: rules.divide(a[0], a[1]),
-    "Neg": lambda a: rules.negative(a[0]),
+    "Add": lambda operator: rules.add(operator[0], operator[1]),
+    "Sub": lambda operator: rules.subtract(operator[0], operator[1]),
+    "Mul": lambda operator: rules.multiply(operator[0], operator[1]),
+    "Div": lambda operator: rules.divide(operator[0], operator[1]),
+    "Neg": lambda operator: rules.negative(operator[0]),
     "Sum": _several(rules.add),
     "Max": _several(rules.maximum),
     "Min": _several(rules.minimum),
@@ -334,9 +346,9 @@ RULES: dict[str, Lowering] = {
     "Reshape": _reshape,
     "Flatten": _flatten,
     "Transpose": _transpose,
-    "Squeeze": lambda a: rules.squeeze(a[0], a.numbers("axes", 1)),
-    "Unsqueeze": lambda a: rules.unsqueeze(a[0], a.numbers("axes", 1) or ()),
-    "Concat": lambda a: rules.concatenate(a.inputs, int(a.get("axis", 0))),
+    "Squeeze": lambda operator: rules.squeeze(operator[0], operator.numbers("axes", 1)),
+    "Unsqueeze": lambda operator: rules.unsqueeze(operator[0], operator.numbers("axes", 1) or ()),
+    "Concat": lambda operator: rules.concatenate(operator.inputs, int(operator.get("axis", 0))),
     "Slice": _slice,
     "Split": _split,
     "Pad": _pad,

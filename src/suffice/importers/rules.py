@@ -231,6 +231,7 @@ def prelu_channels(x: Tensor, slope: ArrayLike) -> Tensor:
 
 
 def matmul(a: Value, b: Value) -> Tensor:
+    """The matrix product of two values, one of which must be constant."""
     if not (is_constant(a) or is_constant(b)):
         raise ValueError(PRODUCT)
     if is_constant(b):
@@ -285,6 +286,7 @@ def reduce(x: Tensor, kind: str, axes: Sequence[int] | None, keep: bool) -> Tens
 
 
 def look_up(table: ArrayLike, words: Codes) -> Lookup:
+    """The vector of each word: rows of a fixed table."""
     if not (is_constant(table) and isinstance(words, Codes)):
         raise ValueError("it looks up something else than the word at each position, in a fixed table")
     rows = floats(table)

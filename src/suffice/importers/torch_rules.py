@@ -14,60 +14,60 @@ Arguments: TypeAlias = Any  # an operator's arguments by the names PyTorch gives
 Lowering: TypeAlias = Callable[[Arguments], Value]
 
 
-def _same(a: Arguments) -> Value:
-    return a.self
+def _same(given: Arguments) -> Value:
+    return given.self
 
 
-def _cast(a: Arguments) -> Value:
-    kind = getattr(a, "dtype", None)
+def _cast(given: Arguments) -> Value:
+    kind = getattr(given, "dtype", None)
     if kind is not None and not kind.is_floating_point:
         raise ValueError(f"it turns values into {kind}, which rounds them")
-    return a.self
+    return given.self
 
 
-def _dropout(a: Arguments) -> Value:
-    if a.train is not False:
+def _dropout(given: Arguments) -> Value:
+    if given.train is not False:
         raise ValueError("this dropout is on in eval mode too: call it with training=self.training")
-    return a.input
+    return given.input
 
 
-def _embedding(a: Arguments) -> Value:
-    return rules.look_up(a.weight, a.indices)
+def _embedding(given: Arguments) -> Value:
+    return rules.look_up(given.weight, given.indices)
 
 
-def bag_rows(a: Arguments) -> Value:
+def bag_rows(given: Arguments) -> Value:
     """The rows that an EmbeddingBag looks up, before it puts them into bags."""
-    left_out = getattr(a, "padding_idx", None)
-    if left_out not in (None, -1) and KINDS[a.mode] != "max":
-        table = rules.floats(a.weight).copy()
+    left_out = getattr(given, "padding_idx", None)
+    if left_out not in (None, -1) and KINDS[given.mode] != "max":
+        table = rules.floats(given.weight).copy()
         table[left_out] = 0.0  # what is left out of a sum adds nothing; of a mean, the sum is taken
-        return rules.look_up(table, a.indices)
+        return rules.look_up(table, given.indices)
     if left_out not in (None, -1):
         raise ValueError(
             "its padding_idx leaves words out of the bag, and a maximum over those that are left is not known here: "
             "train with padding_idx=None"
         )
-    return rules.look_up(a.weight, a.indices)
+    return rules.look_up(given.weight, given.indices)
 
 
-def bags(a: Arguments) -> Value:
-    if not (is_constant(a.offsets) and a.per_sample_weights is None):
+def bags(given: Arguments) -> Value:
+    if not (is_constant(given.offsets) and given.per_sample_weights is None):
         raise ValueError("its bags or their weights depend on the text")
-    starts = rules.numbers(a.offsets)
-    starts = starts[:-1] if a.include_last_offset else starts
-    masked = getattr(a, "padding_idx", None) not in (None, -1)
-    return (rules.bags(a.indices, starts, "sum" if masked else KINDS[a.mode]),)
+    starts = rules.numbers(given.offsets)
+    starts = starts[:-1] if given.include_last_offset else starts
+    masked = getattr(given, "padding_idx", None) not in (None, -1)
+    return (rules.bags(given.indices, starts, "sum" if masked else KINDS[given.mode]),)
 
 
-def _linear(a: Arguments) -> Value:
-    if not (is_constant(a.weight) and is_constant(a.bias)):
+def _linear(given: Arguments) -> Value:
+    if not (is_constant(given.weight) and is_constant(given.bias)):
         raise ValueError(rules.PRODUCT)
-    return rules.linear(a.input, a.weight, a.bias)
+    return rules.linear(given.input, given.weight, given.bias)
 
 
-def _addmm(a: Arguments) -> Value:
-    product = rules.matmul(a.mat1, a.mat2)
-    return rules.add(_times(product, a.alpha), _times(a.self, a.beta))
+def _addmm(given: Arguments) -> Value:
+    product = rules.matmul(given.mat1, given.mat2)
+    return rules.add(_times(product, given.alpha), _times(given.self, given.beta))
 
 
 def _times(value: Value, factor: Any) -> Value:
@@ -76,44 +76,54 @@ def _times(value: Value, factor: Any) -> Value:
     return rules.floats(value) * float(factor) if is_constant(value) else value.scale(float(factor))
 
 
-def _convolution(a: Arguments) -> Value:
-    if not (is_constant(a.weight) and is_constant(a.bias)):
+def _convolution(given: Arguments) -> Value:
+    if not (is_constant(given.weight) and is_constant(given.bias)):
         raise ValueError(rules.PRODUCT)
-    if getattr(a, "transposed", False):
+    if getattr(given, "transposed", False):
         raise ValueError("a transposed convolution is not known here")
-    padding = a.padding
+    padding = given.padding
     if padding == "same":
-        padding = rules.same_padding(np.shape(a.weight)[2:], a.dilation)
+        padding = rules.same_padding(np.shape(given.weight)[2:], given.dilation)
     return rules.convolve(
-        a.input, a.weight, a.bias, a.stride, 0 if padding == "valid" else padding, a.dilation, int(a.groups)
+        given.input,
+        given.weight,
+        given.bias,
+        given.stride,
+        0 if padding == "valid" else padding,
+        given.dilation,
+        int(given.groups),
     )
 
 
 def _max_pool(axes: int) -> Lowering:
-    def rule(a: Arguments) -> Value:
-        size, padding, gaps = (rules.per_axis(part, axes) for part in (a.kernel_size, a.padding, a.dilation))
-        stride = rules.per_axis(a.stride, axes) if a.stride else size
-        return rules.spatial(a.self, axes, lambda x: x.max_pool(size, stride, padding, gaps, a.ceil_mode))
+    def rule(given: Arguments) -> Value:
+        size, padding, gaps = (
+            rules.per_axis(part, axes) for part in (given.kernel_size, given.padding, given.dilation)
+        )
+        stride = rules.per_axis(given.stride, axes) if given.stride else size
+        return rules.spatial(given.self, axes, lambda x: x.max_pool(size, stride, padding, gaps, given.ceil_mode))
 
     return rule
 
 
 def _average_pool(axes: int) -> Lowering:
-    def rule(a: Arguments) -> Value:
-        if getattr(a, "divisor_override", None) is not None:
+    def rule(given: Arguments) -> Value:
+        if getattr(given, "divisor_override", None) is not None:
             raise ValueError("an average with a divisor of its own is not known here")
-        size, padding = (rules.per_axis(part, axes) for part in (a.kernel_size, a.padding))
-        stride = rules.per_axis(a.stride, axes) if a.stride else size
+        size, padding = (rules.per_axis(part, axes) for part in (given.kernel_size, given.padding))
+        stride = rules.per_axis(given.stride, axes) if given.stride else size
         return rules.spatial(
-            a.self, axes, lambda x: x.average_pool(size, stride, padding, a.ceil_mode, a.count_include_pad)
+            given.self, axes, lambda x: x.average_pool(size, stride, padding, given.ceil_mode, given.count_include_pad)
         )
 
     return rule
 
 
 def _adaptive_pool(axes: int, kind: str) -> Lowering:
-    def rule(a: Arguments) -> Value:
-        found = rules.spatial(a.self, axes, lambda x: x.adaptive_pool(rules.per_axis(a.output_size, axes), kind))
+    def rule(given: Arguments) -> Value:
+        found = rules.spatial(
+            given.self, axes, lambda x: x.adaptive_pool(rules.per_axis(given.output_size, axes), kind)
+        )
         return (found,) if kind == "max" else found
 
     return rule
@@ -121,126 +131,128 @@ def _adaptive_pool(axes: int, kind: str) -> Lowering:
 
 def _first(rule: Lowering) -> Lowering:
     """PyTorch gives the places of the maxima too; nothing depends on them here."""
-    return lambda a: (rule(a),)
+    return lambda given: (rule(given),)
 
 
-def _batch_norm(a: Arguments) -> Value:
-    if getattr(a, "training", False) or a.running_mean is None:
+def _batch_norm(given: Arguments) -> Value:
+    if getattr(given, "training", False) or given.running_mean is None:
         raise ValueError("batch norm without running statistics depends on the other texts of a batch")
-    return rules.batch_norm(a.input, a.weight, a.bias, a.running_mean, a.running_var, float(a.eps))
+    return rules.batch_norm(
+        given.input, given.weight, given.bias, given.running_mean, given.running_var, float(given.eps)
+    )
 
 
 def _reduced(kind: str) -> Lowering:
-    def rule(a: Arguments) -> Value:
-        axes = getattr(a, "dim", None)
+    def rule(given: Arguments) -> Value:
+        axes = getattr(given, "dim", None)
         axes = [axes] if isinstance(axes, int) else axes or None
-        return rules.reduce(a.self, kind, axes, getattr(a, "keepdim", False))
+        return rules.reduce(given.self, kind, axes, getattr(given, "keepdim", False))
 
     return rule
 
 
-def _clamp(a: Arguments) -> Value:
-    low, high = getattr(a, "min", None), getattr(a, "max", None)
+def _clamp(given: Arguments) -> Value:
+    low, high = getattr(given, "min", None), getattr(given, "max", None)
     if any(bound is not None and np.size(bound) > 1 for bound in (low, high)):
         raise ValueError("it clamps to more than one pair of bounds")
-    return a.self.clip(None if low is None else float(low), None if high is None else float(high))
+    return given.self.clip(None if low is None else float(low), None if high is None else float(high))
 
 
-def _add(a: Arguments) -> Value:
-    return rules.add(a.self, _times(a.other, a.alpha))
+def _add(given: Arguments) -> Value:
+    return rules.add(given.self, _times(given.other, given.alpha))
 
 
-def _subtract(a: Arguments) -> Value:
-    return rules.subtract(a.self, _times(a.other, a.alpha))
+def _subtract(given: Arguments) -> Value:
+    return rules.subtract(given.self, _times(given.other, given.alpha))
 
 
-def _divide(a: Arguments) -> Value:
-    if getattr(a, "rounding_mode", None) is not None:
+def _divide(given: Arguments) -> Value:
+    if getattr(given, "rounding_mode", None) is not None:
         raise ValueError("a division that rounds is not known here")
-    return rules.divide(a.self, a.other)
+    return rules.divide(given.self, given.other)
 
 
-def _split(a: Arguments) -> Value:
-    whole = a.self.shape[a.dim]
-    given = a.split_size if hasattr(a, "split_size") else a.split_sizes
-    sizes = given if isinstance(given, list) else [min(given, whole - i) for i in range(0, whole, given)]
-    return rules.pieces(a.self, a.dim, sizes)
+def _split(given: Arguments) -> Value:
+    whole = given.self.shape[given.dim]
+    wanted = given.split_size if hasattr(given, "split_size") else given.split_sizes
+    sizes = wanted if isinstance(wanted, list) else [min(wanted, whole - i) for i in range(0, whole, wanted)]
+    return rules.pieces(given.self, given.dim, sizes)
 
 
-def _chunk(a: Arguments) -> Value:
-    whole = a.self.shape[a.dim]
-    size = -(-whole // a.chunks)
-    return rules.pieces(a.self, a.dim, [min(size, whole - i) for i in range(0, whole, size)])
+def _chunk(given: Arguments) -> Value:
+    whole = given.self.shape[given.dim]
+    size = -(-whole // given.chunks)
+    return rules.pieces(given.self, given.dim, [min(size, whole - i) for i in range(0, whole, size)])
 
 
-def _unbind(a: Arguments) -> Value:
-    return tuple(rules.take(a.self, a.dim, place) for place in range(a.self.shape[a.dim]))
+def _unbind(given: Arguments) -> Value:
+    return tuple(rules.take(given.self, given.dim, place) for place in range(given.self.shape[given.dim]))
 
 
-def _index(a: Arguments) -> Value:
+def _index(given: Arguments) -> Value:
     """x[:, const] and the like: one constant index, the axes before it as they are."""
-    chosen = [(axis, index) for axis, index in enumerate(a.indices) if index is not None]
+    chosen = [(axis, index) for axis, index in enumerate(given.indices) if index is not None]
     if len(chosen) != 1 or not is_constant(chosen[0][1]) or np.asarray(chosen[0][1]).dtype == bool:
         raise ValueError("it picks by several arrays, by a mask or by values that depend on the text")
-    return rules.take(a.self, *chosen[0])
+    return rules.take(given.self, *chosen[0])
 
 
-def _pad(a: Arguments) -> Value:
-    if getattr(a, "mode", "constant") != "constant":
-        raise ValueError(f"padding in the mode {a.mode!r} is not known here")
-    pairs = [(a.pad[i], a.pad[i + 1]) for i in range(0, len(a.pad), 2)][::-1]
-    widths = [(0, 0)] * (len(a.self.shape) - len(pairs)) + pairs
-    return rules.pad(a.self, widths, float(getattr(a, "value", None) or 0.0))
+def _pad(given: Arguments) -> Value:
+    if getattr(given, "mode", "constant") != "constant":
+        raise ValueError(f"padding in the mode {given.mode!r} is not known here")
+    pairs = [(given.pad[i], given.pad[i + 1]) for i in range(0, len(given.pad), 2)][::-1]
+    widths = [(0, 0)] * (len(given.self.shape) - len(pairs)) + pairs
+    return rules.pad(given.self, widths, float(getattr(given, "value", None) or 0.0))
 
 
-def _repeat(a: Arguments) -> Value:
-    return rules.repeat(a.self, a.repeats)
+def _repeat(given: Arguments) -> Value:
+    return rules.repeat(given.self, given.repeats)
 
 
-def _flip(a: Arguments) -> Value:
-    return rules.arrange(a.self, lambda places: np.flip(places, tuple(a.dims)))
+def _flip(given: Arguments) -> Value:
+    return rules.arrange(given.self, lambda places: np.flip(places, tuple(given.dims)))
 
 
-def _transpose(a: Arguments) -> Value:
-    return rules.arrange(a.self, lambda places: np.swapaxes(places, a.dim0, a.dim1))
+def _transpose(given: Arguments) -> Value:
+    return rules.arrange(given.self, lambda places: np.swapaxes(places, given.dim0, given.dim1))
 
 
-def _squeeze(a: Arguments) -> Value:
-    axes = getattr(a, "dim", None)
-    return rules.squeeze(a.self, [axes] if isinstance(axes, int) else axes)
+def _squeeze(given: Arguments) -> Value:
+    axes = getattr(given, "dim", None)
+    return rules.squeeze(given.self, [axes] if isinstance(axes, int) else axes)
 
 
-def _unflatten(a: Arguments) -> Value:
-    axis = a.dim % len(a.self.shape)
-    return rules.reshape(a.self, [*a.self.shape[:axis], *a.sizes, *a.self.shape[axis + 1 :]])
+def _unflatten(given: Arguments) -> Value:
+    axis = given.dim % len(given.self.shape)
+    return rules.reshape(given.self, [*given.self.shape[:axis], *given.sizes, *given.self.shape[axis + 1 :]])
 
 
-def _slice(a: Arguments) -> Value:
-    return rules.cut(a.self, a.dim, a.start, a.end, a.step)
+def _slice(given: Arguments) -> Value:
+    return rules.cut(given.self, given.dim, given.start, given.end, given.step)
 
 
 def _curve(name: str) -> Lowering:
-    return lambda a: a.self.curve(name)
+    return lambda given: given.self.curve(name)
 
 
-def _gelu(a: Arguments) -> Value:
-    return a.self.curve("gelu_tanh" if a.approximate == "tanh" else "gelu")
+def _gelu(given: Arguments) -> Value:
+    return given.self.curve("gelu_tanh" if given.approximate == "tanh" else "gelu")
 
 
-def _elu(a: Arguments) -> Value:
-    return rules.elu(a.self, float(a.alpha), float(a.scale), float(a.input_scale))
+def _elu(given: Arguments) -> Value:
+    return rules.elu(given.self, float(given.alpha), float(given.scale), float(given.input_scale))
 
 
-def _reshaped(a: Arguments) -> Value:
-    return rules.reshape(a.self, getattr(a, "shape", None) or a.size)
+def _reshaped(given: Arguments) -> Value:
+    return rules.reshape(given.self, getattr(given, "shape", None) or given.size)
 
 
-def _maximum(a: Arguments) -> Value:
-    return rules.maximum(a.self, a.other)
+def _maximum(given: Arguments) -> Value:
+    return rules.maximum(given.self, given.other)
 
 
-def _minimum(a: Arguments) -> Value:
-    return rules.minimum(a.self, a.other)
+def _minimum(given: Arguments) -> Value:
+    return rules.minimum(given.self, given.other)
 
 
 SELU = (1.6732632423543772, 1.0507009873554805)
@@ -251,9 +263,9 @@ RULES: dict[str, Lowering] = {
     # affine layers
     "linear": _linear,
     "addmm": _addmm,
-    "mm": lambda a: rules.matmul(a.self, a.mat2),
-    "bmm": lambda a: rules.matmul(a.self, a.mat2),
-    "matmul": lambda a: rules.matmul(a.self, a.other),
+    "mm": lambda given: rules.matmul(given.self, given.mat2),
+    "bmm": lambda given: rules.matmul(given.self, given.mat2),
+    "matmul": lambda given: rules.matmul(given.self, given.other),
     "conv1d": _convolution,
     "conv2d": _convolution,
     "convolution": _convolution,
@@ -284,13 +296,13 @@ RULES: dict[str, Lowering] = {
     "max.dim": _first(_reduced("max")),
     "min.dim": _first(_reduced("min")),
     # activations
-    "relu": lambda a: a.self.relu(),
-    "relu6": lambda a: a.self.clip(0.0, 6.0),
-    "leaky_relu": lambda a: a.self.leaky_relu(float(a.negative_slope)),
-    "prelu": lambda a: rules.prelu_channels(a.self, a.weight),
-    "_prelu_kernel": lambda a: rules.prelu(a.self, a.weight),
-    "hardtanh": lambda a: a.self.clip(float(a.min_val), float(a.max_val)),
-    "hardsigmoid": lambda a: rules.hard_sigmoid(a.self, 1 / 6, 0.5),
+    "relu": lambda given: given.self.relu(),
+    "relu6": lambda given: given.self.clip(0.0, 6.0),
+    "leaky_relu": lambda given: given.self.leaky_relu(float(given.negative_slope)),
+    "prelu": lambda given: rules.prelu_channels(given.self, given.weight),
+    "_prelu_kernel": lambda given: rules.prelu(given.self, given.weight),
+    "hardtanh": lambda given: given.self.clip(float(given.min_val), float(given.max_val)),
+    "hardsigmoid": lambda given: rules.hard_sigmoid(given.self, 1 / 6, 0.5),
     "clamp": _clamp,
     "clamp_min": _clamp,
     "clamp_max": _clamp,
@@ -300,19 +312,19 @@ RULES: dict[str, Lowering] = {
     "exp": _curve("exp"),
     "gelu": _gelu,
     "elu": _elu,
-    "celu": lambda a: rules.elu(a.self, float(a.alpha), 1.0, 1 / float(a.alpha)),
-    "selu": lambda a: rules.elu(a.self, *SELU),
-    "softplus": lambda a: rules.softplus(a.self, float(a.beta)),
-    "softmax": lambda a: rules.softmax(a.self, a.dim),
-    "_softmax": lambda a: rules.softmax(a.self, a.dim),
-    "abs": lambda a: rules.absolute(a.self),
+    "celu": lambda given: rules.elu(given.self, float(given.alpha), 1.0, 1 / float(given.alpha)),
+    "selu": lambda given: rules.elu(given.self, *SELU),
+    "softplus": lambda given: rules.softplus(given.self, float(given.beta)),
+    "softmax": lambda given: rules.softmax(given.self, given.dim),
+    "_softmax": lambda given: rules.softmax(given.self, given.dim),
+    "abs": lambda given: rules.absolute(given.self),
     # arithmetic
     "add": _add,
     "sub": _subtract,
-    "rsub": lambda a: rules.subtract(_times(a.other, 1), _times(a.self, a.alpha)),
-    "mul": lambda a: rules.multiply(a.self, a.other),
+    "rsub": lambda given: rules.subtract(_times(given.other, 1), _times(given.self, given.alpha)),
+    "mul": lambda given: rules.multiply(given.self, given.other),
     "div": _divide,
-    "neg": lambda a: rules.negative(a.self),
+    "neg": lambda given: rules.negative(given.self),
     "maximum": _maximum,
     "max.other": _maximum,
     "minimum": _minimum,
@@ -321,32 +333,32 @@ RULES: dict[str, Lowering] = {
     "view": _reshaped,
     "_unsafe_view": _reshaped,
     "reshape": _reshaped,
-    "flatten": lambda a: rules.flatten(a.self, a.start_dim, a.end_dim),
+    "flatten": lambda given: rules.flatten(given.self, given.start_dim, given.end_dim),
     "unflatten": _unflatten,
     "squeeze": _squeeze,
-    "unsqueeze": lambda a: rules.unsqueeze(a.self, (a.dim,)),
-    "permute": lambda a: rules.permute(a.self, a.dims),
+    "unsqueeze": lambda given: rules.unsqueeze(given.self, (given.dim,)),
+    "permute": lambda given: rules.permute(given.self, given.dims),
     "transpose": _transpose,
-    "t": lambda a: rules.arrange(a.self, np.transpose),
-    "numpy_T": lambda a: rules.arrange(a.self, np.transpose),
-    "select": lambda a: rules.take(a.self, a.dim, a.index),
+    "t": lambda given: rules.arrange(given.self, np.transpose),
+    "numpy_T": lambda given: rules.arrange(given.self, np.transpose),
+    "select": lambda given: rules.take(given.self, given.dim, given.index),
     "slice": _slice,
-    "index_select": lambda a: rules.take(a.self, a.dim, a.index),
+    "index_select": lambda given: rules.take(given.self, given.dim, given.index),
     "index": _index,
-    "narrow": lambda a: rules.cut(a.self, a.dim, a.start, a.start + a.length),
+    "narrow": lambda given: rules.cut(given.self, given.dim, given.start, given.start + given.length),
     "split": _split,
     "split_with_sizes": _split,
     "chunk": _chunk,
     "unbind": _unbind,
-    "cat": lambda a: rules.concatenate(a.tensors, a.dim),
-    "concat": lambda a: rules.concatenate(a.tensors, a.dim),
-    "stack": lambda a: rules.stack(a.tensors, a.dim),
-    "expand": lambda a: rules.expand(a.self, a.size),
+    "cat": lambda given: rules.concatenate(given.tensors, given.dim),
+    "concat": lambda given: rules.concatenate(given.tensors, given.dim),
+    "stack": lambda given: rules.stack(given.tensors, given.dim),
+    "expand": lambda given: rules.expand(given.self, given.size),
     "repeat": _repeat,
     "flip": _flip,
     "pad": _pad,
     "constant_pad_nd": _pad,
-    "getitem": lambda a: a.self[a.index],
+    "getitem": lambda given: given.self[given.index],
     # nothing
     **dict.fromkeys(("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "identity"), _same),
     **dict.fromkeys(("to", "_to_copy", "type_as", "float", "double"), _cast),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from suffice.importers import boosters
-from suffice.importers.boosters import Part
+from suffice.importers.boosters import Tree
 from suffice.importers.kinds import BOOSTERS, NotLowered
 from suffice.model.network import Floats, Ints
 from suffice.model.trees import LEAF, Trees
@@ -30,51 +30,52 @@ def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool, sp
         raise NotLowered("the model gives several labels to one text")
     classes = len(model.classes_)
     if kind in SINGLE:
-        parts, bias = [_voting(model.tree_, 1.0)], np.zeros(classes)
+        trees, bias = [_voting(model.tree_, 1.0)], np.zeros(classes)
     elif kind in FORESTS:
         share = 1.0 / len(model.estimators_)
-        parts, bias = [_voting(one.tree_, share) for one in model.estimators_], np.zeros(classes)
+        trees, bias = [_voting(one.tree_, share) for one in model.estimators_], np.zeros(classes)
     elif kind == "GradientBoostingClassifier":
-        parts, bias = _boosted(model, classes)
+        trees, bias = _boosted(model, classes)
     else:
-        parts, bias = _binned(model, classes)
-    return _joined(parts, bias, columns, factors, read)
+        trees, bias = _binned(model, classes)
+    return _joined(trees, bias, columns, factors, read)
 
 
 def _extra(kind: str, model: Any, columns: Ints, factors: Floats, read: tuple[bool, bool], sparse: bool) -> Trees:
-    found, began = boosters.parts(kind, model, sparse)
+    found, began = boosters.trees_of(kind, model, sparse)
     classes = len(model.classes_)
-    trees = [(*part[:4], _one_column(part[4], place, classes)) for place, part in found]
+    trees = [tree._replace(value=_one_column(tree.value, place, classes)) for place, tree in found]
     made = _joined(trees, _one_column(began, None, classes), columns, factors, read)
     return replace(made, rounding=boosters.lost(found, began)) if kind == "XGBClassifier" else made
 
 
-def _voting(tree: Any, share: float) -> Part:
+def _voting(tree: Any, share: float) -> Tree:
     value = np.asarray(tree.value[:, 0, :], dtype=np.float64)
     value = value / value.sum(1, keepdims=True) * share
-    return _part(tree, value)
+    return _tree(tree, value)
 
 
-def _part(tree: Any, value: Floats) -> Part:
+def _tree(tree: Any, value: Floats) -> Tree:
     feature = np.where(tree.children_left < 0, LEAF, tree.feature)
-    return feature, np.asarray(tree.threshold, dtype=np.float64), tree.children_left, tree.children_right, value
+    threshold = np.asarray(tree.threshold, dtype=np.float64)
+    return Tree(feature, threshold, tree.children_left, tree.children_right, value)
 
 
-def _boosted(model: Any, classes: int) -> tuple[list[Part], Floats]:
+def _boosted(model: Any, classes: int) -> tuple[list[Tree], Floats]:
     """Raw scores; two labels have one of them, which is the second label's."""
     if type(model.init_).__name__ != "DummyClassifier":
         raise NotLowered("GradientBoostingClassifier(init=...) starts from a model of its own")
     start = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
-    parts = [
-        _part(one.tree_, _one_column(one.tree_.value[:, 0, 0] * model.learning_rate, k, classes))
+    trees = [
+        _tree(one.tree_, _one_column(one.tree_.value[:, 0, 0] * model.learning_rate, k, classes))
         for stage in model.estimators_
         for k, one in enumerate(stage)
     ]
-    return parts, _one_column(np.asarray(start), None, classes)
+    return trees, _one_column(np.asarray(start), None, classes)
 
 
-def _binned(model: Any, classes: int) -> tuple[list[Part], Floats]:
-    parts = []
+def _binned(model: Any, classes: int) -> tuple[list[Tree], Floats]:
+    trees = []
     for stage in model._predictors:
         for k, one in enumerate(stage):
             nodes = one.nodes
@@ -84,8 +85,8 @@ def _binned(model: Any, classes: int) -> tuple[list[Part], Floats]:
             feature = np.where(leaf, LEAF, nodes["feature_idx"].astype(np.int64))
             left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
             value = _one_column(nodes["value"].astype(np.float64), k, classes)
-            parts.append((feature, nodes["num_threshold"].astype(np.float64), left, right, value))
-    return parts, _one_column(np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), None, classes)
+            trees.append(Tree(feature, nodes["num_threshold"].astype(np.float64), left, right, value))
+    return trees, _one_column(np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), None, classes)
 
 
 def _one_column(values: Floats, place: int | None, classes: int) -> Floats:
@@ -97,23 +98,21 @@ def _one_column(values: Floats, place: int | None, classes: int) -> Floats:
     return found
 
 
-def _joined(parts: Sequence[Part], bias: Floats, columns: Ints, factors: Floats, read: tuple[bool, bool]) -> Trees:
-    sizes = [len(part[0]) for part in parts]
+def _joined(trees: Sequence[Tree], bias: Floats, columns: Ints, factors: Floats, read: tuple[bool, bool]) -> Trees:
+    sizes = [len(tree.feature) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    feature = np.concatenate([part[0] for part in parts]).astype(np.int64)
+    feature = np.concatenate([tree.feature for tree in trees]).astype(np.int64)
     inner = feature != LEAF
-    left, right = (
-        np.concatenate([part[k] + root for part, root in zip(parts, roots, strict=True)]).astype(np.int64)
-        for k in (2, 3)
-    )
+    left = np.concatenate([tree.left + root for tree, root in zip(trees, roots, strict=True)])
+    right = np.concatenate([tree.right + root for tree, root in zip(trees, roots, strict=True)])
     return Trees(
         roots=roots,
         column=np.where(inner, columns[feature], LEAF),
         factor=np.where(inner, factors[feature], 1.0),
-        threshold=np.concatenate([part[1] for part in parts]),
-        left=left,
-        right=right,
-        value=np.where(inner[:, None], 0.0, np.concatenate([part[4] for part in parts])),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        left=left.astype(np.int64),
+        right=right.astype(np.int64),
+        value=np.where(inner[:, None], 0.0, np.concatenate([tree.value for tree in trees])),
         bias=bias,
         single=read[0],
         exact=read[1],

@@ -214,28 +214,32 @@ def _entered(value: Value, node: Operation, entrance: Entrance) -> Value:
 
 def _folded(node: Operation, inputs: Values) -> Value | None:
     """A function of each word alone, such as a mask or a masked vector, is a new code or table."""
-    moving = [value for value in inputs.values() if not is_constant(value)]
-    words = [value for value in moving if isinstance(value, Codes)]
-    rows = [value for value in moving if isinstance(value, Lookup)]
-    still = {name: value for name, value in inputs.items() if is_constant(value)}
-    if not (node.elementwise and words and len(words) + len(rows) == len(moving)):
+    still = {name: np.asarray(value) for name, value in inputs.items() if is_constant(value)}
+    words = {name: value for name, value in inputs.items() if isinstance(value, Codes)}
+    rows = {name: value for name, value in inputs.items() if isinstance(value, Lookup)}
+    if not (node.elementwise and words and len(still) + len(words) + len(rows) == len(inputs)):
         return None
-    if any(np.size(value) != 1 for value in still.values()):
+    if any(value.size != 1 for value in still.values()):
         return None
-    places = rows[0].places if rows else words[0].places
-    fits = [*(word.places for word in words)], places[..., None] if rows else places
-    if not all(np.array_equal(place, fits[1]) for place in fits[0]):
+    places = _same_places(list(words.values()), list(rows.values()))
+    if places is None:
         return None
-    if not all(np.array_equal(row.places, places) for row in rows):
-        return None
-    plain = {name: np.reshape(value, ()) for name, value in still.items()}
-    for name, value in inputs.items():
-        if isinstance(value, Codes):
-            plain[name] = value.codes[:, None] if rows else value.codes
-        elif isinstance(value, Lookup):
-            plain[name] = value.table
+    plain = {name: value.reshape(()) for name, value in still.items()}
+    plain |= {name: word.codes[:, None] if rows else word.codes for name, word in words.items()}
+    plain |= {name: row.table for name, row in rows.items()}
     found = np.asarray(node.compute(plain))
     return Lookup(places, found.astype(np.float64)) if rows else Codes(places, found)
+
+
+def _same_places(words: Sequence[Codes], rows: Sequence[Lookup]) -> Ints | None:
+    """The places in the text that all of these are about; None where they are about different ones."""
+    places = rows[0].places if rows else words[0].places
+    codes = places[..., None] if rows else places
+    same = [
+        *(np.array_equal(word.places, codes) for word in words),
+        *(np.array_equal(row.places, places) for row in rows),
+    ]
+    return places if all(same) else None
 
 
 # --- curves that the framework wrote out in small operators ---

@@ -198,6 +198,7 @@ class _File:
             raise InputError(f"The file of answers {str(self.path)!r} cannot be used: {error}.") from error
 
     def read(self, texts: Sequence[str]) -> dict[str, Scores]:
+        """The scores that are kept for these texts."""
         found: dict[str, Scores] = {}
         with self._open() as base:
             for start in range(0, len(texts), 500):

@@ -100,6 +100,7 @@ def term(kind: Count, counts: Floats) -> Floats:
 
 
 def norm(kind: Norm, values: Floats) -> float:
+    """The length that values are divided by."""
     match kind:
         case "l2":
             return float(np.sqrt((values * values).sum()))

@@ -183,23 +183,18 @@ class Tensor:
         groups: int = 1,
     ) -> Tensor:
         """Convolution of (channels, *places); weight is (out, in / groups, *kernel) as in torch."""
-        w = finite(weight)
-        b = np.zeros(len(w)) if bias is None else finite(bias)
-        if b.shape != w.shape[:1] or w.ndim != len(self.shape) + 1:
-            raise ValueError(f"a kernel of {w.shape} and a bias of {b.shape} do not go with it")
-        if groups < 1 or len(w) % groups or self.shape[0] != w.shape[1] * groups:
-            raise ValueError(f"the kernel {w.shape} needs {w.shape[1]} input channels in each of {groups} groups")
-        seen = views(self.shape, w.shape[2:], stride, padding, dilation)  # (channels, *places, *kernel)
+        kernel = finite(weight)
+        offset = np.zeros(len(kernel)) if bias is None else finite(bias)
+        if offset.shape != kernel.shape[:1] or kernel.ndim != len(self.shape) + 1:
+            raise ValueError(f"a kernel of {kernel.shape} and a bias of {offset.shape} do not go with it")
+        if groups < 1 or len(kernel) % groups or self.shape[0] != kernel.shape[1] * groups:
+            needed = f"{kernel.shape[1]} input channels in each of {groups} groups"
+            raise ValueError(f"the kernel {kernel.shape} needs {needed}")
+        seen = views(self.shape, kernel.shape[2:], stride, padding, dilation)  # (channels, *places, *kernel)
         places = seen.shape[1 : len(self.shape)]
-        affordable(w.size * math.prod(places), MOST_ENTRIES)
-        grouped = seen.reshape(groups, w.shape[1], math.prod(places), -1).transpose(0, 2, 1, 3)
-        columns = grouped.reshape(groups, math.prod(places), -1)
-        kernel = w.reshape(groups, len(w) // groups, 1, -1)
-        index = np.broadcast_to(columns[:, None], (groups, len(w) // groups, *columns.shape[1:]))
-        data = np.broadcast_to(kernel, index.shape)
-        rows = sparse_rows(index.reshape(-1, index.shape[-1]), data.reshape(-1, index.shape[-1]), self.size + 1)
-        offset = np.repeat(b, math.prod(places))
-        return self.affine(rows[:, : self.size], (len(w), *places), offset)
+        affordable(kernel.size * math.prod(places), MOST_ENTRIES)
+        rows = _kernel_rows(kernel, seen, math.prod(places), groups, self.size + 1)
+        return self.affine(rows[:, : self.size], (len(kernel), *places), np.repeat(offset, math.prod(places)))
 
     def max_pool(
         self,
@@ -422,3 +417,12 @@ def through(state: Tensor, step: Step) -> Tensor:
         places[group], places[group[0]] = z.size, z.size + len(parts) - 1
         parts.append(z._tournament(group[None], (1,)))
     return concatenate(parts).pick(places)
+
+
+def _kernel_rows(kernel: Floats, seen: Ints, places: int, groups: int, size: int) -> Any:
+    """A row (outputs · places, size) for each output at each place: the kernel, where it sees the input."""
+    outputs = len(kernel) // groups
+    columns = seen.reshape(groups, kernel.shape[1], places, -1).transpose(0, 2, 1, 3).reshape(groups, 1, places, -1)
+    index = np.broadcast_to(columns, (groups, outputs, places, columns.shape[-1]))
+    data = np.broadcast_to(kernel.reshape(groups, outputs, 1, -1), index.shape)
+    return sparse_rows(index.reshape(-1, index.shape[-1]), data.reshape(-1, index.shape[-1]), size)

@@ -80,15 +80,15 @@ def views(
     steps, holes, margins = per_axis(stride, count), per_axis(dilation, count), _margins(padding, count)
     if count < 1 or len(window) != count or min((*window, *steps, *holes)) < 1:
         raise ValueError("the window and its stride must be at least 1 along every axis after the channels")
-    affordable(shape[0] * math.prod(n + sum(m) for n, m in zip(shape[1:], margins, strict=True)))
+    padded = [length + sum(margin) for length, margin in zip(shape[1:], margins, strict=True)]
+    affordable(shape[0] * math.prod(padded))
     index = np.pad(places_of(shape), [(0, 0), *margins], constant_values=size)
-    reach = [(w - 1) * h + 1 for w, h in zip(window, holes, strict=True)]
+    reach = [(width - 1) * hole + 1 for width, hole in zip(window, holes, strict=True)]
     if ceil:
-        spare = [_spare(*sizes) for sizes in zip(index.shape[1:], reach, steps, margins, strict=True)]
-        index = np.pad(index, [(0, 0), *((0, s) for s in spare)], constant_values=size + 1)
+        spare = [_spare(*sizes) for sizes in zip(padded, reach, steps, margins, strict=True)]
+        index = np.pad(index, [(0, 0), *((0, more) for more in spare)], constant_values=size + 1)
     seen = np.lib.stride_tricks.sliding_window_view(index, reach, tuple(range(1, count + 1)))
-    strided = tuple(slice(None, None, s) for s in steps)
-    return seen[(slice(None), *strided, *(slice(None, None, h) for h in holes))]
+    return seen[(slice(None), *(slice(None, None, step) for step in (*steps, *holes)))]
 
 
 def _margins(padding: Padding, count: int) -> list[tuple[int, int]]:

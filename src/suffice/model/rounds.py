@@ -103,19 +103,31 @@ class _Layout:
     def row(self, block: Block) -> list[Floats]:
         """What a block takes in, as one matrix for each entry of the layout."""
         parts = dict(_parts(block))
-        return [
-            scipy.sparse.csr_array(parts[own])[:, units] if own in parts
-            else scipy.sparse.csr_array((block.size, len(units)))
-            for own, units in self.units
-        ]  # fmt: skip
+        return [_chosen_columns(parts.get(own), block.size, units) for own, units in self.units]
 
     def passed(self, block: Block, units: Ints) -> list[Floats]:
         """Some units of a block of the layout, just as they are."""
-        return [
-            sparse_rows(np.searchsorted(mine, units)[:, None], np.ones((len(units), 1)), len(mine)) if own is block
-            else scipy.sparse.csr_array((len(units), len(mine)))
-            for own, mine in self.units
-        ]  # fmt: skip
+        return [_ones(len(units), mine, units if own is block else None) for own, mine in self.units]
+
+
+def _chosen_columns(matrix: Floats | None, rows: int, units: Ints) -> Floats:
+    """Some columns of a sparse matrix of so many rows; zeros where there is none."""
+    if matrix is None:
+        return _zeros(rows, len(units))
+    found: Floats = scipy.sparse.csr_array(matrix)[:, units]
+    return found
+
+
+def _zeros(rows: int, columns: int) -> Floats:
+    found: Floats = scipy.sparse.csr_array((rows, columns))
+    return found
+
+
+def _ones(rows: int, mine: Ints, units: Ints | None) -> Floats:
+    """A row for each of the units, with a one where it stands among `mine`; zeros where there are none."""
+    if units is None:
+        return _zeros(rows, len(mine))
+    return sparse_rows(np.searchsorted(mine, units)[:, None], np.ones((rows, 1)), len(mine))
 
 
 def _step(made: Sequence[Block], carried: Sequence[tuple[Block, Ints]], layout: _Layout) -> Step:

@@ -116,6 +116,7 @@ class Step:
         return np.add(z, self.bias, out=z)
 
     def activate(self, z: Floats) -> Floats:
+        """What the units give when their sums are z."""
         values = np.zeros_like(z) if self._all_pooled else np.maximum(z, self._floor)
         for name, units in self.curves:
             values[..., units] = CURVES[name].value(z[..., units])
@@ -214,12 +215,18 @@ class Step:
         return Step(self.weight[kept], self.bias[kept], self.relu[kept], curves, maxima)
 
     def by_word(self, words: int) -> list[tuple[Ints, Floats]]:
-        """Of sparse weights over so many words: for each word the units that see it, and their weights."""
+        """Of weights over so many words: for each word the units that see it, and their weights."""
         if words not in self._by_word:
-            columns, size = scipy.sparse.csc_array(self.weight), self.weight.shape[1] // words
-            columns.sum_duplicates()
-            self._by_word[words] = [_seen_by(columns, i * size, size) for i in range(words)]
+            self._by_word[words] = self._seen_by_each(words)
         return self._by_word[words]
+
+    def _seen_by_each(self, words: int) -> list[tuple[Ints, Floats]]:
+        if not is_sparse(self.weight):
+            blocks = self.weight.reshape(len(self.bias), words, -1).transpose(1, 0, 2)
+            return [(units, block[units]) for block in blocks for units in [np.flatnonzero(block.any(-1))]]
+        columns, size = scipy.sparse.csc_array(self.weight), self.weight.shape[1] // words
+        columns.sum_duplicates()
+        return [_seen_by(columns, i * size, size) for i in range(words)]
 
     @cached_property
     def _by_word(self) -> dict[int, list[tuple[Ints, Floats]]]:

@@ -258,12 +258,13 @@ def _stored(step: Step) -> int:
 
 def _bounding_box(problem: Problem) -> Interval:
     """The smallest box around everything that can be asked about: words that are no features stay where they are."""
-    lower, upper = _sides(problem.region)
+    lower, upper = outer_sides(problem.region)
     features = problem.features[:, None]
     return np.where(features, lower, problem.center), np.where(features, upper, problem.center)
 
 
-def _sides(region: Region) -> Interval:
+def outer_sides(region: Region) -> Interval:
+    """The least and the largest value of every number of the input, a hair outside of a ball."""
     match region:
         case Box(lower=lower, upper=upper):
             return lower, upper

@@ -35,6 +35,7 @@ from suffice.prove.bounds import (
     margin_bound,
     margin_rows,
     optimise,
+    outer_sides,
     plain,
     settled,
     step_bounds,
@@ -45,7 +46,7 @@ from suffice.prove.climb import Climbed, Ground, Pace, climbed
 from suffice.prove.climb_back import Way, climbed_back
 from suffice.prove.exact import confirm
 from suffice.prove.inputs import Chosen, Free, Freed, Interval, Restored
-from suffice.prove.lean import told
+from suffice.prove.lean import told, within
 from suffice.prove.narrow import Narrow, narrowed, worth_it
 from suffice.prove.peaks import Peaks
 from suffice.prove.program import leaf_program
@@ -54,7 +55,7 @@ from suffice.prove.sieve import sifted
 from suffice.prove.tilts import PACE, Tilts
 from suffice.prove.tree import Above, Leaf, Pick, Split, Stated, Tree
 from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
-from suffice.sets.regions import Choice
+from suffice.sets.regions import Ball, Box, Choice
 
 BATCH = 256  # subproblems per round, if they are small
 WORK = 2 * 10**8  # multiplications per round: it should take a fraction of a second, as time is looked at in between
@@ -141,6 +142,7 @@ class _Question:
 def decide(form: Form, free: Bools, budget: Budget) -> list[Verdict]:
     """Do the words that are not free suffice? A verdict for each row of `free` (n, length)."""
     form.about(free)
+    form = _over(form, np.asarray(free.any(0)))
     rivals = [list(range(len(form.problem.rivals)))] * len(free)
     way = Branching if form.problem.source is None else WordByWord
     answers = way(form, sets_of_free(form, free, choosable=True), rivals, 1.0, _flips(form), budget).run()
@@ -153,6 +155,7 @@ def decide_restorations(
     """Does every affordable restoration leave the rival ahead? Proved, a set that does not, or Unknown."""
     assert form.problem.source is None, "proofs with numbers of units are about the original alone"
     form.about((inputs.start != inputs.center).any(-1))
+    form = within(form, np.minimum(inputs.start.min(0), inputs.center), np.maximum(inputs.start.max(0), inputs.center))
     answers = Branching(form, inputs, [[int(j)] for j in rivals], -1.0, _undone(form), budget).run()
     return [answer for answer in answers if not isinstance(answer, Refuted)]
 
@@ -174,6 +177,15 @@ def decide_flips(
     answer = Branching(form, inputs, [list(rivals)], 1.0, _flips(form, rivals), budget).run()[0]
     assert not isinstance(answer, Restorable)
     return answer
+
+
+def _over(form: Form, free: Bools) -> Form:
+    """The form for questions in which only these words (length,) move."""
+    region = form.problem.region
+    if not isinstance(region, Box | Ball):
+        return form
+    lower, upper = (np.where(free[:, None], side, region.center) for side in outer_sides(region))
+    return within(form, lower, upper)
 
 
 def sets_of_free(form: Form, free: Bools, choosable: bool = False) -> Free | Freed:

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.bag import Case, Ranges, cheapest_text, turned
+from suffice.prove.bag import Case, cheapest_text, turned
 from suffice.prove.path import meeting
 
 MOST_STEPS = 1_000_000_000  # additions for all parts
@@ -65,7 +65,7 @@ def ceiling(case: Case, counts: Floats) -> Line:
             along = near / size
         case "l2":
             slope, constant = 0.5 * case.bias / size, 0.5 * case.bias * size
-    grid, inside = _grid(case.everything)
+    grid, inside = case.everything.grid()
     table = np.where(inside, _added(case, slope, along, grid.T).T, -np.inf)
     prices = _envelope(table, grid, inside, counts)
     rest = (table - prices[:, None] * grid).max(1)
@@ -83,12 +83,6 @@ def floor(case: Case, counts: Floats) -> Line:
     """A line below the form."""
     found = ceiling(turned(case), counts)
     return Line(-found.constant, -found.prices, -found.slope, found.along, -found.rest)
-
-
-def _grid(found: Ranges) -> tuple[Floats, Bools]:
-    steps = int((found.most - found.least).max(initial=0.0))
-    grid = found.least[:, None] + np.arange(steps + 1)
-    return grid, np.asarray(grid <= found.most[:, None])
 
 
 def _envelope(table: Floats, grid: Floats, inside: Bools, counts: Floats) -> Floats:

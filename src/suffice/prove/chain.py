@@ -15,6 +15,7 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.held import Held, held_by
 from suffice.prove.reading import Reading, Row, State
 
 MOST_STEPS = 400_000
@@ -51,18 +52,14 @@ class Chain:
         return [np.flatnonzero(np.diff(part, prepend=-1)) for part in parts]
 
     @cached_property
-    def entries(self) -> tuple[Ints, Ints, Floats, Ints, Ints]:
-        """What steps add, in the order of word and feature: step, feature, count, where groups start, their words."""
+    def held(self) -> Held:
+        """What each step adds, by word and feature."""
         per = np.diff(self.rows.indptr)[self.row]
         step = np.repeat(np.arange(len(self.row)), per)
         within = np.arange(len(step)) - np.repeat(np.cumsum(per) - per, per)
         at = self.rows.indptr[self.row][step] + within
-        feature, count = self.rows.indices[at].astype(np.int64), self.rows.data[at]
         word = np.searchsorted(np.array(self.start), step, side="right") - 1
-        order = np.lexsort((step, feature, word))
-        step, feature, count, word = step[order], feature[order], count[order], word[order]
-        first = np.flatnonzero((np.diff(word, prepend=-1) != 0) | (np.diff(feature, prepend=-1) != 0))
-        return step, feature, count, first, word[first]
+        return held_by(step, word, self.rows.indices[at].astype(np.int64), self.rows.data[at])
 
     # --- one text ---
 
@@ -170,19 +167,9 @@ class Chain:
 
     def ranges(self, allowed: Bools) -> tuple[Floats, Floats]:
         """The least and most that each feature may count."""
-        least, most = np.zeros(len(self.columns)), np.zeros(len(self.columns))
-        step, feature, count, first, word = self.entries
-        if len(step):
-            live = self.live(allowed)
-            among = np.add.reduceat(live.astype(np.int64), self.start[:-1])
-            here = live[step]
-            present = np.add.reduceat(here.astype(np.int64), first)
-            high = np.maximum.reduceat(np.where(here, count, -np.inf), first)
-            low = np.minimum.reduceat(np.where(here, count, np.inf), first)
-            every, some = present == among[word], present > 0
-            np.add.at(most, feature[first][some], np.where(every, high, np.maximum(high, 0.0))[some])
-            np.add.at(least, feature[first][some], np.where(every, low, np.minimum(low, 0.0))[some])
-        return least, most
+        live = self.live(allowed)
+        among = np.add.reduceat(live.astype(np.int64), self.start[:-1])
+        return self.held.ranges(live, among, len(self.columns))
 
     def largest(self, allowed: Bools, each: Floats) -> float:
         """The most that a text can add up to by word, of a number for each count of a feature."""
@@ -195,23 +182,29 @@ class Chain:
 
         After the changed word the steps may differ from those of the reference until every state leads to its own.
         """
+        key = reference.tobytes()
+        if key not in self._swings:
+            self._swings[key] = self._swing(reference)
+        return self._swings[key]
+
+    @cached_property
+    def _swings(self) -> dict[bytes, tuple[Floats, Floats]]:
+        return {}
+
+    def _swing(self, reference: Ints) -> tuple[Floats, Floats]:
         base = self.steps(reference)
-        step, feature, count, first, word = self.entries
-        size = (self.words, len(self.columns))
-        high = np.maximum(np.maximum.reduceat(count, first), 0.0) if len(step) else np.zeros(0)
-        low = np.minimum(np.minimum.reduceat(count, first), 0.0) if len(step) else np.zeros(0)
         own = self.rows[self.row[base]]
-        up = scipy.sparse.csr_matrix((high, (word, feature[first])), shape=size) - own
-        down = scipy.sparse.csr_matrix((low, (word, feature[first])), shape=size) - own
-        until = self._until(reference, base)
-        within = np.arange(self.words)
-        window = scipy.sparse.csr_matrix((within[None] >= within[:, None]) & (within[None] <= until[:, None])).astype(
-            float
-        )
-        return (
-            np.asarray((window @ down).minimum(0.0).min(0).todense()).ravel(),
-            np.asarray((window @ up).maximum(0.0).max(0).todense()).ravel(),
-        )
+        least, most = (self._by_word(side) for side in self.held.extremes())
+        until, within = self._until(reference, base), np.arange(self.words)
+        window = (within[None] >= within[:, None]) & (within[None] <= until[:, None])
+        moved = scipy.sparse.csr_matrix(window).astype(float)
+        down, up = (moved @ (least - own)).minimum(0.0).min(0), (moved @ (most - own)).maximum(0.0).max(0)
+        return np.asarray(down.todense()).ravel(), np.asarray(up.todense()).ravel()
+
+    def _by_word(self, values: Floats) -> scipy.sparse.csr_matrix:
+        """A table (words, features) of a value for each word and feature that its steps add."""
+        places = (self.held.word, self.held.feature)
+        return scipy.sparse.csr_matrix((values, places), shape=(self.words, len(self.columns)))
 
     def _until(self, reference: Ints, base: Sequence[int]) -> Ints:
         """For each word the last step that a change of it can move."""

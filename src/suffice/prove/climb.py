@@ -55,6 +55,12 @@ class Pace:
         return np.float32(smooth), np.float32(rate)
 
 
+def held(values: Floats, size: float | np.float32) -> Floats:
+    """The values, which are written over, between -size and size."""
+    np.maximum(values, -size, out=values)
+    return np.minimum(values, size, out=values)
+
+
 def single(values: Floats) -> Floats:
     """Values in single precision."""
     return cast(Floats, np.asarray(values, dtype=np.float32))
@@ -88,12 +94,15 @@ class Side:
 
     def each(self, values: Floats) -> Floats:
         """What is known of maxima (n, maxima), for each candidate."""
-        return values[:, self.groups.group]
+        return values.take(self.groups.group, axis=1)
 
     def softly(self, values: Floats) -> Floats:
         """Shares (n, candidates) that add up to one in each maximum, by their logarithms, up to a constant."""
-        grown = np.exp(values - self.each(self.groups.highest(values)))
-        return np.asarray(grown / self.each(self.groups.total(grown)))
+        return self.evenly(np.exp(values - self.each(self.groups.highest(values))))
+
+    def evenly(self, values: Floats) -> Floats:
+        """Shares (n, candidates) that add up to one in each maximum, by what they are in proportion."""
+        return np.asarray(values / self.each(self.groups.total(values)))
 
     @cached_property
     def size(self) -> Floats:
@@ -129,9 +138,19 @@ class Land:
         return np.asarray(self.ends[1] - self.ends[0])
 
     @cached_property
-    def widest(self) -> Floats:
-        """The largest span (maxima,) of a number."""
-        return np.asarray(self.span.max(-1, initial=0.0) + TINY)
+    def narrow(self) -> Floats:
+        """One by the largest span (maxima, 1) of a number."""
+        return np.asarray(1 / (self.span.max(-1, initial=0.0, keepdims=True) + TINY))
+
+    @cached_property
+    def narrow_each(self) -> Floats:
+        """The same for each candidate (candidates, 1)."""
+        return np.asarray(self.narrow[self.above.groups.group])
+
+    @cached_property
+    def flat_each(self) -> Floats:
+        """One by how far the candidate that moves furthest moves, for each candidate (candidates,)."""
+        return np.asarray(1 / (FLAT * self.width[self.above.groups.group]))
 
     @cached_property
     def seen(self) -> Ints:
@@ -154,6 +173,43 @@ class Land:
         shape = len(self.above.groups.starts) * self.above.rows.shape[1], len(places)
         ones = np.ones(len(places), dtype=np.float32)
         return scipy.sparse.csr_array((ones, (places, np.arange(len(places)))), shape)
+
+    def away(self, rows: Floats) -> tuple[Floats, Floats]:
+        """How far the weights of candidates are from their lines' rows (n, maxima, numbers), where they see numbers.
+
+        And how much larger that is than it would be if they did not see them: both (n, candidates, s).
+        """
+        here = np.take(rows.reshape(len(rows), -1), self.places, axis=1)
+        away = self.weights - here
+        more = np.abs(away)
+        more -= np.abs(here, out=here)
+        return away, more
+
+    def moved(self, rows: Floats, by: Floats) -> Floats:
+        """The rows, by shares of how far their numbers may go, which are written over."""
+        by *= self.span
+        by += rows
+        np.maximum(by, self.ends[0], out=by)
+        return np.minimum(by, self.ends[1], out=by)
+
+    def touched(self, rows: Floats, away: Floats, wins: Floats, smooth: np.float32) -> Floats:
+        """Where constants of lines are attained (n, maxima, numbers): a mean over the candidates that ask for them.
+
+        Of how far each number moves, from -1 to 1.
+        """
+        count = len(rows)
+        found = held(rows * (-self.narrow / smooth), 1)
+        seen = held(away * (self.narrow_each / smooth), 1)
+        seen -= np.take(found.reshape(count, -1), self.places, axis=1)
+        seen *= wins[..., None]
+        return np.asarray(found + (self.gathered @ seen.reshape(count, -1).T).T.reshape(found.shape))
+
+    def wins(self, view: View, live: Bools, smooth: np.float32) -> Floats:
+        """How far each candidate that may win (n, candidates) does so, where candidates ask for constants of lines."""
+        behind = view.reach - self.above.each(view.top)
+        behind *= self.flat_each / smooth
+        np.copyto(behind, -np.float32(np.inf), where=~live)
+        return self.above.evenly(np.exp(behind, out=behind))
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,10 +315,7 @@ class View:
         above, below = land.above, land.below
         weighted = shares * below.each(start.pull)
         row = start.rest + weighted @ below.rows - np.einsum("nm,nmk->nk", start.push, rows)
-        here = np.take(rows.reshape(len(rows), -1), land.places, axis=1)
-        away = land.weights - here
-        more = np.abs(away)
-        more -= np.abs(here, out=here)
+        away, more = land.away(rows)
         reach = above.own + above.each(np.abs(rows).sum(-1)) + more @ np.ones(more.shape[-1], dtype=np.float32)
         top = above.groups.highest(np.where(start.live, reach, -np.float32(np.inf)))
         bound = start.constant + weighted @ below.own - np.abs(row).sum(-1) - (start.push * top).sum(-1)
@@ -327,30 +380,15 @@ class Climb:
 
     def _guess(self, view: View, smooth: np.float32) -> tuple[Floats, Floats]:
         """Where the margin is least (n, numbers), and how far each candidate wins there (n, candidates)."""
-        above = self.land.above
-        at = -np.clip(view.row / (smooth * self.scale), -1, 1)
-        behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.land.width[above.groups.group])
-        return at, above.softly(np.where(self.start.live, behind, -np.float32(np.inf)))
+        return held(-view.row / (smooth * self.scale), 1), self.land.wins(view, self.start.live, smooth)
 
     def step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
-        land, below = self.land, self.land.below
+        land = self.land
         at, wins = self._guess(view, smooth)
-        slope = (self._touched(view, wins, smooth) - at[:, None]) * self.start.push[..., None] * self.several
-        self.rows = np.clip(self.rows + land.span * self.forward.step(slope, rate), *land.ends)
-        gain = below.each(self.start.pull) * (below.own + at @ below.rows.T)
-        rise = view.shares * (gain - below.each(below.groups.total(view.shares * gain)))
-        logs = np.clip(self.logs + self.upward.step(rise, QUICK * rate), LOWEST, -LOWEST)
-        self.logs = logs - below.each(below.groups.highest(logs))
-
-    def _touched(self, view: View, wins: Floats, smooth: np.float32) -> Floats:
-        """Where constants of lines are attained (n, maxima, numbers): a mean over the candidates that ask for them."""
-        land, count = self.land, len(view.row)
-        width = smooth * land.widest
-        found = np.clip(-self.rows / width[:, None], -1, 1)
-        seen = np.clip(view.away / width[land.above.groups.group][:, None], -1, 1)
-        seen -= np.take(found.reshape(count, -1), land.places, axis=1)
-        seen *= wins[..., None]
-        return np.asarray(found + (land.gathered @ seen.reshape(count, -1).T).T.reshape(found.shape))
+        touched = land.touched(self.rows, view.away, wins, smooth)
+        slope = (touched - at[:, None]) * self.start.push[..., None] * self.several
+        self.rows = land.moved(self.rows, self.forward.step(slope, rate))
+        self.logs = risen(self.logs, land.below, view.shares, self.start.pull, at, self.upward, rate)
 
     def _loss(self, view: View, at: Floats) -> Floats:
         """What the lines above give away (n, maxima) where the margin is least."""
@@ -371,10 +409,29 @@ class Steps:
 
     def step(self, slope: Floats, rate: np.float32) -> Floats:
         self.turn += 1
-        self.first = DECAY * self.first + (1 - DECAY) * slope
-        self.second = SPREAD * self.second + (1 - SPREAD) * slope * slope
-        wide = np.sqrt(self.second / (1 - SPREAD**self.turn)) + TINY
-        return np.asarray((rate / (1 - DECAY**self.turn)) * self.first / wide)
+        self.first *= DECAY
+        self.first = self.first + (1 - DECAY) * slope
+        self.second *= SPREAD
+        self.second = self.second + (1 - SPREAD) * slope * slope
+        wide = np.sqrt(self.second)
+        wide *= 1 / np.sqrt(1 - SPREAD**self.turn)
+        wide += TINY
+        found = np.divide(self.first, wide, out=wide)
+        found *= rate / (1 - DECAY**self.turn)
+        return found
+
+
+def risen(
+    logs: Floats, below: Side, shares: Floats, pull: Floats, at: Floats, steps: Steps, rate: np.float32
+) -> Floats:
+    """The logarithms of shares after a step towards the candidates that are larger where numbers are `at`."""
+    gain = below.each(pull) * (below.own + at @ below.rows.T)
+    rise = shares * (gain - below.each(below.groups.total(shares * gain)))
+    found = steps.step(rise, QUICK * rate)
+    found += logs
+    held(found, -LOWEST)
+    found -= below.each(below.groups.highest(found))
+    return found
 
 
 def with_settled(land: Land, start: Start) -> Floats:

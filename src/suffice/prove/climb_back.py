@@ -18,22 +18,22 @@ from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.prove import maxima
 from suffice.prove.bounds import Dual, Form, Items, Pass, margin_bound
-from suffice.prove.climb import FINE, FLAT, LOWEST, QUICK, TINY, Pace, Side, Steps, highest, single, with_shares
+from suffice.prove.climb import FINE, TINY, Land, Pace, Side, Steps, View, held, highest, risen, single, with_shares
 from suffice.prove.inputs import Restored
 from suffice.prove.peaks import Peaks
 from suffice.prove.verdict import Budget
 
 PART = np.float32(16.0)  # times as much as what words usually add to candidates: what smoothing is measured by
 DEAR = np.float32(64.0)  # times as much, the price moves by
+HALF = np.float32(0.5)  # as words are put back from 0 to 1, and numbers of the input move from -1 to 1
 
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One attacked text: its candidates above and below, with what putting each word back adds to them as rows."""
+    """One attacked text: its land, where what putting each word back adds to a candidate is its row."""
 
     peaks: Peaks
-    above: Side
-    below: Side
+    land: Land
     start: Floats
     back: Floats
     cost: Floats
@@ -46,31 +46,12 @@ class Way:
         mine, theirs = live[peaks.members], np.isin(groups.group, below) & live[groups.units]
         high = _side(step, peaks.members[mine], peaks.owner[mine], start, back)
         low = _side(step, groups.units[theirs], groups.group[theirs], start, back)
-        return Way(peaks, high, low, start, back, single(inputs.cost))
-
-    @cached_property
-    def ends(self) -> tuple[Floats, Floats]:
-        """The least and the largest that a candidate of each maximum has for each word."""
-        starts = self.above.groups.starts
-        return np.minimum.reduceat(self.above.rows, starts), np.maximum.reduceat(self.above.rows, starts)
-
-    @cached_property
-    def span(self) -> Floats:
-        return np.asarray(self.ends[1] - self.ends[0])
-
-    @cached_property
-    def widest(self) -> Floats:
-        return np.asarray(self.span.max(-1, initial=0.0) + TINY)
-
-    @cached_property
-    def width(self) -> Floats:
-        """How far the candidate that moves furthest moves (maxima,)."""
-        return np.asarray(self.above.groups.highest(np.abs(self.above.rows).sum(-1)) / 2 + TINY)
+        return Way(peaks, Land.of(high, low), start, back, single(inputs.cost))
 
     @cached_property
     def scale(self) -> np.float32:
         """What the numbers of rows are measured by."""
-        return np.float32(np.abs(self.above.rows).mean() + TINY)
+        return np.float32(np.abs(self.land.above.rows).mean() + TINY)
 
     # --- rows over words, and shares of numbers ---
 
@@ -117,26 +98,16 @@ class Parts:
     constant: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """Bounds (n,) and their rows (n, length); the shares below, and what the lines above are made of."""
-
-    bound: Floats
-    row: Floats
-    shares: Floats
-    away: Floats
-    reach: Floats
-    top: Floats
-
-
 class ClimbBack:
     """One climb: where the subproblems are, and how they got there."""
 
     def __init__(self, way: Way, parts: Parts, rows: Floats, logs: Floats) -> None:
-        self.way, self.parts, self.rows, self.logs = way, parts, rows, logs
+        self.way, self.land, self.parts, self.rows, self.logs = way, way.land, parts, rows, logs
+        self.radius = parts.radius[:, self.land.seen]
+        self.own = self.land.above.own + parts.middle @ self.land.above.rows.T  # candidates with words halfway back
         self.price: Floats = np.zeros((len(rows), 1), dtype=np.float32)
         self.price = self._first_price(-self.view().row)
-        self.several = (way.above.groups.total(parts.live.astype(np.float32)) > 1)[..., None]
+        self.several = (self.land.above.groups.total(parts.live.astype(np.float32)) > 1)[..., None]
         self.forward, self.upward, self.dearer = Steps(), Steps(), Steps()
 
     def run(self, pace: Pace, budget: Budget) -> tuple[Floats, Floats, Floats]:
@@ -145,15 +116,15 @@ class ClimbBack:
         return rows, shares, self._loss(view, np.float32(pace.smooth[1]))
 
     def view(self) -> View:
-        way, parts = self.way, self.parts
-        shares = way.below.softly(self.logs)
-        weighted = shares * way.below.each(parts.pull)
-        row = weighted @ way.below.rows - np.einsum("nm,nml->nl", parts.push, self.rows) + self.price * way.cost
-        away = way.above.rows - self.rows[:, way.above.groups.group]
-        moved = np.matmul(away, parts.middle[..., None]) + np.matmul(np.abs(away), parts.radius[..., None])
-        reach = way.above.own + moved[..., 0]
-        top = way.above.groups.highest(np.where(parts.live, reach, -np.float32(np.inf)))
-        bound = parts.constant + weighted @ way.below.own - (parts.push * top).sum(-1) - self.price[:, 0] * parts.left
+        parts, (above, below) = self.parts, (self.land.above, self.land.below)
+        shares = below.softly(self.logs)
+        weighted = shares * below.each(parts.pull)
+        row = weighted @ below.rows - np.einsum("nm,nml->nl", parts.push, self.rows) + self.price * self.way.cost
+        away, more = self.land.away(self.rows)
+        idle = np.matmul(np.abs(self.rows), parts.radius[..., None]) - np.matmul(self.rows, parts.middle[..., None])
+        reach = self.own + above.each(idle[..., 0]) + np.einsum("nps,nps->np", more, self.radius)
+        top = above.groups.highest(np.where(parts.live, reach, -np.float32(np.inf)))
+        bound = parts.constant + weighted @ below.own - (parts.push * top).sum(-1) - self.price[:, 0] * parts.left
         return View(bound + (row * parts.middle - np.abs(row) * parts.radius).sum(-1), row, shares, away, reach, top)
 
     def _first_price(self, gains: Floats) -> Floats:
@@ -167,36 +138,27 @@ class ClimbBack:
 
     def _guess(self, view: View, smooth: np.float32) -> tuple[Floats, Floats]:
         """How far words are put back where the bound is attained (n, length), and how far each candidate wins there."""
-        above, parts = self.way.above, self.parts
-        at = parts.middle - parts.radius * np.clip(view.row / (smooth * PART * self.way.scale), -1, 1)
-        behind = (view.reach - above.each(view.top)) / (FLAT * smooth * self.way.width[above.groups.group])
-        return at, above.softly(np.where(parts.live, behind, -np.float32(np.inf)))
+        parts = self.parts
+        at = parts.middle - parts.radius * held(view.row / (smooth * PART * self.way.scale), 1)
+        return at, self.land.wins(view, parts.live, HALF * smooth)
 
     def step(self, view: View, smooth: np.float32, rate: np.float32) -> None:
-        way, parts, below = self.way, self.parts, self.way.below
+        way, parts, below = self.way, self.parts, self.land.below
         at, wins = self._guess(view, smooth)
-        slope = (self._touched(view, wins, smooth) - at[:, None]) * parts.push[..., None] * self.several
-        self.rows = np.clip(self.rows + way.span * self.forward.step(slope, rate), *way.ends)
-        gain = below.each(parts.pull) * (below.own + at @ below.rows.T)
-        rise = view.shares * (gain - below.each(below.groups.total(view.shares * gain)))
-        logs = np.clip(self.logs + self.upward.step(rise, QUICK * rate), LOWEST, -LOWEST)
-        self.logs = logs - below.each(below.groups.highest(logs))
+        moved = self.land.touched(self.rows, view.away, wins, smooth)
+        touched = parts.middle[:, None] + parts.radius[:, None] * moved
+        slope = (touched - at[:, None]) * parts.push[..., None] * self.several
+        self.rows = self.land.moved(self.rows, self.forward.step(slope, rate))
+        self.logs = risen(self.logs, below, view.shares, parts.pull, at, self.upward, rate)
         spent = (at @ way.cost - parts.left)[:, None]
         self.price = np.maximum(self.price + DEAR * way.scale * self.dearer.step(spent, rate), np.float32(0.0))
 
-    def _touched(self, view: View, wins: Floats, smooth: np.float32) -> Floats:
-        """Where constants of lines are attained (n, maxima, length): a mean over the candidates that ask for them."""
-        groups, width = self.way.above.groups, smooth * self.way.widest
-        seen = np.clip(view.away / width[groups.group][:, None], -1, 1)
-        seen *= wins[..., None]
-        moved = np.add.reduceat(seen, groups.starts, axis=1)
-        return np.asarray(self.parts.middle[:, None] + self.parts.radius[:, None] * moved)
-
     def _loss(self, view: View, smooth: np.float32) -> Floats:
         at, wins = self._guess(view, smooth)
-        weights = wins * self.way.above.each(self.parts.push * self.several[..., 0])
+        weights = wins * self.land.above.each(self.parts.push * self.several[..., 0])
         apart = np.minimum(at - self.parts.middle + self.parts.radius, self.parts.middle + self.parts.radius - at)
-        return np.asarray(np.einsum("np,npl->nl", weights, np.abs(view.away)) * apart)
+        away = self.land.above.rows - self.rows[:, self.land.above.groups.group]
+        return np.asarray(np.einsum("np,npl->nl", weights, np.abs(away)) * apart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +177,7 @@ def climbed_back(
     with np.errstate(over="ignore", invalid="ignore"):
         parts, rows, logs = _started(form, batch, dual, found, way, least)
         rows, shares, loss = ClimbBack(way, parts, rows, logs).run(pace, budget)
-    new = replace(dual, alpha=with_shares(form, way.below, dual.alpha, shares), share=way.shares(rows))
+    new = replace(dual, alpha=with_shares(form, way.land.below, dual.alpha, shares), share=way.shares(rows))
     after = margin_bound(form, batch, new)
     wins = after.bound > found.bound
     if not wins.all():
@@ -225,7 +187,7 @@ def climbed_back(
 
 
 def _started(form: Form, batch: Items, dual: Dual, found: Pass, way: Way, least: float) -> tuple[Parts, Floats, Floats]:
-    groups, below, inputs = form.steps[0].groups, way.below, batch.inputs
+    groups, below, inputs = form.steps[0].groups, way.land.below, batch.inputs
     assert groups is not None
     assert dual.share is not None
     assert batch.bounds.live is not None
@@ -239,10 +201,10 @@ def _started(form: Form, batch: Items, dual: Dual, found: Pass, way: Way, least:
         middle=single(gone + radius),
         radius=single(radius),
         left=single(inputs.budget + gone @ inputs.cost),
-        live=batch.bounds.live[:, way.above.units],
+        live=batch.bounds.live[:, way.land.above.units],
         push=single(np.maximum(-found.over[:, way.peaks.units], 0.0)),
         pull=single(np.maximum(found.over[:, below.units[below.groups.starts]], 0.0)),
         constant=single(batch.rows.constant),
     )
     logs = np.log(np.maximum(single(shares[:, below.units]), np.float32(least)))
-    return parts, np.clip(way.rows(dual.share), *way.ends), logs
+    return parts, np.clip(way.rows(dual.share), *way.land.ends), logs

@@ -129,19 +129,13 @@ def confirm(
     if problem.source is not None:
         return _confirm_at_source(problem, points, free, aims)
     changed = (points != problem.center).any(-1)
-    member = problem.region.contains(points) if shares is None else np.ones_like(changed)
-    sound = np.isfinite(points).all((-1, -2)) & ~(changed & ~(free & member)).any(-1)
-    sound &= changed.sum(-1) <= problem.limit
     mixed = isinstance(problem.region, Hull) and shares is not None
-    doubt = 64 * ROUND * float(np.abs(points).max()) * problem.region.points.shape[1] if mixed else 0.0  # type: ignore[union-attr]
-    scores, error = scores_with_error(problem.real, points, doubt)
     rivals = [problem.rivals[i] for i in (range(len(problem.rivals)) if aims is None else aims)]
-    margins = scores[:, [problem.label]] - scores[:, rivals]
-    slack = (error[:, [problem.label]] + error[:, rivals]) * (1 + 1e-9)
+    margins, slack = _margins_with_slack(problem, points, rivals, mixed)
+    sound = _allowed(problem, points, free, changed, members=shares is not None)
     found: list[Witness | None] = [None] * len(points)
     for i in np.flatnonzero(sound & (margins - slack <= 0).any(-1)):
-        sure = margins[i] + slack[i] <= 0
-        winner = int(np.where(sure, margins[i], np.inf).argmin()) if sure.any() else None
+        winner = _sure_rival(margins[i], slack[i])
         if winner is None and not mixed and exactly(problem.real):
             winner = _exact_rival(problem, points[i], rivals)
         if winner is not None:
@@ -149,6 +143,30 @@ def confirm(
             mixture = None if shares is None else _mixture(shares[i], changed[i])
             found[i] = Witness(points[i], positions, rivals[winner], float(margins[i, winner]), mixture)
     return found
+
+
+def _allowed(problem: Problem, points: Floats, free: Bools, changed: Bools, members: bool) -> Bools:
+    """Which points (n,) are finite, in the region (unless they are `members` anyway) and change what they may."""
+    inside = np.ones_like(changed) if members else problem.region.contains(points)
+    within = ~(changed & ~(free & inside)).any(-1)
+    return np.asarray(np.isfinite(points).all((-1, -2)) & within & (changed.sum(-1) <= problem.limit))
+
+
+def _margins_with_slack(problem: Problem, points: Floats, rivals: Sequence[int], mixed: bool) -> tuple[Floats, Floats]:
+    """Margins (n, rivals) of points, and how far floats may be off; `mixed` points are mixtures of a hull's corners."""
+    doubt = 0.0
+    if mixed:
+        assert isinstance(problem.region, Hull)
+        doubt = 64 * ROUND * float(np.abs(points).max()) * problem.region.points.shape[1]
+    scores, error = scores_with_error(problem.real, points, doubt)
+    slack = (error[:, [problem.label]] + error[:, rivals]) * (1 + 1e-9)
+    return scores[:, [problem.label]] - scores[:, rivals], slack
+
+
+def _sure_rival(margins: Floats, slack: Floats) -> int | None:
+    """The place of the rival that leads most of those that reach the label for sure."""
+    sure = margins + slack <= 0
+    return int(np.where(sure, margins, np.inf).argmin()) if sure.any() else None
 
 
 def _confirm_at_source(

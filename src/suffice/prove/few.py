@@ -11,13 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats, Ints, Network
+from suffice.model.network import Bools, Ints, Network
 from suffice.model.step import Step
 from suffice.prove.bounds import Form
 from suffice.prove.branch import decide
 from suffice.prove.exact import confirm
-from suffice.prove.inputs import Interval
-from suffice.prove.lean import lean
+from suffice.prove.lean import lean, reach_within
 from suffice.prove.tree import Leaf, Split, Tree
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.sets.regions import Box
@@ -56,7 +55,7 @@ def among(form: Form, words: Ints) -> Form:
     sides = region.center[words], region.lower[words], region.upper[words]
     network = Network((first, *problem.network.steps[1:]))
     smaller = replace(problem, network=network, region=Box(*sides), features=np.ones(len(words), dtype=bool))
-    steps, reach = network.steps[:-1], (_reach(first, sides[1], sides[2], whole.size[0]), *whole.reach[1:])
+    steps, reach = network.steps[:-1], (reach_within(first, sides[1], sides[2], whole.size[0]), *whole.reach[1:])
     return replace(whole, problem=smaller, steps=steps, reach=reach)
 
 
@@ -65,13 +64,6 @@ def _over(whole: Form, words: Ints) -> Step:
     first, (_, dimension) = whole.steps[0], whole.shape
     weight = first.weight[:, (words[:, None] * dimension + np.arange(dimension)).ravel()]
     return replace(first, weight=weight, bias=whole.problem.sums - weight @ whole.problem.center[words].ravel())
-
-
-def _reach(first: Step, lower: Floats, upper: Floats, size: Floats) -> Interval:
-    """Bounds of the first step's units, widened well beyond rounding."""
-    middle, radius = ((upper + side).ravel() / 2 for side in (lower, -lower))
-    z, spread = first.apply(middle[None])[0], first.magnified(radius) + size * 1e-9
-    return z - spread, z + spread
 
 
 def _told(tree: Tree, words: Ints) -> Tree:

@@ -23,7 +23,7 @@ import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.bag import Case, Stretch, cheapest_text, ranges
+from suffice.prove.bag import Case, Stretch, cheapest_text
 from suffice.prove.layout import Layout
 
 PRICES = 12  # that are tried
@@ -153,42 +153,63 @@ def _slopes(
 
     With `ends` for the texts whose S lies between them.
     """
-    layout, norm = case.layout, case.layout.bag.norm
-    found = ranges(case, allowed)
-    counts = layout.counts(chosen)
-    steps = int((found.most - found.least).max(initial=0.0))
-    grid = found.least[:, None] + np.arange(steps + 1)
-    inside = grid <= found.most[:, None]
-    values = layout.scale[:, None] * term(layout.bag.tf, grid)
-    here = layout.values(counts)
-    table, form = case.weight[:, None] * values, float(case.weight @ here)
-    base = case.weight * here
-    slope, low, high = 0.0, 0.0, 0.0
-    if norm is None:
-        form += case.bias
-    elif norm == "l1":
-        table, base = table + case.bias * np.abs(values), base + case.bias * np.abs(here)
-        form = float(base.sum())
-    else:
-        square = float((here * here).sum())
-        if square == 0.0:
-            return None
-        low = float(np.where(inside, values**2, np.inf).min(1).sum())
-        high = float(np.where(inside, values**2, 0.0).max(1).sum())
-        low, high = (low, high) if ends is None else ends
-        slope, root = _line(case.bias, square, low, high)
-        table, base = table + slope * values**2, base + slope * here * here
-        form += case.bias * root
-    rise = np.where(inside, table, -np.inf) - base[:, None]
+    grid, inside = case.ranges(allowed).grid()
+    counts = case.layout.counts(chosen)
+    values, here = case.layout.scale[:, None] * term(case.layout.bag.tf, grid), case.layout.values(counts)
+    added = _added(case, values, here, inside, ends)
+    if added is None:
+        return None
+    rise = np.where(inside, added.table, -np.inf) - added.here[:, None]
     gap = grid - counts[:, None]
+    steep = _steep(rise, gap, inside)
+    above = np.where(inside, rise - steep[:, None] * gap, 0.0).max(1)  # where a count may rise and fall
+    line = Stretch(added.low, added.high, -added.slope, -steep)
+    return added.form + float(np.maximum(above, 0.0).sum()), steep, line
+
+
+@dataclass(frozen=True, eq=False)
+class _Added:
+    """The form of a text, what its counts and all others add to it, and the line in S from `low` to `high`."""
+
+    form: float
+    here: Floats
+    table: Floats
+    slope: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+
+
+def _added(case: Case, values: Floats, here: Floats, inside: Bools, ends: tuple[float, float] | None) -> _Added | None:
+    """What values (features, counts), and those of the text, add; None where the text has no known feature."""
+    table, own, total = case.weight[:, None] * values, case.weight * here, float(case.weight @ here)
+    if case.layout.bag.norm is None:
+        return _Added(total + case.bias, own, table)
+    if case.layout.bag.norm == "l1":
+        own = own + case.bias * np.abs(here)
+        return _Added(float(own.sum()), own, table + case.bias * np.abs(values))
+    square = float((here * here).sum())
+    if square == 0.0:
+        return None
+    low, high = _span(values, inside) if ends is None else ends
+    slope, root = _line(case.bias, square, low, high)
+    return _Added(total + case.bias * root, own + slope * here * here, table + slope * values**2, slope, low, high)
+
+
+def _span(values: Floats, inside: Bools) -> tuple[float, float]:
+    """The least and most S that these values add up to."""
+    least, most = np.where(inside, values**2, np.inf).min(1), np.where(inside, values**2, 0.0).max(1)
+    return float(least.sum()), float(most.sum())
+
+
+def _steep(rise: Floats, gap: Floats, inside: Bools) -> Floats:
+    """Per feature the slope of a line that is above what a count adds, or between the two where it rises and falls."""
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(inside & (gap > 0), rise / gap, -np.inf).max(1)
         down = np.where(inside & (gap < 0), rise / gap, np.inf).min(1)
     rising, falling = np.isfinite(up), np.isfinite(down)
-    steep = np.where(rising & falling, 0.5 * (np.where(rising, up, 0.0) + np.where(falling, down, 0.0)), 0.0)
-    steep = np.where(rising & ~falling, up, np.where(falling & ~rising, down, steep))
-    above = np.where(inside, rise - steep[:, None] * gap, 0.0).max(1)  # where a count may rise and fall
-    return form + float(np.maximum(above, 0.0).sum()), steep, Stretch(low, high, -slope, -steep)
+    middle = 0.5 * (np.where(rising, up, 0.0) + np.where(falling, down, 0.0))
+    both = np.where(rising & falling, middle, 0.0)
+    return np.where(rising & ~falling, up, np.where(falling & ~rising, down, both))
 
 
 def _line(bias: float, square: float, low: float, high: float) -> tuple[float, float]:

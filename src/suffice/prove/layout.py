@@ -15,10 +15,11 @@ from itertools import pairwise
 import numpy as np
 import scipy  # its subpackages load on first use
 
-from suffice.model.bag import Bag, Tokens, grams, term
+from suffice.model.bag import Bag, Tokens, term
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.text import Text
 from suffice.prove.chain import Chain, TooManySteps, chained
+from suffice.prove.held import Held, held_by
 from suffice.prove.reading import Reading
 
 MOST_CHOICES, MOST_PAIRS = 12_000, 3_000_000
@@ -26,6 +27,16 @@ MOST_CHOICES, MOST_PAIRS = 12_000, 3_000_000
 
 class NotApart(Exception):
     """The pieces of a changed text may grow together, or there are too many of them: says which and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairsByFeature:
+    """Pairs in the order of their features: `group` is the place of each pair's feature among those there are."""
+
+    pair: Ints
+    group: Ints
+    start: Ints  # by feature, where its pairs begin
+    feature: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +51,14 @@ class Pairs:
 
     def __bool__(self) -> bool:
         return len(self.earlier) > 0
+
+    @cached_property
+    def by_feature(self) -> PairsByFeature:
+        order = np.argsort(self.feature, kind="stable")
+        feature = self.feature[order]
+        new = np.diff(feature, prepend=-1) != 0
+        start = np.flatnonzero(new)
+        return PairsByFeature(order, np.cumsum(new) - 1, start, feature[start])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +90,12 @@ class Layout:
     def turned(self) -> scipy.sparse.csr_matrix:
         """(features, choices)"""
         return self.inner.T.tocsr()
+
+    @cached_property
+    def held(self) -> Held:
+        """The entries of `inner` by word and feature."""
+        table = self.inner.tocoo()
+        return held_by(table.row, self.slot[table.row], table.col, table.data)
 
     @cached_property
     def paired(self) -> Mapping[tuple[int, int], int]:
@@ -246,6 +271,3 @@ def _chained(bag: Bag, text: Text, given: Sequence[Sequence[str]]) -> Layout:
 
 def _wordlike(char: str) -> bool:
     return char.isalnum() or char == "_"
-
-
-__all__ = ["Layout", "NotApart", "grams", "laid_out"]

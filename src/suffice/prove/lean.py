@@ -15,7 +15,10 @@ import numpy as np
 from suffice.model.network import Floats, Ints, Network
 from suffice.model.step import Step, compact, is_sparse
 from suffice.prove.bounds import Form, tolls
+from suffice.prove.inputs import Interval
 from suffice.prove.tree import Leaf, Pick, Sieved, Split, Stated, Tree
+
+FEWER = 0.75  # of the units: where more are left, another form is not worth while
 
 
 def lean(form: Form) -> Form:
@@ -37,6 +40,23 @@ def lean(form: Form) -> Form:
         whole=form,
         kept=np.concatenate([part.start + some for part, some in zip(form.slices, kept, strict=True)]),
     )
+
+
+def within(form: Form, lower: Floats, upper: Floats) -> Form:
+    """The form for questions whose inputs stay within a box (length, dimension), where fewer candidates may win."""
+    whole = form if form.whole is None else form.whole
+    if form.problem.source is not None or not form.steps or form.steps[0].groups is None:
+        return form
+    narrow = replace(whole, reach=(reach_within(whole.steps[0], lower, upper, whole.size[0]), *whole.reach[1:]))
+    count = sum(len(_staying(step, open_)) for step, open_ in zip(narrow.steps, narrow.unsettled, strict=True))
+    return lean(narrow) if count <= FEWER * form.units else form
+
+
+def reach_within(first: Step, lower: Floats, upper: Floats, size: Floats) -> Interval:
+    """Bounds of the first step's units over a box, widened well beyond rounding."""
+    middle, radius = ((upper + side).ravel() / 2 for side in (lower, -lower))
+    z, spread = first.apply(middle[None])[0], first.magnified(radius) + size * 1e-9
+    return z - spread, z + spread
 
 
 def _staying(step: Step, open_: Ints) -> Ints:

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suffice.model.network import Floats
+from suffice.model.network import Floats, Ints
+from suffice.model.step import Step
 from suffice.prove.bounds import Dual, Form, Hidden, Items, Signs, margin_bound, margin_rows, plain
 from suffice.prove.inputs import Free
 from suffice.sets.regions import Ball, Box, Choice, Hull
@@ -95,6 +96,48 @@ def _phase_one(columns: _Columns, view: _View, constraint: Floats, limit: Floats
     return np.asarray(np.maximum(-found.ineqlin.marginals[: len(limit)], 0) * scale)
 
 
+class _Rows:
+    """What steps give as rows over y (`matrix`, `offset`), and the constraints of splits and open maxima on the way."""
+
+    def __init__(self, inputs: int, open_maxima: list[int]) -> None:
+        self.place = {leader: inputs + i for i, leader in enumerate(open_maxima)}
+        self.matrix, self.offset = np.eye(inputs, inputs + len(open_maxima)), np.zeros(inputs)
+        self.rows: list[Floats] = []
+        self.constants: list[float] = []
+        self.owners: list[int] = []
+        self.above: list[Floats] = []
+        self.below: list[float] = []
+        self.candidates: list[int] = []
+
+    def add(self, step: Step, part: slice, signs: Signs, slope: Floats) -> None:
+        """One step further: its units have the slopes of bounds, split ones make rows."""
+        sums, constants = np.asarray(step.weight @ self.matrix), step.weight @ self.offset + step.bias
+        sides = np.where(step.pooled, 0, signs)
+        for unit in np.flatnonzero(sides):
+            self.rows.append(sides[unit] * sums[unit])
+            self.constants.append(sides[unit] * constants[unit])
+            self.owners.append(part.start + int(unit))
+        self.matrix, self.offset = slope[:, None] * sums, slope * constants
+        for group in step.maxima:
+            self._settle(group)
+            if part.start + int(group[0]) in self.place:
+                self._open(group, part.start, sums, constants)
+
+    def _settle(self, group: Ints) -> None:
+        """The maximum stands at its first unit; the slopes of a settled one mark its winner."""
+        total = self.matrix[group].sum(0), self.offset[group].sum()
+        self.matrix[group], self.offset[group] = 0.0, 0.0
+        self.matrix[group[0]], self.offset[group[0]] = total
+
+    def _open(self, group: Ints, start: int, sums: Floats, constants: Floats) -> None:
+        """An open maximum is a number of its own, not below any of its candidates."""
+        own = np.arange(self.matrix.shape[1]) == self.place[start + int(group[0])]
+        self.matrix[group[0]], self.offset[group[0]] = own, 0.0
+        self.above += [own - sums[unit] for unit in group]
+        self.below += [-constants[unit] for unit in group]
+        self.candidates += [start + int(unit) for unit in group]
+
+
 @dataclass(frozen=True, eq=False)
 class _View:
     """The margin and constraints (rows·y + constants >= 0) over y, the flattened input and one number per open maximum.
@@ -112,35 +155,13 @@ class _View:
 
     @staticmethod
     def of(form: Form, bounds: Hidden, signs: Signs, rival: int) -> _View:
-        inputs = form.problem.network.inputs
-        open_ = _open_maxima(form, bounds)
-        place = {leader: inputs + i for i, leader in enumerate(open_)}
-        matrix, offset = np.eye(inputs, inputs + len(open_)), np.zeros(inputs)
-        rows, constants, owners = [], [], []
-        above, below, candidates = [], [], []
+        built = _Rows(form.problem.network.inputs, _open_maxima(form, bounds))
         for step, part in zip(form.steps, form.slices, strict=True):
-            matrix, offset = np.asarray(step.weight @ matrix), step.weight @ offset + step.bias
-            sides = np.where(step.pooled, 0, signs[part])
-            for unit in np.flatnonzero(sides):
-                rows.append(sides[unit] * matrix[unit])
-                constants.append(sides[unit] * offset[unit])
-                owners.append(part.start + int(unit))
-            z = matrix, offset
-            slope = bounds.low[0, part]
-            matrix, offset = slope[:, None] * matrix, slope * offset
-            for group in step.maxima:  # the slopes of a settled one mark its winner
-                first, total = group[0], (matrix[group].sum(0), offset[group].sum())
-                matrix[group], offset[group] = 0.0, 0.0
-                matrix[first], offset[first] = total
-                if part.start + int(first) in place:
-                    one = np.arange(matrix.shape[1]) == place[part.start + int(first)]
-                    matrix[first], offset[first] = one, 0.0
-                    above += [one - z[0][unit] for unit in group]
-                    below += [-z[1][unit] for unit in group]
-                    candidates += [part.start + int(unit) for unit in group]
-        weight = form.margin.dense()[rival]
-        stacked = np.array([*rows, *above]).reshape(len(rows) + len(above), inputs + len(open_))
-        return _View(weight @ matrix, stacked, np.array([*constants, *below]), owners, candidates, len(open_))
+            built.add(step, part, signs[part], bounds.low[0, part])
+        objective = form.margin.dense()[rival] @ built.matrix
+        rows = np.array([*built.rows, *built.above]).reshape(-1, built.matrix.shape[1])
+        constants = np.array([*built.constants, *built.below])
+        return _View(objective, rows, constants, built.owners, built.candidates, len(built.place))
 
     def over(self, columns: _Columns, rows: Floats) -> Floats:
         """Rows over y as rows over the program's variables: those of the input, then the maxima."""
@@ -225,6 +246,7 @@ class _Columns:
 
     @staticmethod
     def box(inputs: Free, region: Box | Ball) -> _Columns:
+        """A variable for each number of free words, which moves within its box."""
         free = np.repeat(inputs.free[0], region.center.shape[1])
         x = region.center.ravel()
         if isinstance(region, Box):

@@ -124,27 +124,28 @@ class TextTable:
         return np.take_along_axis(spread, np.argsort(spread < 0, axis=1, kind="stable"), axis=1)
 
     def _counts(self, packed: Ints) -> scipy.sparse.csr_matrix:
-        codes, columns, signs = self.runs
+        """The runs of tokens that each text has, counted by column."""
         low, high = self.layout.bag.orders
         shape = (len(packed), len(self.layout.bag.scale))
-        if packed.shape[1] < low:  # shorter than every run
+        orders = range(low, min(high, packed.shape[1]) + 1)
+        if not orders or not len(self.runs[0]):  # texts are shorter than every run, or no run is known
             return scipy.sparse.csr_matrix(shape, dtype=np.float64)
-        rows, places, values = [], [], []
-        for order in range(low, min(high, packed.shape[1]) + 1):
-            code = np.zeros_like(packed[:, : packed.shape[1] - order + 1])
-            whole = np.ones(code.shape, dtype=bool)
-            for k in range(order):
-                token = packed[:, k : packed.shape[1] - order + 1 + k]
-                code, whole = code * (len(self.tokens) + 1) + token + 1, whole & (token >= 0)
-            at = np.minimum(np.searchsorted(codes, code), max(len(codes) - 1, 0))
-            row, column = np.nonzero(whole & (codes[at] == code) if len(codes) else np.zeros(code.shape, dtype=bool))
-            rows.append(row)
-            places.append(columns[at[row, column]] if len(codes) else row)
-            values.append(signs[at[row, column]] if len(codes) else row)
-        made = scipy.sparse.coo_matrix(
-            (np.concatenate(values), (np.concatenate(rows), np.concatenate(places))), shape=shape
-        )
-        return made.tocsr()
+        found = [self._runs_of(order, packed) for order in orders]
+        rows, columns, signs = (np.concatenate(side) for side in zip(*found, strict=True))
+        return scipy.sparse.coo_matrix((signs, (rows, columns)), shape=shape).tocsr()
+
+    def _runs_of(self, order: int, packed: Ints) -> tuple[Ints, Ints, Floats]:
+        """The known runs of so many tokens: whose they are, their columns and their signs."""
+        codes, columns, signs = self.runs
+        width = packed.shape[1] - order + 1
+        code, whole = np.zeros((len(packed), width), dtype=packed.dtype), np.ones((len(packed), width), dtype=bool)
+        for k in range(order):
+            token = packed[:, k : k + width]
+            code = code * (len(self.tokens) + 1) + token + 1
+            whole &= token >= 0
+        at = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
+        row, place = np.nonzero(whole & (codes[at] == code))
+        return row, columns[at[row, place]], signs[at[row, place]]
 
 
 @dataclass(eq=False)

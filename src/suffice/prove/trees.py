@@ -197,6 +197,7 @@ class Table:
         return values.reshape(shape)
 
     def count(self, feature: int) -> Floats:
+        """How often a feature counts in each of the texts."""
         layout = self.layout
         total: Floats = np.zeros((1,) * len(self.axes))
         held = self.grove.counted[feature]

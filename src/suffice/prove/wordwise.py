@@ -14,7 +14,7 @@ nothing is chosen (docs/certificate.md), and these are nowhere worse than ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -339,22 +339,28 @@ class _Proof:
         return np.asarray(rows[np.argsort(lead, kind="stable")])
 
     def _root(self) -> _Chunk:
-        windows, codes = self.windows, self.codes
-        shape = len(codes.members), len(windows.base)
-        low, high = (
-            np.array([end(windows.added[rows], axis=0) for rows in codes.members]).reshape(shape)
-            for end in (np.min, np.max)
-        )
-        count, weights = len(self.mine), windows.weights[self.rival]
+        """The subproblem of all fillings."""
+        windows, count = self.windows, len(self.mine)
+        low, high = self._added(np.min), self._added(np.max)
+        view = self._view(low, high)
+        least, most = ((windows.base + side[:count].sum(0))[None] for side in (view.low, view.high))
+        everything, constant = np.arange(count)[None], windows.constants[[self.rival]]
+        return _Chunk(view, np.zeros(1, dtype=np.int64), everything, least, most, windows.floor[None], constant)
+
+    def _added(self, end: Callable[..., Floats]) -> Floats:
+        """The least, or the most, (codes, units) that the fillings of each code add."""
+        found = [end(self.windows.added[rows], axis=0) for rows in self.codes.members]
+        return np.array(found).reshape(len(found), len(self.windows.base))
+
+    def _view(self, low: Floats, high: Floats) -> _View:
+        windows, codes, count = self.windows, self.codes, len(self.mine)
+        weights = windows.weights[self.rival]
         moves = (high[:count] - low[:count]).T * np.abs(weights)[windows.group][:, None]
         signs = np.stack([np.maximum(weights, 0.0), np.minimum(weights, 0.0)])
         purse = self._purse(low[:count], high[:count]) if codes.open.any() else None
         low[codes.open] = high[codes.open] = 0.0
         added = windows.added[self.rows].T.copy()
-        view = _View(windows.base, added, low, high, windows.starts, windows.group, signs, moves, purse)
-        least, most = ((windows.base + side[:count].sum(0))[None] for side in (low, high))
-        ids, everything, constant = np.zeros(1, dtype=np.int64), np.arange(count)[None], windows.constants[[self.rival]]
-        return _Chunk(view, ids, everything, least, most, windows.floor[None], constant)
+        return _View(windows.base, added, low, high, windows.starts, windows.group, signs, moves, purse)
 
     def _purse(self, low: Floats, high: Floats) -> _Purse:
         """What may be spent, and on what, when fillings of words add at least `low` and at most `high` to units."""

@@ -11,6 +11,7 @@ from suffice.model.network import Bools, Floats, Ints
 from suffice.model.text import Change
 from suffice.prove.asked import Asked
 from suffice.prove.bag import Case, Fails, Found, Holds, Open, cheapest_text, decide, turned
+from suffice.prove.bag.hunt import MOST_SPLITS
 from suffice.prove.gains import Fee, Fees, Gains, gains
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
@@ -73,7 +74,8 @@ class Worst:
     def tolerance(self, rival: int) -> float:
         return self.whole(rival).tolerance
 
-    def ask(self, held: Bools, budget: Budget, splits: int = 20_000) -> Enough | Failing | Open:
+    def ask(self, held: Bools, budget: Budget, splits: int = MOST_SPLITS) -> Enough | Failing | Open:
+        """Whether these words are enough, rival by rival; the one that won last is asked first."""
         proofs: dict[int, Holds] = {}
         close: Open | None = None  # a text too close to call against one rival may be lost to another
         for rival in tuple(self.order):

@@ -12,7 +12,7 @@ from rich.text import Text as Line
 
 from suffice.corpus.summary import Summary, failures
 from suffice.model.numbers import exactly
-from suffice.render import layout, phrases
+from suffice.render import details, guarantee, layout, phrases
 from suffice.render.cells import GROWS, held
 from suffice.render.layout import say
 from suffice.verbs.attribute import Attribution
@@ -35,7 +35,7 @@ def show_bias(console: Console, result: Bias) -> None:
     layout.show_text(console, result.label, "", result.text, result.positions)
     _show_verdict(console, result, result.trivial)
     if result.witness is not None:
-        say(console, f"Witness: {phrases.witness(result.text, result.witness)}.")
+        say(console, f"Witness: {details.witness(result.text, result.witness)}.")
     _show_foot(console, result)
 
 
@@ -44,7 +44,7 @@ def show_repair(console: Console, result: Repair) -> None:
     layout.show_text(console, result.label, "", result.text, result.positions)
     _show_verdict(console, result, "nothing" in result.meta)
     if result.counterexample is not None:
-        say(console, f"Witness: {phrases.witness(result.text, result.counterexample)}.")
+        say(console, f"Witness: {details.witness(result.text, result.counterexample)}.")
     _show_foot(console, result.explanation)
 
 
@@ -65,7 +65,7 @@ def show_profile(console: Console, result: Profile) -> None:
     for item in result.growth:
         if item.steps or item.needed is not None:
             say(console, _growth(item, result))
-    layout.show_foot(console, replace(last, stats=result.stats), "", phrases.about_substitutes(last.meta))
+    layout.show_foot(console, replace(last, stats=result.stats), "", guarantee.about_substitutes(last.meta))
 
 
 def _growth(item: Growth, result: Profile) -> str:
@@ -123,7 +123,7 @@ def _signed(tone: str, nothing: bool = False) -> tuple[str, str]:
 
 def _show_foot(console: Console, result: Bias | Explanation | Attribution) -> None:
     facts = layout.evidence(result.certificate, result.meta)
-    layout.show_foot(console, result, facts, phrases.about_substitutes(result.meta))
+    layout.show_foot(console, result, facts, guarantee.about_substitutes(result.meta))
 
 
 def show_summary(console: Console, summary: Summary, out: str) -> None:

@@ -11,7 +11,7 @@ from html import escape
 from urllib.parse import quote
 
 from suffice.model.numbers import exactly
-from suffice.render import phrases
+from suffice.render import details, guarantee, phrases
 from suffice.render.style import sheet, themed
 from suffice.verbs.explanation import Alone, Detail, Explanation
 
@@ -128,7 +128,7 @@ def page(result: Explanation) -> str:
 
 def fragment(result: Explanation) -> str:
     """The marked text and what was proved, for a notebook cell."""
-    small = f"{phrases.allowed(result.meta.get('perturbation', {}))} {phrases.evidence(result)}"
+    small = f"{guarantee.allowed(result.meta.get('perturbation', {}))} {guarantee.evidence(result)}"
     return (
         f'<style>{sheet(themed(), REPORT)}</style><section class="suffice cell">'
         f'<p><strong>{say(result.label)}</strong> <span class="soft">{say(phrases.headline(result))}</span></p>'
@@ -151,12 +151,12 @@ def _header(result: Explanation) -> str:
 def _witness(result: Explanation) -> str:
     if result.witness is None:
         return ""
-    return f'<p class="lead">Witness: {say(phrases.witness(result.text, result.witness))}.</p>'
+    return f'<p class="lead">Witness: {say(details.witness(result.text, result.witness))}.</p>'
 
 
 def _whys(result: Explanation) -> str:
     """Why each word is in the set, the equally cheap sets, and the next question where the answer says little."""
-    lines = "".join(f"<li>{say(line)}</li>" for line in phrases.whys(result))
+    lines = "".join(f"<li>{say(line)}</li>" for line in details.whys(result))
     equal, (seen, command) = phrases.equals(result), phrases.next_question(result)
     return (
         (f'<ul class="whys">{lines}</ul>' if lines else "")
@@ -172,7 +172,7 @@ def _text_card(result: Explanation) -> str:
 
 
 def _notes(result: Explanation) -> str:
-    notes = (*phrases.notes(result.text), *phrases.about_substitutes(result.meta))
+    notes = (*guarantee.notes(result.text), *guarantee.about_substitutes(result.meta))
     return "".join(f'<p class="soft small">{say(note)}</p>' for note in notes)
 
 
@@ -191,7 +191,7 @@ def _facts(result: Explanation) -> str:
 
 
 def _scope(result: Explanation) -> str:
-    items = "".join(f"<dt>{say(a)}</dt><dd>{say(b)}</dd>" for a, b in phrases.scope(result))
+    items = "".join(f"<dt>{say(a)}</dt><dd>{say(b)}</dd>" for a, b in guarantee.scope(result))
     return f'<section class="card"><h2>What is guaranteed, and what is not</h2><dl class="scope">{items}</dl></section>'
 
 
@@ -216,7 +216,7 @@ def _alone(result: Explanation) -> str:
     heads = f'<div class="heads"><span></span><span>the margin can fall by</span><span>{rise}</span></div>'
     return (
         '<section class="card"><h2>What each word can do alone</h2>'
-        f'<div class="alone">{heads}{rows}</div><p class="soft small">{say(phrases.strengths(known[0][1], exact))}</p>'
+        f'<div class="alone">{heads}{rows}</div><p class="soft small">{say(details.strengths(known[0][1], exact))}</p>'
         "</section>"
     )
 
@@ -226,10 +226,10 @@ def _strength(result: Explanation, detail: Detail, one: Alone, widest: float) ->
     name = phrases.visible(words[detail.position].text) if detail.position < len(words) else "padding"
     bars = "".join(
         f'<span class="{kind}"><i style="width:{100 * size / widest:.1f}%"></i>'
-        f'<span class="size">{phrases.outward(size) if size > 0 else ""}</span></span>'
+        f'<span class="size">{details.outward(size) if size > 0 else ""}</span></span>'
         for kind, size in (("fall", one.fall), ("rise", one.rise or 0.0))
     )
-    return f'<div title="{say(phrases.strength(one))}"><bdi class="name">{say(name)}</bdi>{bars}</div>'
+    return f'<div title="{say(details.strength(one))}"><bdi class="name">{say(name)}</bdi>{bars}</div>'
 
 
 def _details(result: Explanation) -> dict[int, Detail]:
@@ -239,7 +239,7 @@ def _details(result: Explanation) -> dict[int, Detail]:
 
 
 def _row(result: Explanation, detail: Detail) -> str:
-    word, said = say(result.text.words[detail.position].text), phrases.about(result, detail)
+    word, said = say(result.text.words[detail.position].text), details.about(result, detail)
     shown = f"<mark>{word}</mark>" if detail.position in result.positions else word
     standing, options = said["standing"].partition(":")[0], said["options"] if result.details else ""
     cells = "".join(f"<td>{say(cell)}</td>" for cell in (standing, options, said["reason"]))
@@ -304,7 +304,7 @@ def _piece(result: Explanation, piece: phrases.Piece, details: dict[int, Detail]
 
 
 def _tip(result: Explanation, piece: phrases.Piece, detail: Detail) -> str:
-    said = phrases.about(result, detail)
+    said = details.about(result, detail)
     head = f"<span><strong><bdi>{escape(piece.text)}</bdi></strong> is {say(said['standing'])}</span>"
     lines = [said["options"] if result.details else "", said["reason"]]
     return head + "".join(f"<span>{say(line[0].upper() + line[1:])}</span>" for line in lines if line)

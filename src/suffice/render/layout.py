@@ -12,7 +12,7 @@ from rich.text import Text as Line
 
 from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
-from suffice.render import phrases
+from suffice.render import guarantee, phrases
 
 MARGIN, DEEPER = 2, 4  # cells left and right of sentences, and of the text itself
 NARROWEST = 8  # cells of a line, however narrow the terminal
@@ -73,17 +73,17 @@ def show_table(console: Console, table: Table) -> None:
 
 def show_foot(console: Console, result: Any, facts: str, more: Sequence[str] = ()) -> None:
     """What was allowed, what stands behind the answer, how long it took; then what the reader should know."""
-    say(console, phrases.allowed_in(result.meta, result.text), "dim")
+    say(console, guarantee.allowed_in(result.meta, result.text), "dim")
     said = f"{facts} " if facts else ""
     say(console, f"{said}{result.stats['seconds']:.2f} s.", "dim")
-    for note in (*phrases.notes(result.text), *more):
+    for note in (*guarantee.notes(result.text), *more):
         say(console, note, "yellow")
     console.print()
 
 
 def evidence(certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
     """The certificate in a few words; nothing where there is none."""
-    return "" if certificate is None else phrases.certified(certificate, meta)
+    return "" if certificate is None else guarantee.certified(certificate, meta)
 
 
 def plain_table(*columns: str, left: Sequence[str] = ()) -> Table:

@@ -11,7 +11,7 @@ from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
-from suffice.render import growth, phrases, verdicts
+from suffice.render import growth, guarantee, phrases, verdicts
 from suffice.render.cells import GROWS, changes, held, table, text
 from suffice.render.html import document, pill, say
 from suffice.verbs.bias import Bias
@@ -80,7 +80,7 @@ def _head(about: str, heading: str, badge: tuple[str, str, str], meaning: str) -
 
 
 def _text(marked: str, rewritten: str, read: Text) -> str:
-    notes = "".join(f'<p class="soft small">{say(note)}</p>' for note in phrases.notes(read))
+    notes = "".join(f'<p class="soft small">{say(note)}</p>' for note in guarantee.notes(read))
     return f'<section class="card" aria-label="The text">{marked}{rewritten}{notes}</section>'
 
 
@@ -108,7 +108,7 @@ def _facts(pairs: Pairs, stats: Mapping[str, Any]) -> str:
 def _scope(
     certificate: Certificate | None, meta: Mapping[str, Any], title: str = "What is guaranteed, and what is not"
 ) -> str:
-    pairs = phrases.scope_of(meta, phrases.certified(certificate, meta))
+    pairs = guarantee.scope_of(meta, guarantee.certified(certificate, meta))
     items = "".join(f"<dt>{say(a)}</dt><dd>{say(b)}</dd>" for a, b in pairs)
     return f'<section class="card"><h2>{say(title)}</h2><dl class="scope">{items}</dl></section>'
 

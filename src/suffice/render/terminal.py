@@ -16,7 +16,7 @@ from rich.text import Text as Line
 
 from suffice.model.classifier import Prediction
 from suffice.model.numbers import exactly
-from suffice.render import layout, phrases
+from suffice.render import details, guarantee, layout, phrases
 from suffice.render.layout import say
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.explanation import Explanation
@@ -39,13 +39,13 @@ def show_explanation(
     layout.show_verdict(console, tone, sign, phrases.headline(result), f": {word}.")
     say(console, phrases.meaning(result))
     if result.witness is not None:
-        say(console, f"Witness: {phrases.witness(result.text, result.witness)}.")
-    for line in (*phrases.whys(result), phrases.equals(result)):
+        say(console, f"Witness: {details.witness(result.text, result.witness)}.")
+    for line in (*details.whys(result), phrases.equals(result)):
         if line:
             say(console, line)
     _show_next(console, *phrases.next_question(result, model, files))
-    facts = f"{phrases.capital(phrases.price(result))}. {phrases.evidence(result)}"
-    layout.show_foot(console, result, facts, phrases.about_substitutes(result.meta))
+    facts = f"{phrases.capital(phrases.price(result))}. {guarantee.evidence(result)}"
+    layout.show_foot(console, result, facts, guarantee.about_substitutes(result.meta))
 
 
 def _show_next(console: Console, seen: str, command: str) -> None:
@@ -63,7 +63,7 @@ def show_contrast(console: Console, result: Contrast) -> None:
     tone, sign = ("warn", "–") if "nothing" in result.meta else (tone, sign) if sure else ("warn", "◐")
     layout.show_verdict(console, tone, sign, str(result))
     facts = layout.evidence(result.certificate, result.meta)
-    layout.show_foot(console, result, facts, phrases.about_substitutes(result.meta))
+    layout.show_foot(console, result, facts, guarantee.about_substitutes(result.meta))
 
 
 # --- while it runs ---
@@ -84,6 +84,7 @@ class Bounds:
         self.lower, self.upper, self.words = lower, upper, len(words)
 
     def line(self) -> Line:
+        """Both bounds as they stand, and the time."""
         more = self.more()
         elapsed = f"{time.monotonic() - self.started:.1f} s{', ' if more else ''}{more}"
         if self.words is None:

@@ -26,6 +26,7 @@ BADGES: Mapping[str, tuple[phrases.Tone, str, str]] = {
 
 
 def flip_headline(result: Contrast) -> str:
+    """What a contrast found, in a few words."""
     count = len(result.positions)
     match result.status:
         case "none" if "nothing" in result.meta:
@@ -65,6 +66,7 @@ def turned(result: Contrast) -> str:
 
 
 def bias_headline(result: Bias) -> str:
+    """What a question about bias found, in a few words."""
     names = named(result.text, result.positions) if len(result.positions) <= FEW else f"{len(result.positions)} words"
     match result.status:
         case "independent" if result.trivial:

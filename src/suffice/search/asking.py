@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heappop, heappush
 from itertools import combinations, islice
 from typing import Any
 
@@ -25,10 +24,9 @@ from suffice.proof.draws import draw_seed, draws
 from suffice.prove.asked import Asked, Flip, OutOfBudget
 from suffice.search.covers import bits, cheapest_cover, covers_of, price
 from suffice.search.flip import FlipStatus
+from suffice.search.greedy import attack, shrink
 
 SMALL = 64  # so few texts are asked at once, without attacks
-PATIENCE = 2  # steps of an attack without progress
-PART = 512  # changes written at a time
 FIRST, MOST = 64, 2048  # changes asked at first and at most: few while a flip may be near, then many of equal length
 SHARE = 0.998  # of the allowed texts that a test should vouch for
 LEAST = 50  # texts below which a test says nothing
@@ -61,6 +59,17 @@ class Drawn:
     share: float
     look: int
     seed: int
+
+
+@dataclass(eq=False)
+class Turning:
+    """The cheapest flip found, and the cost below which there is none."""
+
+    status: FlipStatus
+    flip: Flip | None
+    lower: int
+    reason: str = ""
+    proof: tuple[int, Any] | None = None  # computed: no change of up to so many words flips the label
 
 
 @dataclass(eq=False)
@@ -101,7 +110,7 @@ class Asking:
         if self.known(held):
             return None
         if self.asked.count(free) > SMALL:
-            flip = self.attack(free)
+            flip = attack(self.asked, free)
             if flip is not None:
                 return flip
         return self.exhaust(held)
@@ -113,49 +122,6 @@ class Asking:
 
     def _size(self, free: int) -> int:
         return min(self.asked.limit, free.bit_count())
-
-    def attack(self, free: Sequence[int], rival: int | None = None) -> Flip | None:
-        """Change the word that lowers the margin most, again and again; what flips is made as small as it goes."""
-        current: Change = ()
-        lowest, idle = math.inf, 0
-        for _ in range(min(self.asked.limit, len(free))):
-            trials = list(self._further(current, free))
-            margins = self.asked.margins(trials, rival)
-            if np.isnan(margins).all():
-                return None
-            best = int(np.nanargmin(margins))
-            if margins[best] <= 0:
-                return self.shrink(trials[best], rival)
-            idle = 0 if margins[best] < lowest else idle + 1
-            if idle >= PATIENCE:
-                return self._leap(free, rival)
-            current, lowest = trials[best], min(lowest, float(margins[best]))
-        return None
-
-    def _leap(self, free: Sequence[int], rival: int | None) -> Flip | None:
-        """Change all words at once, where that is allowed: it helps where single changes show nothing."""
-        if self.asked.limit < len(free):
-            return None
-        change = tuple((word, self.asked.options[word][0]) for word in free)
-        return self.shrink(change, rival) if self.asked.margins([change], rival)[0] <= 0 else None
-
-    def _further(self, current: Change, free: Sequence[int]) -> Iterator[Change]:
-        changed = {i for i, _ in current}
-        for word in free:
-            if word not in changed:
-                for new in self.asked.options[word]:
-                    yield tuple(sorted((*current, (word, new))))
-
-    def shrink(self, change: Change, rival: int | None = None) -> Flip:
-        """Put words back as long as the label stays flipped."""
-        while len(change) > 1:
-            trials = [change[:i] + change[i + 1 :] for i in range(len(change))]
-            margins = self.asked.margins(trials, rival)
-            flips = [i for i in range(len(trials)) if margins[i] <= 0]
-            if not flips:
-                break
-            change = trials[min(flips, key=lambda i: margins[i])]
-        return self.asked.flip(change, rival)
 
     def exhaust(self, held: int) -> Flip | None:
         """Ask every allowed text that keeps these words, as a growing cube; the first flip ends it."""
@@ -203,7 +169,7 @@ class Asking:
             self._doubt(part, margins)
             flips = np.flatnonzero(margins <= 0).tolist()
             if flips:
-                return self.shrink(part[min(flips, key=lambda i: (len(part[i]), margins[i]))])
+                return shrink(self.asked, part[min(flips, key=lambda i: (len(part[i]), margins[i]))])
         return None
 
     def _doubt(self, changes: Sequence[Change], margins: Floats) -> None:
@@ -307,7 +273,7 @@ class Asking:
             return None
         if self.asked.count(free) <= SMALL or self._affordable(free):
             return self.decide(held)
-        flip = self.attack(free)
+        flip = attack(self.asked, free)
         if flip is None and self.confidence is not None:
             flip = self.test(held)
         return flip or self.climb(held) or self.exhaust(held)
@@ -405,94 +371,3 @@ class Asking:
                 raise OutOfBudget(self.closeness())
             found.append(held)
             yield held
-
-
-# --- the cheapest flip ---
-
-
-@dataclass(eq=False)
-class Turning:
-    """The cheapest flip found, and the cost below which there is none."""
-
-    status: FlipStatus
-    flip: Flip | None
-    lower: int
-    reason: str = ""
-    proof: tuple[int, Any] | None = None  # computed: no change of up to so many words flips the label
-
-
-def cheapest_turn(asking: Asking, rival: int | None = None) -> Turning:
-    """Ask the sets of words in the order of their cost: the first that flips is the cheapest."""
-    hunt = _Turn(asking, rival)
-    try:
-        return hunt.run()
-    except OutOfBudget as spent:
-        return hunt.ended(str(spent))
-    except KeyboardInterrupt:
-        return hunt.ended("interrupted")
-
-
-class _Turn:
-    def __init__(self, asking: Asking, rival: int | None) -> None:
-        self.asking, self.asked, self.rival = asking, asking.asked, rival
-        self.best: Flip | None = None
-        self.lower, self.doubt = 0, math.inf
-
-    def run(self) -> Turning:
-        base = self.asked.margins([()], self.rival)
-        if base[0] <= 0:
-            return Turning("optimal", self.asked.flip((), self.rival), 0)
-        if math.isnan(base[0]):
-            return Turning("unknown", None, 0, "the text itself is too close to call")
-        self._better(self.asking.attack(bits(self.asked.movable), self.rival))
-        sets = by_cost(bits(self.asked.movable), self.asking.costs, self.asked.limit)
-        changes = ((cost, change) for cost, words in sets for change in self.asked.changes(words))
-        while part := list(islice(changes, PART)):
-            self.lower = part[0][0]
-            if self.lower >= self.upper:
-                return self.ended("")
-            self._ask([(cost, change) for cost, change in part if cost < self.upper])
-        self.lower = int(min(self.upper, 10**18))
-        return self.ended("")
-
-    @property
-    def upper(self) -> float:
-        return math.inf if self.best is None else price(self.best.mask, self.asking.costs)
-
-    def _ask(self, part: Sequence[tuple[int, Change]]) -> None:
-        margins = self.asked.margins([change for _, change in part], self.rival)
-        for (cost, change), margin in zip(part, margins, strict=True):
-            if math.isnan(margin):
-                self.doubt = min(self.doubt, cost)
-            elif margin <= 0 and cost < self.upper:
-                self._better(self.asked.flip(change, self.rival))
-
-    def _better(self, flip: Flip | None) -> None:
-        if flip is not None and price(flip.mask, self.asking.costs) < self.upper:
-            self.best = flip
-            self.asking.best = flip.mask
-            self.asking.lower = self.lower
-            self.asking.report()
-
-    def ended(self, reason: str) -> Turning:
-        upper, lower = self.upper, int(min(self.lower, self.doubt))
-        close = "a text is too close to call" if self.doubt < upper and not reason else ""
-        if self.best is not None:
-            sure = not reason and self.doubt >= upper
-            return Turning("optimal" if sure else "found", self.best, int(upper) if sure else lower, reason or close)
-        return Turning("unknown" if reason or close else "none", None, lower, reason or close)
-
-
-def by_cost(words: Sequence[int], costs: Sequence[int], limit: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Every set of one to `limit` words with its cost, the cheapest first."""
-    order = sorted(words, key=lambda i: (costs[i], i))
-    heap: list[tuple[int, tuple[int, ...]]] = [(costs[order[0]], (0,))] if order and limit > 0 else []
-    while heap:
-        cost, places = heappop(heap)
-        yield cost, tuple(sorted(order[i] for i in places))
-        last = places[-1] + 1
-        if last < len(order):
-            step = costs[order[last]]
-            heappush(heap, (cost + step - costs[order[places[-1]]], (*places[:-1], last)))
-            if len(places) < limit:
-                heappush(heap, (cost + step, (*places, last)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -187,6 +187,7 @@ class Covering:
     # --- what is known in the end ---
 
     def outcome(self, reason: str = "") -> Outcome:
+        """What is known when the search ends, with the tree that proves the lower bound."""
         found = self.inquiry
         held, proof = found.best if found.best is not None else (None, None)
         root = self._tree(self.lower)
@@ -203,29 +204,35 @@ class Covering:
     def _tree(self, below: int) -> Node:
         """The tree that shows that nothing else costs less; its root alone, with what is sure, where there is none."""
         root = Node(self.task.include, ~self.task.everything & ~self.task.include, below)
-        masks = [(mask_of(witness.positions), witness) for witness in self.inquiry.known.attacks]
+        attacks = [(mask_of(witness.positions), witness) for witness in self.inquiry.known.attacks]
         waiting, count = [root], 0
         while waiting:
             node, count = waiting.pop(), count + 1
-            held, out = mask_of(np.flatnonzero(node.held).tolist()), mask_of(np.flatnonzero(node.out).tolist())
-            if price(held, self.units) >= below:
-                node.close(ByCost())
-                continue
-            if held in self.proofs:
-                node.close(ByProof(self.proofs[held]))
-                continue
-            unhit = [(one & ~out, witness) for one, witness in masks if not one & held]
-            if count > LARGEST or not unhit:
+            if count > LARGEST or not self._grown(node, attacks, below):
                 return Node(root.held, root.out, self.task.costs.of(self.task.include))
-            left, witness = min(unhit, key=lambda pair: pair[0].bit_count())
-            if not left:
-                node.close(ByAttack(witness))
-                continue
-            node.word = max(bits(left), key=lambda word: sum(one >> word & 1 for one, _ in unhit))
-            mark = np.arange(len(node.held)) == node.word
-            node.children = (Node(node.held | mark, node.out, below), Node(node.held, node.out | mark, below))
-            waiting += node.children
+            waiting += node.children or ()
         return root
+
+    def _grown(self, node: Node, attacks: Sequence[tuple[int, Witness]], below: int) -> bool:
+        """Close a node, or split it on a word; False where no attack speaks against it."""
+        held, out = (mask_of(np.flatnonzero(side).tolist()) for side in (node.held, node.out))
+        if price(held, self.units) >= below:
+            node.close(ByCost())
+            return True
+        if held in self.proofs:
+            node.close(ByProof(self.proofs[held]))
+            return True
+        unhit = [(mask & ~out, witness) for mask, witness in attacks if not mask & held]
+        if not unhit:
+            return False
+        left, witness = min(unhit, key=lambda pair: pair[0].bit_count())
+        if not left:
+            node.close(ByAttack(witness))
+            return True
+        node.word = max(bits(left), key=lambda word: sum(mask >> word & 1 for mask, _ in unhit))
+        mark = np.arange(len(node.held)) == node.word
+        node.children = (Node(node.held | mark, node.out, below), Node(node.held, node.out | mark, below))
+        return True
 
 
 # --- told of the original ---
@@ -247,6 +254,7 @@ def _run(source: Source, witness: Witness) -> Witness | None:
 
 
 def told_node(source: Source, root: Node) -> Node:
+    """A tree whose counterexamples are about the problem that the searched one stands for."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

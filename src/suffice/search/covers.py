@@ -14,6 +14,7 @@ Stop = Callable[[], None]  # raises when the time is up
 
 
 def bits(mask: int) -> list[int]:
+    """The places of the ones of a mask."""
     found = []
     while mask:
         low = mask & -mask

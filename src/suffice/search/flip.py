@@ -74,6 +74,7 @@ class _Hunt:
         self.stats = {"queries": 0}
 
     def run(self, seed: int) -> CheapestFlip:
+        """Ask whether any change cheaper than the best one known flips the label, until none does."""
         self._first(seed)
         while self.upper > 0 and not self.budget.spent:
             answer = self._ask(self.upper - 1)

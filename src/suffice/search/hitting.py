@@ -41,6 +41,7 @@ class _Hunt:
         self.lower = task.costs.of(task.include)
 
     def run(self) -> Outcome:
+        """Sets that hit every counterexample, the cheapest first, until one of them is enough."""
         first = self._ask(self.task.everything)
         if isinstance(first, Refuted):
             return self.outcome(witness=first.witness, finished=True)

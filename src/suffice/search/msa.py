@@ -39,6 +39,7 @@ class _Climb:
         self.doubt = ""
 
     def run(self) -> Outcome:
+        """The dearest set of words that can all be free; the others are the explanation."""
         first = self._ask([self.task.exclude])[0]
         if isinstance(first, Refuted):
             return self.outcome(witness=first.witness, finished=True)

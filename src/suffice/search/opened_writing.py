@@ -79,6 +79,7 @@ def _line(layout: Layout, line: Stretch, wide: Floats) -> Written:
 
 
 def rule_line(search: Opened, rule: Rule) -> Written:
+    """A rule as a line: what words that suffice must add up to."""
     layout = search.worst.layout
     change = layout.change(rule.chosen)
     line: Written = {

@@ -28,12 +28,13 @@ from suffice.prove.verdict import Budget, Problem, Proved, Unknown
 from suffice.search.cost import Costs
 from suffice.sets.regions import Box
 
-TURNS, STEPS = 16, 10  # of making an attack harder to undo: sets of words that undo it, and steps against all of them
+TURNS, STEPS = 16, 6  # of making an attack harder to undo: sets of words that undo it, and steps against all of them
+IDLE, STRIDE = 2, 0.1  # turns that bring nothing, or less than this share of what is wanted, after which they end
 PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
 LEAST, WORK = 240, 4 * 10**9  # of them in any case, and multiplications that the others may take
 QUICK = 24  # for a first idea of what can be proved
-CROWD = 24  # of them open at the same time, with which such proofs hardly ever end: then words are split instead
+CROWD = 24, 96  # of them open at the same time, with which such proofs hardly ever end; and over maxima
 EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
 CLOSER = 1e-6  # what an exchange must help by, as a share of the margin
 CLEAR = 0.05  # of the text's own margin: how far the label should stay behind whatever is put back
@@ -87,18 +88,19 @@ class Prover:
         Words that undo it are looked for, and the text is moved so that none of the sets found so far undoes it;
         `sets` are some of words that should not.
         """
-        problem, text, best, most = self.form.problem, start, start, (-np.inf, 0.0)
+        problem, text, best, most = self.form.problem, start, start, (-np.inf, -np.inf)
         rival, known = int(steady(problem.margins(start[None])).argmin(-1)[0]), list(sets)
         level, clear = int(min(enough - 1, self.costs.of(opened))), self._clear(rival)
-        text = _against(problem, text, np.stack(known), free, rival, clear) if known else text
+        text, idle = _against(problem, text, np.stack(known), free, rival, clear) if known else text, 0
         for _ in range(TURNS):
             undone = stamina(problem, text[None], np.array([rival]), opened[None], self.costs.units, self.budget)
             words, margin = undone.words[0], np.inf
             if undone.cost[0] >= enough:
                 words, margin = self._helped(text, rival, undone.order[0], opened, level)
-            if (float(undone.cost[0]), -margin) > most:
-                best, most = text, (float(undone.cost[0]), -margin)
-            if margin < clear:
+            found = float(undone.cost[0]), -margin
+            idle = 0 if found > (most[0], most[1] + STRIDE * abs(clear)) else idle + 1
+            best, most = (text, found) if found > most else (best, most)
+            if margin < clear or idle > IDLE:
                 break
             known.append(words)
             text = _against(problem, text, np.stack(known), free, rival, clear)
@@ -115,12 +117,14 @@ class Prover:
         As far as one is found: the text is moved against the sets that help the label most, one more of them each time.
         """
         problem, text, best, least = self.form.problem, start, start, np.inf
-        rival, known = int(steady(problem.margins(start[None])).argmin(-1)[0]), []
+        rival, known, idle = int(steady(problem.margins(start[None])).argmin(-1)[0]), list[Bools](), 0
         for _ in range(TURNS):
             undone = stamina(problem, text[None], np.array([rival]), opened[None], self.costs.units, self.budget)
             helps, margin = self._helped(text, rival, undone.order[0], opened, level)
-            if margin < least:
-                best, least = text, margin
+            idle = 0 if margin < least - STRIDE * abs(least) or not np.isfinite(least) else idle + 1
+            best, least = (text, margin) if margin < least else (best, least)
+            if idle > IDLE:
+                break
             known.append(helps)
             text = _against(problem, text, np.stack(known), free, rival, -np.inf)
         return best
@@ -160,7 +164,8 @@ class Prover:
         inputs = Restored(self.form.problem.center, start, np.stack(opened), self.costs.units, budget)
         rivals = np.array([attack.rival for attack in attacks])
         most = min(EFFORT, max(LEAST, WORK // self.form.effort)) if effort is None else effort
-        limits = Budget(self.budget.left, most, crowd=CROWD, plain=plain)
+        crowd = CROWD[self.form.pooled is not None]  # then words are split instead
+        limits = Budget(self.budget.left, most, crowd=crowd, plain=plain)
         answers = decide_restorations(self.form, inputs, rivals, limits)
         return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
 

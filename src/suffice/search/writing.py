@@ -20,6 +20,7 @@ Line = dict[str, Any]
 
 
 def header(classifier: Classifier, text: Text, problem: Problem, perturbation: Mapping[str, Any], claim: Line) -> Line:
+    """How a certificate begins: the model, the text, what may change, and the claim."""
     return {
         "certificate": FORMAT,
         "model": classifier.digest,
@@ -39,6 +40,7 @@ def sufficient(labels: Sequence[str], problem: Problem, proof: Proved) -> Iterat
 
 
 def cheapest_claim(held: Bools, costs: Costs, include: Bools, exclude: Bools, lower: int) -> Line:
+    """These words are enough, and no set that fits costs less than `lower`."""
     return {
         "kind": "cheapest",
         "positions": positions(held),

@@ -198,6 +198,7 @@ def in_general(data: Mapping[str, Any]) -> str:
 
 
 def limit_sentence(data: Mapping[str, Any]) -> str:
+    """How many words change at once, as a sentence; nothing where that is not limited."""
     match data.get("at_most"):
         case None:
             return ""

@@ -12,7 +12,7 @@ from suffice.errors import NotACertificate, Rejected
 from suffice.model.network import Bools
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked
-from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
+from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search import writing
 from suffice.search.node import Node, shown
 from suffice.search.words import Outcome
@@ -30,6 +30,7 @@ FORMAT = 1
 
 
 def finished(question: Question, outcome: Outcome, started: float, self_check: bool) -> Explanation:
+    """The answer to a search that has ended; where the checker ran out of time, without the lower bound."""
     stats = {"seconds": time.monotonic() - started, **outcome.stats}
     with single_threaded():
         result = _explanation(question, outcome, _certificate(question, outcome), stats)
@@ -45,37 +46,54 @@ def finished(question: Question, outcome: Outcome, started: float, self_check: b
 def _explanation(
     question: Question, outcome: Outcome, certificate: Certificate | None, stats: Mapping[str, Any]
 ) -> Explanation:
-    held = outcome.held
+    reason = {"reason": outcome.reason} if outcome.reason else {}
+    meta = question.meta() | reason | scarce(question, _held_nothing(outcome), tied=_tied(outcome))
+    if outcome.witness is not None:
+        return _infeasible(question, outcome.witness, certificate, dict(stats), meta)
     everything = question.problem.features & ~question.excluded
-    shown = everything if held is None else held
-    meta = (
-        question.meta()
-        | ({"reason": outcome.reason} if outcome.reason else {})
-        | scarce(question, _held_nothing(outcome), tied=_tied(outcome))
-    )
-    positions = () if outcome.witness is not None else tuple(writing.positions(shown))
-    price = question.costs.price
+    shown = everything if outcome.held is None else outcome.held
+    positions = tuple(writing.positions(shown))
     return Explanation(
         status=_status(outcome, everything),
         positions=positions,
         words=tuple(question.text.words[i] for i in positions if i < len(question.text.words)),
-        cost=math.inf if outcome.witness is not None else price(question.costs.of(shown)),
-        lower_bound=math.inf if outcome.witness is not None else price(outcome.lower),
+        cost=question.costs.price(question.costs.of(shown)),
+        lower_bound=question.costs.price(outcome.lower),
         label=question.label,
         text=question.text,
-        witness=question.witness(outcome.witness),
         certificate=certificate,
         stats=dict(stats),
         meta=meta,
-        look=None if outcome.witness is not None else lambda: details(question, shown),
-        count=(lambda: alternatives(question, outcome)) if outcome.finished and outcome.witness is None else None,
-        ahead=None if outcome.witness is not None else lambda: further(question, shown),
+        look=lambda: details(question, shown),
+        count=(lambda: alternatives(question, outcome)) if outcome.finished else None,
+        ahead=lambda: further(question, shown),
+    )
+
+
+def _infeasible(
+    question: Question,
+    witness: Witness,
+    certificate: Certificate | None,
+    stats: dict[str, Any],
+    meta: dict[str, Any],
+) -> Explanation:
+    """No set is enough: the witness changes excluded words only, or nothing at all."""
+    return Explanation(
+        status="infeasible",
+        positions=(),
+        words=(),
+        cost=math.inf,
+        lower_bound=math.inf,
+        label=question.label,
+        text=question.text,
+        witness=question.witness(witness),
+        certificate=certificate,
+        stats=stats,
+        meta=meta,
     )
 
 
 def _status(outcome: Outcome, everything: Bools) -> Status:
-    if outcome.witness is not None:
-        return "infeasible"
     if outcome.held is None or outcome.proof is None:
         return "unknown"
     if outcome.finished:

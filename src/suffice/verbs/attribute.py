@@ -23,8 +23,8 @@ from suffice.search.hitting import sparse_attack
 from suffice.search.node import Node
 from suffice.search.words import Outcome, Search
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT, Every, every_of, every_set, finished, summary
+from suffice.verbs.asked import explaining, flips
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
@@ -268,7 +268,7 @@ def _asked(question: Question, on_progress: OnProgress | None, self_check: bool)
 
 def _hear(question: Question, of: str, on_progress: OnProgress | None, self_check: bool) -> _Heard:
     heard, limit = _Heard(), question.more.get("limit", LIMIT)
-    for one in asked.every(question, on_progress, self_check, of == "minimal"):
+    for one in explaining.every(question, on_progress, self_check, of == "minimal"):
         match one:
             case str():
                 heard.more = one
@@ -402,6 +402,6 @@ def _necessary(question: Question, found: tuple[Explanation, ...], complete: boo
     words = question.text.words
     if complete:
         return tuple(word for word in words if found and all(word.position in one.positions for one in found))
-    asked_of = None if question.blackbox is None else {*question.include, *asked.flippers(question)}
+    asked_of = None if question.blackbox is None else {*question.include, *flips.flippers(question)}
     forced = needed_words(question) if asked_of is None else asked_of
     return tuple(word for word in words if word.position in forced)

@@ -24,9 +24,9 @@ from suffice.search import writing
 from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups
-from suffice.verbs import asked
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answering import FORMAT, summary
+from suffice.verbs.asked import verdicts
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import only_unknown, unknown_substitutes
@@ -151,7 +151,7 @@ def judged(question: Question, self_check: bool = True) -> Bias:
     with single_threaded(question.blackbox):
         started = time.monotonic()
         if question.blackbox is not None:
-            verdict = asked.independence(question)
+            verdict = verdicts.independence(question)
         else:
             oracle = make_oracle(question.oracle, question.problem)
             verdict = sparser(question, oracle.ask(question.excluded[None], question.budget)[0])

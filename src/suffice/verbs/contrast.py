@@ -74,10 +74,10 @@ def contrasted(question: Question, on_progress: OnProgress | None = None, self_c
     with single_threaded(question.blackbox):
         started, towards = time.monotonic(), question.more.get("towards")
         if question.blackbox is not None:
-            from suffice.verbs import asked
+            from suffice.verbs.asked import flips
 
             rival = None if towards is None else question.rival(towards)
-            turned = asked.cheapest_flip(question, on_progress, rival)
+            turned = flips.cheapest_flip(question, on_progress, rival)
             return contrast_of(question, turned, time.monotonic() - started, towards, self_check)
         rivals = None if towards is None else [question.rival(towards)]
         flip = flipped(question, question.budget, on_progress, rivals)
@@ -274,9 +274,9 @@ def _scarce(question: Question, flip: CheapestFlip) -> dict[str, Any]:
 
 def _certificate(question: Question, flip: CheapestFlip, towards: str | None) -> Certificate | None:
     if question.blackbox is not None:
-        from suffice.verbs import asked
+        from suffice.verbs.asked import flips
 
-        return asked.flip_certificate(question, flip, towards)
+        return flips.flip_certificate(question, flip, towards)
     proof = None if flip.proof is None or flip.proof.evidence is None else flip.proof
     if proof is None and flip.witness is None:
         return None

@@ -93,9 +93,9 @@ def explained(
         wanted = None if expected is None else question.rival(expected)
         share = 1.0 if wanted is None else 0.75
         if question.blackbox is not None:
-            from suffice.verbs import asked
+            from suffice.verbs.asked import explaining
 
-            result = asked.explained(question, on_progress, self_check, share)
+            result = explaining.explained(question, on_progress, self_check, share)
         else:
             limit = Budget(budget.seconds * share)
             better = Preference(question, limit)
@@ -144,9 +144,9 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
 def _put_right(question: Question, expected: int, budget: Budget, self_check: bool) -> Contrast:
     started, towards = budget.elapsed, question.classifier.labels[expected]
     if question.blackbox is not None:
-        from suffice.verbs import asked
+        from suffice.verbs.asked import flips
 
-        flip = asked.cheapest_flip(question, None, expected, 0.25)
+        flip = flips.cheapest_flip(question, None, expected, 0.25)
     else:
         flip = flipped(question, budget, rivals=[expected])
     return contrast_of(question, flip, budget.elapsed - started, towards, self_check)
@@ -155,9 +155,9 @@ def _put_right(question: Question, expected: int, budget: Budget, self_check: bo
 def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:
     """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
     if question.blackbox is not None:
-        from suffice.verbs import asked
+        from suffice.verbs.asked import flips
 
-        effects = asked.leads(question, result.positions, expected)
+        effects = flips.leads(question, result.positions, expected)
         pairs = zip(result.words, effects, strict=False)  # none: spent
         return tuple(Push(word, effect, placed(question.text, [word])) for word, effect in pairs)
     classifier, center = question.classifier, question.problem.center

@@ -14,8 +14,8 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs import asked
 from suffice.verbs.answering import Every, every_of, every_set, finished
+from suffice.verbs.asked import explaining
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import OnProgress, equals, single_threaded
@@ -76,7 +76,7 @@ class Explanations(Iterator[Explanation]):
 
     def _asked(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
         doubt = False
-        for one in asked.every(self._question, on_progress, self._self_check):
+        for one in explaining.every(self._question, on_progress, self._self_check):
             match one:
                 case Explanation():
                     yield one

@@ -11,7 +11,7 @@ from suffice.model.network import Bools
 from suffice.model.text import Word
 from suffice.prove.oracles import quickest
 from suffice.prove.verdict import Budget, Refuted
-from suffice.verbs import asked
+from suffice.verbs.asked import flips
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Question
 
@@ -37,6 +37,7 @@ class Growth:
 def growth(
     questions: Sequence[Question], sizes: Sequence[float], found: Sequence[Explanation], budget: Budget
 ) -> tuple[Growth, ...]:
+    """For each word the sizes at which the explanation holds it, and from which on it must."""
     words = questions[0].text.words
     alone = np.eye(len(questions[0].text), dtype=bool)[: len(words)]
     needed: dict[int, float] = {}
@@ -64,7 +65,7 @@ def growth_asked(
     last = questions[-1].asked.meter
     for question, size in reversed(list(zip(questions, sizes, strict=True))):
         question.asked.meter = last  # it has counted all texts
-        needed |= dict.fromkeys(asked.flippers(question), size)
+        needed |= dict.fromkeys(flips.flippers(question), size)
     return _grown(questions[0].text.words, sizes, found, needed)
 
 

@@ -9,9 +9,9 @@ from suffice.model.classifier import Classifier
 from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Verdict
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs import asked
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import public
+from suffice.verbs.asked import verdicts
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.running import single_threaded
 
@@ -46,7 +46,7 @@ def is_robust(
         cache=cache,
     )
     with single_threaded():
-        answer = asked.sufficiency(question) if question.blackbox is not None else _judged(question)
+        answer = verdicts.sufficiency(question) if question.blackbox is not None else _judged(question)
         return accepted_verdict(question, answer) if self_check else answer
 
 

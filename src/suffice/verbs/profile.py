@@ -22,8 +22,8 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Budget
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs import asked
 from suffice.verbs.answering import FORMAT
+from suffice.verbs.asked import explaining
 from suffice.verbs.climbing import Climb
 from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
 from suffice.verbs.families import LIMIT, check_family, check_nested, parameter_of
@@ -258,7 +258,7 @@ def _asked(
     for step, question in enumerate(questions):
         share = max(budget.left, 1e-3) / (len(questions) - step)
         spent = 0 if step == 0 else questions[step - 1].asked.meter.total
-        found.append(asked.explained(question, on_progress, self_check, share / question.seconds, spent))
+        found.append(explaining.explained(question, on_progress, self_check, share / question.seconds, spent))
     radius = known_radius(sizes, found, questions[0])
     limits = [question.perturbation.at_most for question in questions]
     grown = growth_asked(questions, sizes, found)

@@ -16,10 +16,10 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Proved, Refuted, Verdict, Witness
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
-from suffice.verbs import asked
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.adapters import words_of
 from suffice.verbs.answering import FORMAT, finished, public, summary
+from suffice.verbs.asked import explaining, verdicts
 from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.question import Given, Padding, Question
@@ -192,9 +192,9 @@ def repaired(question: Question, on_progress: OnProgress | None = None, self_che
     with single_threaded(question.blackbox):
         started, budget = time.monotonic(), question.budget
         if question.blackbox is not None:
-            answer = asked.sufficiency(question)
+            answer = verdicts.sufficiency(question)
             verdict = accepted_verdict(question, answer) if self_check else answer
-            return Repair(question.include, verdict, asked.explained(question, on_progress, self_check))
+            return Repair(question.include, verdict, explaining.explained(question, on_progress, self_check))
         search = searcher(question, budget, on_progress)
         verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
         verdict = public(question, sparser(question, verdict))

@@ -35,13 +35,9 @@ def details(question: Question, held: Bools) -> tuple[Detail, ...]:
     alone = flips(problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
     found = counterexamples(problem, held & problem.features, skip=alone) | alone
     strengths = strengths_of(problem)
-    return tuple(
-        replace(
-            _detail(question, int(i), found.get(int(i)), needed=int(i) in alone),
-            alone=strengths.get(int(i)),
-        )
-        for i in np.flatnonzero(problem.features)
-    )
+    places = np.flatnonzero(problem.features).tolist()
+    known = [_detail(question, place, found.get(place), needed=place in alone) for place in places]
+    return tuple(replace(detail, alone=strengths.get(detail.position)) for detail in known)
 
 
 def needed_words(question: Question) -> set[int]:

@@ -10,6 +10,7 @@ from suffice.errors import NotChecked
 from suffice.model.text import Text, Word
 
 SHOWN = 6  # words that were asked for, named one by one
+ROOM = 80  # characters of words in a repr
 SOLVERS = {"milp": "HiGHS", "marabou": "Marabou"}
 # which claims a certificate of each kind covers
 COVERED = {
@@ -30,10 +31,10 @@ def listed(words: Sequence[Word]) -> str:
     return quoted(word.text for word in words)
 
 
-def short(words: Sequence[Word], room: int = 80) -> str:
+def short(words: Sequence[Word]) -> str:
     """The words for a repr: one line, cut where it would be long."""
     names = repr([word.text for word in words])
-    return names if len(names) <= room else f"{names[:room]}...]"
+    return names if len(names) <= ROOM else f"{names[:ROOM]}...]"
 
 
 def named(text: Text, positions: Sequence[int]) -> str:

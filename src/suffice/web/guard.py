@@ -62,6 +62,7 @@ class Guard:
         await (self.app if refusal is None else refusal.response())(scope, receive, guarded)
 
     def refusal(self, scope: Scope) -> Refusal | None:
+        """Why a request is not answered; None where it is."""
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
         if hostname(host) not in self.hosts:

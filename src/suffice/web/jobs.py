@@ -31,7 +31,7 @@ from suffice.corpus.rows import Row
 from suffice.errors import SufficeError
 from suffice.importers.named import load_any
 from suffice.model.blackbox import BlackBox
-from suffice.render import growth, phrases, verdicts
+from suffice.render import details, growth, guarantee, phrases, verdicts
 from suffice.render.audit import page as audit_page
 from suffice.sets import table
 from suffice.sets.perturbations import Perturbation, for_audits
@@ -149,7 +149,7 @@ def _seen(question: Question) -> Payload:
         "pieces": [piece._asdict() for piece in phrases.pieces(question.text, ())],
         "label": prediction.label,
         "scores": [{"label": label, "probability": float(sure)} for label, sure in pairs],
-        "notes": phrases.notes(question.text),
+        "notes": guarantee.notes(question.text),
     }
 
 
@@ -273,7 +273,7 @@ def _shown(found: Any) -> Payload:
     match found:
         case sf.Explanation():
             said = _said(phrases.headline(found), phrases.badge(found), phrases.meaning(found))
-            return {"shown": {**said, "scope": phrases.scope(found)}}
+            return {"shown": {**said, "scope": guarantee.scope(found)}}
         case sf.Contrast():
             said = _said(verdicts.flip_headline(found), verdicts.flip_badge(found), verdicts.turned(found))
             return {"shown": {**said, "scope": _scope(found)}}
@@ -284,7 +284,7 @@ def _shown(found: Any) -> Payload:
             said = _said(verdicts.growth_headline(found), verdicts.growth_badge(found), str(found))
             last = found.explanations[-1]
             drawn = {"chart": growth.chart(found), "caption": growth.caption(found), "legend": growth.legend(found)}
-            return {"shown": {**said, **drawn, "scope": phrases.scope(last)}}
+            return {"shown": {**said, **drawn, "scope": guarantee.scope(last)}}
         case _:
             return {}
 
@@ -299,7 +299,7 @@ def _said(headline: str, badge: tuple[str, str, str], meaning: str) -> Payload:
 
 
 def _scope(found: sf.Contrast | sf.Bias) -> list[tuple[str, str]]:
-    return phrases.scope_of(found.meta, phrases.certified(found.certificate, found.meta))
+    return guarantee.scope_of(found.meta, guarantee.certified(found.certificate, found.meta))
 
 
 def _follow(found: Any, send: Send) -> None:
@@ -324,7 +324,7 @@ def _details(found: sf.Explanation, send: Send) -> None:
     equal = getattr(found, "alternatives", None)  # first, because what is said of a word depends on it
     if equal is not None:
         send("equal", {**equal.to_dict(), "sentence": phrases.equally(found, equal)})
-    send("words", {"words": [phrases.about(found, detail) for detail in found.details]})
+    send("words", {"words": [details.about(found, detail) for detail in found.details]})
     seen, command = phrases.next_question(found)
     if seen:
         send("next", {"sentence": seen, "command": command})

@@ -1,8 +1,9 @@
 """The independent checker: what a certificate (docs/certificate.md) proves, or the first line of it that fails.
 
 It shares no code with the prover and trusts neither the file nor floating point. Read it in this order: reading.py
-(lines, limits), header.py (the question and the claim), sets.py (what words may become), inputs.py (over which texts
-a proof speaks), curves.py and network.py (bounds; why rounding cannot make them wrong), points.py (counterexamples),
+(lines, limits), header.py (the question and the claim), sets.py (what words may become), inputs.py (over which texts a
+proof speaks), curves.py, maxima.py and layers.py (what a network is made of), leaf.py, forms.py and network.py (bounds;
+why rounding cannot make them wrong), with tilted.py, sieve.py and sums.py beside it, points.py (counterexamples),
 walk.py (trees; why they cover everything), said.py and same.py (words for people, and comparison with a question).
 
 What it trusts, and nothing else: Python's integers and fractions; NumPy's and SciPy's matrix products to be sums of

@@ -96,29 +96,46 @@ def lines(found: Around, chosen: Floats | None) -> tuple[Floats, Floats, Floats]
     largest lower bound (or nearly), and t is the second largest upper bound. With one candidate left and t at its
     lower end the line above is that candidate itself.
     """
-    live, sole = found.live, found.live.sum(-1) == 1
+    live = found.live
     low, high = np.where(live, found.low, -np.inf), np.where(live, found.high, -np.inf)
     floor, top = low.max(-1), high.max(-1)
     if chosen is None:
-        second = np.sort(high, -1)[..., -2] if high.shape[-1] > 1 else top
-        level, plain = np.maximum(second, floor), sole
         weight = _first(low >= (floor - LEAN * np.maximum(top - floor, 0.0))[..., None] - found.near)
+        level = np.maximum(_second(high), floor)
+        plain = live.sum(-1) == 1
     else:
-        rest = np.clip(chosen, 0.0, 1.0)
-        level, plain = np.maximum(floor + rest[..., 0] * (top - floor), floor), sole & (rest[..., 0] == 0)
-        rest[..., 0] = 0.0
-        weight = rest / np.maximum(rest.sum(-1, keepdims=True), 1.0)
-        weight[..., 0] = np.maximum(1.0 - weight.sum(-1), 0.0)
-    reach = np.where(live, np.maximum(high - level[..., None], 0.0), 0.0)
+        share, weight = np.clip(chosen[..., 0], 0.0, 1.0), _weights(chosen)
+        level = np.maximum(floor + share * (top - floor), floor)
+        plain = (live.sum(-1) == 1) & (share == 0)
     moves = live & (high > low + found.near)
-    rises = moves & (reach > 0)
-    ends = np.where(rises, found.low, -1.0), np.where(rises, found.high, 1.0)
-    slope = np.where(rises, reach / (ends[1] - ends[0]), 0.0)
-    shift = np.where(rises, np.maximum(-slope * ends[0], reach - slope * ends[1]), reach)
-    size = np.abs(level) + np.where(live, np.abs(found.low) + np.abs(found.high), 0.0).sum(-1)
-    total = level + shift.sum(-1) + 8 * (live[0].size + 8) * ROUND * size
+    slope, total = _above(found, level, moves)
     plain = plain & (moves.sum(-1) == 1)
     return weight, np.where(plain[..., None], live, slope), np.where(plain, 0.0, total)
+
+
+def _above(found: Around, level: Floats, moves: Bools) -> tuple[Floats, Floats]:
+    """Slopes and the constant of the line above, given t; those that do not move, or not beyond t, are constants."""
+    reach = np.where(found.live, np.maximum(found.high - level[..., None], 0.0), 0.0)
+    rises = moves & (reach > 0)
+    low, high = np.where(rises, found.low, -1.0), np.where(rises, found.high, 1.0)
+    slope = np.where(rises, reach / (high - low), 0.0)
+    shift = np.where(rises, np.maximum(-slope * low, reach - slope * high), reach)
+    size = np.abs(level) + np.where(found.live, np.abs(found.low) + np.abs(found.high), 0.0).sum(-1)
+    return slope, level + shift.sum(-1) + 8 * (found.live[0].size + 8) * ROUND * size
+
+
+def _weights(chosen: Floats) -> Floats:
+    """The numbers of all candidates but the first, scaled down where they exceed one together; it takes the rest."""
+    weight: Floats = np.clip(chosen, 0.0, 1.0)
+    weight[..., 0] = 0.0
+    weight = weight / np.maximum(weight.sum(-1, keepdims=True), 1.0)
+    weight[..., 0] = np.maximum(1.0 - weight.sum(-1), 0.0)
+    return weight
+
+
+def _second(high: Floats) -> Floats:
+    """The second largest of each group; the largest where there is no other."""
+    return np.asarray(np.sort(high, -1)[..., -2] if high.shape[-1] > 1 else high[..., 0])
 
 
 def _first(marks: Bools) -> Floats:

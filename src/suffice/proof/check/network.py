@@ -42,24 +42,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from functools import cached_property
 
 import numpy as np
-import scipy  # its subpackages load on first use
-from numpy.typing import NDArray
 
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.proof.check import maxima
 from suffice.proof.check.curves import CURVES, lines
+from suffice.proof.check.forms import Form, Lines
 from suffice.proof.check.inputs import InputSet, State, Varied
+from suffice.proof.check.layers import dense, layers, rows_of
+from suffice.proof.check.leaf import Leaf, Signs, Tilts
 from suffice.proof.check.reading import HUGE, Limit, need
 from suffice.proof.check.sets import Sets
 from suffice.proof.check.sieve import Margin
+from suffice.proof.check.tilted import Tilted
 
-Signs: TypeAlias = NDArray[np.int8]
-
-ROUND, TINY = 2.0**-53, 2.0**-800
+TINY = 2.0**-800
 # What readers that round differently must decide alike: a relu's line below is flat unless its upper bound is that much
 # further from zero than the lower; bounds within that share of a sum's size of zero, or of each other, touch.
 LEAN, NEAR = 1 + 2.0**-20, 2.0**-32
@@ -75,126 +74,6 @@ class Known:
     most: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Form:
-    """Rows (n or 1, r, outputs of a step), constants and sizes (n or 1, r): linear forms, and their S so far."""
-
-    rows: Floats
-    constant: Floats
-    size: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """Around every unit (n, units): below·z + floor <= f(z) <= above·z + shift."""
-
-    below: Floats
-    above: Floats
-    shift: Floats
-    floor: Floats
-
-    @staticmethod
-    def blank(leaves: int, units: int) -> Lines:
-        return Lines(*np.zeros((4, leaves, units)))
-
-    def take(self, leaves: Ints) -> Lines:
-        return Lines(self.below[leaves], self.above[leaves], self.shift[leaves], self.floor[leaves])
-
-
-@dataclass(frozen=True, eq=False)
-class Tilts:
-    """Units of the first step, and a share (units, inputs or words) for each number of the row of the line above.
-
-    A relu's is of its weight; a maximum's says how far the number is from the least to the largest weight of its units.
-    `live` (maxima, most) marks the units that may reach each maximum, once that is known.
-    """
-
-    units: Ints
-    shares: Floats
-    live: Bools | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Above:
-    """Lines a·x + c above units of the first step; `count` is what rounding is measured by, `whose` they stand for."""
-
-    rows: Floats
-    constants: Floats
-    count: Floats
-    whose: list[Ints]
-
-
-@dataclass(frozen=True, eq=False)
-class Stated:
-    """A relu unit's sum is at least `value` (sign 1), or at most that (-1)."""
-
-    unit: int
-    sign: int
-    value: float
-
-
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given), `push` = beta·sign.
-
-    `ends` (2, units) are the bounds that were stated above it, infinite elsewhere. It shows that the margin against the
-    rival is above zero, or what is `stated` itself.
-    """
-
-    line: int
-    rival: int
-    signs: Signs
-    alpha: Floats
-    push: Floats
-    state: State
-    ends: Floats
-    above: Tilts | None = None
-    stated: Stated | None = None
-
-    @property
-    def bytes(self) -> int:
-        tilts = 0 if self.above is None else self.above.shares.nbytes
-        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes + self.ends.nbytes + tilts
-
-
-class Layers:
-    """What is the same around every text: the weights by their signs, and which units have which activation."""
-
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self.steps = steps
-        self.terms = max(sum(step.weight.shape) for step in steps)
-        self.pools = [maxima.Pools(step.maxima, len(step.bias)) if step.maxima else None for step in steps]
-        self.gamma = (9 if any(self.pools) else 6) * (self.terms + 2 * len(steps) + 32) * ROUND
-        self.signed = [_signed(step) for step in steps]
-        self.relu = [_relu(step) for step in steps]
-        self.curved = [_curved(step) for step in steps]
-        plain = not self.pools[-1] and not (self.relu[-1] | self.curved[-1]).any()
-        need(plain, "a score has an activation")
-        sizes = [len(step.bias) for step in steps[:-1]]
-        self.parts = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
-        self.units = sum(sizes)
-        bent = [relu | curved for relu, curved in zip(self.relu, self.curved, strict=True)]
-        self.bent = np.concatenate(bent)[: self.units]  # the last step gives the scores as they are
-        self.straight = np.concatenate(self.relu)[: self.units]
-        pooled = [
-            np.zeros(len(s.bias), dtype=bool) if p is None else p.pooled for s, p in zip(steps, self.pools, strict=True)
-        ]
-        self.pooled = np.concatenate(pooled)[: self.units]
-        need(not (self.bent & self.pooled).any(), "a unit of a maximum has another activation")
-
-    @cached_property
-    def columns(self) -> Any:
-        """The first step's weights by columns, where they are sparse."""
-        weight = self.steps[0].weight
-        return None if isinstance(weight, np.ndarray) else scipy.sparse.csc_array(weight)
-
-
-@lru_cache(maxsize=1)
-def layers(steps: tuple[Step, ...]) -> Layers:
-    """Worked out once for many texts: the weights of a classifier cannot change."""
-    return Layers(steps)
-
-
 class Net:
     """The network around one text and one label."""
 
@@ -207,11 +86,11 @@ class Net:
         spread = sum(float(known.size.sum()) for known in self.known) + float(np.abs([sets.low, sets.high]).sum())
         need(spread <= HUGE, "the network can overflow over this region")
         self.floor = TINY * (1 + spread)
-        last = _dense(steps[-1])
+        last = dense(steps[-1])
         self.margins, self.constants = last[label] - last, steps[-1].bias[label] - steps[-1].bias
         self.sizes = self.known[-1].size[label] + self.known[-1].size + self.floor
         self.width = max(same.terms, 1 if sets.points is None else sets.points[..., 0].size)
-        self.ends: dict[int, tuple[Floats, Floats]] = {}  # of maxima
+        self.tilted = Tilted(same, self.known[0].size, limit)
 
     def intervals(self, low: Floats, high: Floats) -> list[Known]:
         """Interval arithmetic from the input on: a weight above zero takes the same end, one below the other end."""
@@ -223,19 +102,24 @@ class Net:
             least = plus @ low + minus @ high + step.bias - self.gamma * size
             most = plus @ high + minus @ low + step.bias + self.gamma * size
             need(np.isfinite([size, least, most]).all(), "the network can overflow over this region")
-            low, high = (np.where(self.relu[k], np.maximum(side, 0.0), side) for side in (least, most))
-            for name, units in step.curves:
-                curve, ends = CURVES[name], (least[units], most[units])
-                low[units], high[units] = curve.range(*ends)
-                values = np.maximum(np.abs(low[units]), np.abs(high[units]))
-                size[units] += size[units] * curve.steepest(ends[1]) + 1 + values
-            pools = self.pools[k]
-            if pools is not None:
-                low, high = (
-                    np.where(pools.pooled, pools.give(ends), own) for ends, own in ((least, low), (most, high))
-                )
-            found.append(Known(size, least, most))
+            known = Known(size, least, most)
+            low, high = self._given(k, known)
+            found.append(known)
         return found
+
+    def _given(self, k: int, known: Known) -> tuple[Floats, Floats]:
+        """The least and the most that a step's units give; sizes grow where a curve does."""
+        low, high = (np.where(self.relu[k], np.maximum(side, 0.0), side) for side in (known.least, known.most))
+        for name, units in self.steps[k].curves:
+            curve, most = CURVES[name], known.most[units]
+            low[units], high[units] = curve.range(known.least[units], most)
+            values = np.maximum(np.abs(low[units]), np.abs(high[units]))
+            known.size[units] += known.size[units] * curve.steepest(most) + 1 + values
+        pools = self.pools[k]
+        if pools is None:
+            return low, high
+        least, most = pools.give(known.least), pools.give(known.most)
+        return np.where(pools.pooled, least, low), np.where(pools.pooled, most, high)
 
     @cached_property
     def off(self) -> Floats:
@@ -278,86 +162,36 @@ class Net:
 
         `above` has tilted lines for one form a state.
         """
-        rows, total, size = form.rows, form.constant, form.size
         tilted: Floats | float = 0.0
         for k in reversed(range(place)):
             self.limit.look()
-            part, step, pools = (slice(None), None, self.parts[k]), self.steps[k], self.pools[k]
-            rows = rows if pools is None else rows[..., pools.owner]  # to all candidates of a maximum
+            step, pools = self.steps[k], self.pools[k]
+            if pools is not None:  # to all candidates of a maximum
+                form = replace(form, rows=form.rows[..., pools.owner])
             if k == 0 and any(tilts is not None for tilts in above):
-                rows, total, size, tilted = self._tilted(rows, total, size, inputs, states, above)
-            down = np.minimum(rows, 0.0)  # these take the line above, the others the line below
-            total = total + np.matmul(down, around.shift[:, self.parts[k], None])[..., 0]
-            if self.curved[k].any():  # no other unit has a floor
-                total = total + np.matmul(rows - down, around.floor[:, self.parts[k], None])[..., 0]
-            weight, rows = np.abs(rows), (rows - down) * around.below[part] + down * around.above[part]
-            if push is not None:  # beta·sign·z >= 0 for splits above the leaf: taking it off only lowers the form
-                rows, weight = rows - push[part], weight + np.abs(push[part])
-            total, size = total + rows @ step.bias, size + weight @ self.known[k].size
+                form, tilted = self.tilted.take(form, inputs, states, above)
+            form = self._over_sums(k, form, around, push)
+            shape = form.rows.shape[:2]
             if k == 0 and not above and isinstance(inputs, Varied) and (table := inputs.table(step)) is not None:
-                values = (rows @ table.reshape(-1, len(step.bias)).T).reshape(*rows.shape[:2], *table.shape[:2])
-                return self.lowered(total + inputs.least_of(values, states), size)
-            rows = (rows.reshape(-1, len(step.bias)) @ step.weight).reshape(*rows.shape[:2], step.weight.shape[1])
-        return self.lowered(total + inputs.least(rows + tilted, states), size)
+                values = (form.rows @ table.reshape(-1, len(step.bias)).T).reshape(*shape, *table.shape[:2])
+                return self.lowered(form.constant + inputs.least_of(values, states), form.size)
+            rows = form.rows.reshape(-1, len(step.bias)) @ step.weight
+            form = replace(form, rows=rows.reshape(*shape, step.weight.shape[1]))
+        return self.lowered(form.constant + inputs.least(form.rows + tilted, states), form.size)
 
-    def _tilted(
-        self,
-        rows: Floats,
-        total: Floats,
-        size: Floats,
-        inputs: InputSet,
-        states: Sequence[State],
-        above: Sequence[Tilts | None],
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Rows over the first step without what takes tilted lines, constants and sizes with it, and its input rows."""
-        step, shape = self.steps[0], (len(states), 1)
-        rows, total, size = rows.copy(), np.broadcast_to(total, shape).copy(), np.broadcast_to(size, shape).copy()
-        tilted = np.zeros((*shape, step.weight.shape[1]))
-        for i, tilts in enumerate(above):
-            if tilts is None:
-                continue
-            self.limit.look()
-            for found in (self._above_relus(tilts, inputs, states[i]), self._above_maxima(tilts, inputs, states[i])):
-                down = np.array([min(rows[i, 0, units[0]], 0.0) for units in found.whose])
-                total[i, 0] += down @ found.constants
-                size[i, 0] += 3 * np.abs(down) @ found.count
-                tilted[i, 0] += down @ found.rows
-                for units, taken in zip(found.whose, down, strict=True):
-                    rows[i, 0, units] -= taken
-        return rows, total, size, tilted
-
-    def _above_relus(self, tilts: Tilts, inputs: InputSet, state: State) -> Above:
-        step, here = self.steps[0], self.relu[0][tilts.units]
-        units, shares = tilts.units[here], tilts.shares[here]
-        weight = _rows(step, units)
-        lean = weight * np.repeat(shares, weight.shape[1] // shares.shape[1], axis=1)
-        off, on = (inputs.least(part[None], [state])[0] for part in (lean, lean - weight))
-        constants = np.maximum(-off, step.bias[units] - on)
-        return Above(lean, constants, self.known[0].size[units], list(units[:, None]))
-
-    def _above_maxima(self, tilts: Tilts, inputs: InputSet, state: State) -> Above:
-        """A line above a maximum is above all its units that may reach it."""
-        step, pools, size = self.steps[0], self.pools[0], self.known[0].size
-        places = [] if pools is None else np.flatnonzero(~self.relu[0][tilts.units]).tolist()
-        found = Above(np.zeros((len(places), step.weight.shape[1])), np.zeros(len(places)), np.zeros(len(places)), [])
-        for n, place in enumerate(places):
-            assert pools is not None
-            assert tilts.live is not None
-            row = int(np.flatnonzero(pools.units[:, 0] == tilts.units[place])[0])
-            group, live = pools.units[row][pools.real[row]], tilts.live[row][pools.real[row]]
-            least, most = self._ends(row, group)
-            found.rows[n] = lean = least + tilts.shares[place] * (most - least)
-            rest = inputs.least((lean - _rows(step, group[live]))[None], [state])[0]
-            found.constants[n], found.count[n] = (step.bias[group[live]] - rest).max(), size[group].sum()
-            found.whose.append(group)
-        return found
-
-    def _ends(self, row: int, group: Ints) -> tuple[Floats, Floats]:
-        """The least and the largest weights (inputs,) of a maximum of the first step, kept for other leaves."""
-        if row not in self.ends:
-            weight = _rows(self.steps[0], group)
-            self.ends[row] = weight.min(0), weight.max(0)
-        return self.ends[row]
+    def _over_sums(self, k: int, form: Form, around: Lines, push: Floats | None) -> Form:
+        """A form over what a step's units give as one over their sums: lines in their place, and the biases added."""
+        part, weight = self.parts[k], np.abs(form.rows)
+        down = np.minimum(form.rows, 0.0)  # these take the line above, the others the line below
+        up = form.rows - down
+        total = form.constant + np.matmul(down, around.shift[:, part, None])[..., 0]
+        if self.curved[k].any():  # no other unit has a floor
+            total = total + np.matmul(up, around.floor[:, part, None])[..., 0]
+        rows = up * around.below[:, None, part] + down * around.above[:, None, part]
+        if push is not None:  # beta·sign·z >= 0 for splits above the leaf: taking it off only lowers the form
+            rows = rows - push[:, None, part]
+            weight = weight + np.abs(push[:, None, part])
+        return Form(rows, total + rows @ self.steps[k].bias, form.size + weight @ self.known[k].size)
 
     def lowered(self, total: Floats, size: Floats) -> Floats:
         """Bounds less what rounding can have added to them; none where they are beyond what can be held."""
@@ -378,12 +212,17 @@ class Net:
         for first in range(0, len(loose), many):
             self.limit.look()
             some = loose[first : first + many]
-            rows, constant, size = _rows(step, some), step.bias[some], known.size[some] + self.floor
-            both = Form(*(np.concatenate(pair)[None] for pair in ((rows, -rows), (constant, -constant), (size, size))))
-            up, down = np.split(self.below(k, both, inputs, states, around, None), 2, axis=1)
+            up, down = np.split(self.below(k, self._both_ways(k, some), inputs, states, around, None), 2, axis=1)
             lower[:, some] = np.maximum(lower[:, some], up)
             upper[:, some] = np.minimum(upper[:, some], -down)
         return lower, upper
+
+    def _both_ways(self, k: int, units: Ints) -> Form:
+        """The sums z of units and then -z, as forms over what their step receives."""
+        rows, constant = rows_of(self.steps[k], units), self.steps[k].bias[units]
+        size = self.known[k].size[units] + self.floor
+        both = (np.concatenate(pair)[None] for pair in ((rows, -rows), (constant, -constant), (size, size)))
+        return Form(*both)
 
     def first(self, unit: int) -> int:
         """The first unit of the maximum of the first step that a unit is a candidate of."""
@@ -414,8 +253,21 @@ class Net:
 
     def holds(self, inputs: InputSet, sign: float, leaves: Sequence[Leaf]) -> Bools:
         """Which leaves, all of one place, hold: their splits contradict the bounds, or their form is above zero."""
-        states, place, ends = [leaf.state for leaf in leaves], self.place(leaves[0]), [leaf.ends for leaf in leaves]
-        signs, alpha, push = (np.stack([getattr(leaf, name) for leaf in leaves]) for name in ("signs", "alpha", "push"))
+        place = self.place(leaves[0])
+        around, candidates, holds = self._around(place, inputs, leaves)
+        chosen = self._chosen(around, candidates, np.stack([leaf.alpha for leaf in leaves]))
+        form = self.margin(sign, [leaf.rival for leaf in leaves]) if place == len(self.parts) else self.sums(leaves)
+        push = np.where(self.pooled, 0.0, np.stack([leaf.push for leaf in leaves]))
+        states, above = [leaf.state for leaf in leaves], _tilts(leaves, candidates)
+        found = self.below(place, form, inputs, states, chosen, push, above)
+        return holds | (found[:, 0] > 0)
+
+    def _around(
+        self, place: int, inputs: InputSet, leaves: Sequence[Leaf]
+    ) -> tuple[Lines, list[maxima.Around | None], Bools]:
+        """Lines that nobody chose and candidates of maxima, step by step; and which leaves contradict their bounds."""
+        states, ends = [leaf.state for leaf in leaves], [leaf.ends for leaf in leaves]
+        signs = np.stack([leaf.signs for leaf in leaves])
         holds, around = np.zeros(len(leaves), dtype=bool), Lines.blank(len(leaves), self.units)
         candidates: list[maxima.Around | None] = []
         for k, part in enumerate(self.parts[:place]):
@@ -425,17 +277,10 @@ class Net:
             upper = np.where(cut < 0, np.minimum(upper, 0.0), upper)
             holds = holds | (self.bent[part] & (lower > upper)).any(-1)
             self._lines(k, lower, upper, cut, around)
-            candidates.append(self._maxima(k, lower, upper, signs[:, part], around))
-            pooled = candidates[k]
+            pooled = self._maxima(k, lower, upper, signs[:, part], around)
             holds = holds if pooled is None else holds | pooled.empty
-        chosen = self._chosen(around, candidates, alpha)
-        form = self.margin(sign, [leaf.rival for leaf in leaves]) if place == len(self.parts) else self.sums(leaves)
-        above, push = [leaf.above for leaf in leaves], np.where(self.pooled, 0.0, push)
-        if candidates and (pooled := candidates[0]) is not None:
-            above = [tilts and replace(tilts, live=live) for tilts, live in zip(above, pooled.live, strict=True)]
-        given = above if any(tilts is not None for tilts in above) else ()
-        found = self.below(place, form, inputs, states, chosen, push, given)
-        return holds | (found[:, 0] > 0)
+            candidates.append(pooled)
+        return around, candidates, holds
 
     def over_maxima(self, inputs: InputSet, sign: float, leaf: Leaf) -> Margin:
         """The margin at a node of a network in which nothing but maxima of the input is between it and the scores."""
@@ -498,7 +343,7 @@ class Net:
         signs, values = np.array([one.sign for one in stated]), np.array([one.value for one in stated])
         constants = signs * (self.steps[place].bias[units] - values)
         size = self.known[place].size[units] + np.abs(values) + self.floor
-        rows = signs[:, None] * _rows(self.steps[place], units)
+        rows = signs[:, None] * rows_of(self.steps[place], units)
         return Form(rows[:, None], constants[:, None], size[:, None])
 
     def _step_bounds(
@@ -539,38 +384,11 @@ class Net:
             around.below[:, at], around.above[:, at], around.shift[:, at], around.floor[:, at] = found
 
 
-def _dense(step: Step) -> Floats:
-    return step.weight if isinstance(step.weight, np.ndarray) else np.asarray(step.weight.toarray())
-
-
-def _rows(step: Step, units: Ints) -> Floats:
-    rows = step.weight[units]
-    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
-
-
-def _signed(step: Step) -> tuple[Floats, Floats]:
-    """The weights above zero and those below, each with zeros elsewhere; all within HUGE."""
-    weight = step.weight
-    stored = weight if isinstance(weight, np.ndarray) else weight.data
-    for numbers in (stored, step.bias):
-        need(np.isfinite(numbers).all() and (np.abs(numbers) <= HUGE).all(), "a weight is beyond what can be checked")
-    if isinstance(weight, np.ndarray):
-        return np.maximum(weight, 0.0), np.minimum(weight, 0.0)
-    above, below = (
-        scipy.sparse.csr_array((end(weight.data, 0.0), weight.indices, weight.indptr), shape=weight.shape)
-        for end in (np.maximum, np.minimum)
-    )
-    return above, below
-
-
-def _relu(step: Step) -> Bools:
-    return np.asarray(step.relu, dtype=bool)
-
-
-def _curved(step: Step) -> Bools:
-    """The units with a smooth curve, of a kind that curves.py knows."""
-    found = np.zeros(len(step.bias), dtype=bool)
-    for name, units in step.curves:
-        need(name in CURVES, f"the network has a curve {name!r}, which this checker does not know")
-        found[units] = True
-    return found
+def _tilts(leaves: Sequence[Leaf], candidates: Sequence[maxima.Around | None]) -> Sequence[Tilts | None]:
+    """The tilted lines of leaves, with who may reach the maxima of the first step; () where there are no lines."""
+    above = [leaf.above for leaf in leaves]
+    if all(tilts is None for tilts in above):
+        return ()
+    if not candidates or candidates[0] is None:
+        return above
+    return [tilts and replace(tilts, live=live) for tilts, live in zip(above, candidates[0].live, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -64,25 +64,39 @@ def read_sets(header: Header, classifier: Classifier, limit: Limit) -> Sets:
     data = dict(header.perturbation)
     at_most = whole(data.pop("at_most"), 1, WHOLE, "at_most") if "at_most" in data else None
     own = [classifier.lookup.get(token, classifier.lookup[classifier.unknown]) for token in header.tokens]
-    center, kind, radius, norm, points = classifier.table[own], data.get("kind"), 0.0, np.inf, None
+    center, kind = classifier.table[own], data.get("kind")
     if kind == "epsilon-ball":
-        _, eps, p = fields(data, "kind eps p", "a ball")
-        need(type(p) in (int, float, str) and p in (1, 2, "inf"), "p must be 1, 2 or inf")
-        radius, norm = float(table([[eps]], (1, 1), "eps", 0.0)[0, 0]), float(p)
-        # a sum is off by half a step at most, so that the next double is outside
-        low, high = np.nextafter(center - radius, -np.inf), np.nextafter(center + radius, np.inf)
+        found = _ball(data, center)
     elif kind == "boxes":
-        _, *sides = fields(data, "kind lower upper", "boxes")
-        low, high = (table(side, center.shape, "a side of boxes") for side in sides)
-        need(((low <= center) & (center <= high)).all(), "a box misses the word's own vector")
+        found = _boxes(data, center)
     else:
-        rows = _rows(kind, data, header, classifier, own, limit)
-        most = max(map(len, rows))
-        need(len(rows) * most * center.shape[1] <= MAX_POINTS, "the sets have too many points")
-        points = classifier.table[[row + row[:1] * (most - len(row)) for row in rows]]
-        low, high = points.min(1), points.max(1)
-    low, high = (np.where(header.features[:, None], side, center) for side in (low, high))
-    return Sets(str(kind), center, low, high, None if kind == "knn-box" else points, radius, norm, at_most)
+        points = _points(_rows(kind, data, header, classifier, own, limit), classifier)
+        found = Sets(str(kind), center, points.min(1), points.max(1), None if kind == "knn-box" else points)
+    low, high = (np.where(header.features[:, None], side, center) for side in (found.low, found.high))
+    return replace(found, low=low, high=high, at_most=at_most)
+
+
+def _ball(data: Any, center: Floats) -> Sets:
+    _, eps, p = fields(data, "kind eps p", "a ball")
+    need(type(p) in (int, float, str) and p in (1, 2, "inf"), "p must be 1, 2 or inf")
+    radius = float(table([[eps]], (1, 1), "eps", 0.0)[0, 0])
+    # a sum is off by half a step at most, so that the next double is outside
+    low, high = np.nextafter(center - radius, -np.inf), np.nextafter(center + radius, np.inf)
+    return Sets("epsilon-ball", center, low, high, radius=radius, norm=float(p))
+
+
+def _boxes(data: Any, center: Floats) -> Sets:
+    _, *sides = fields(data, "kind lower upper", "boxes")
+    low, high = (table(side, center.shape, "a side of boxes") for side in sides)
+    need(((low <= center) & (center <= high)).all(), "a box misses the word's own vector")
+    return Sets("boxes", center, low, high)
+
+
+def _points(rows: list[list[int]], classifier: Classifier) -> Floats:
+    """The vectors (length, m, dimension) of words; the own word again where there are fewer."""
+    most = max(map(len, rows))
+    need(len(rows) * most * classifier.table.shape[1] <= MAX_POINTS, "the sets have too many points")
+    return np.asarray(classifier.table[[row + row[:1] * (most - len(row)) for row in rows]])
 
 
 def _rows(

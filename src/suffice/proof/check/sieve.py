@@ -107,6 +107,7 @@ class Box:
 
     @staticmethod
     def of(step: Step, sets: Sets, state: Any) -> Box:
+        """What the first step makes of a state: the middle and the radius of each number of the input."""
         need(isinstance(state, Ranging) and sets.points is None, "there is nothing to sieve over such sets")
         assert isinstance(state, Ranging)
         need(not state.opened.any(), "there is nothing to sieve where words are paid for")

@@ -27,8 +27,9 @@ import scipy
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.inputs import Ranging, Varied
+from suffice.proof.check.leaf import Leaf
 from suffice.proof.check.maxima import LEAN, ROUND
-from suffice.proof.check.network import CHUNK, Leaf, Net
+from suffice.proof.check.network import CHUNK, Net
 
 
 def sums_tell(net: Net) -> bool:
@@ -43,13 +44,11 @@ def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Boo
     table = inputs.table(net.steps[0])
     if pools is None or table is None or not leaves:
         return np.zeros(len(leaves), dtype=bool)
-    order = np.argsort(pools.owner, kind="stable")
-    starts = np.flatnonzero(np.diff(pools.owner[order], prepend=-1))
-    ends = _ends(net, inputs, table, states, order, starts)
-    rivals = [leaf.rival for leaf in leaves]
-    weights = (sign * net.margins[rivals])[:, pools.owner[order[starts]]]
+    maxima, rivals = Maxima.of(pools.owner), [leaf.rival for leaf in leaves]
+    ends = _ends(net, inputs, table, states, maxima)
+    weights = (sign * net.margins[rivals])[:, pools.owner[maxima.units[maxima.start]]]
     constants = sign * net.constants[rivals]
-    size = net.sizes[rivals] + np.abs(weights) @ np.add.reduceat(net.known[0].size[order], starts)
+    size = net.sizes[rivals] + np.abs(weights) @ np.add.reduceat(net.known[0].size[maxima.units], maxima.start)
     up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
     sure = np.asarray(net.lowered(constants + _least_by_ends(ends, up, down), size) > 0)
     left = np.flatnonzero(~sure)
@@ -58,6 +57,21 @@ def surely(net: Net, inputs: Varied, sign: float, leaves: Sequence[Leaf]) -> Boo
         total = constants[left] + constant + _least(inputs, values, [states[i] for i in left])
         sure[left] = net.lowered(total, size[left]) > 0
     return sure
+
+
+@dataclass(frozen=True, eq=False)
+class Maxima:
+    """The units of a step in the order of their maxima, where each maximum starts, and by unit which it is."""
+
+    units: Ints
+    start: Ints
+    which: Ints
+
+    @staticmethod
+    def of(owner: Ints) -> Maxima:
+        units = np.argsort(owner, kind="stable")
+        start = np.flatnonzero(np.diff(owner[units], prepend=-1))
+        return Maxima(units, start, np.repeat(np.arange(len(start)), np.diff([*start, len(units)])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,29 +96,32 @@ class Ends:
         return Ends(self.units, self.group, self.first, low, high, least, most, self.floor)
 
 
-def _ends(net: Net, inputs: Varied, table: Floats, states: Sequence[Ranging], order: Ints, starts: Ints) -> Ends:
+def _ends(net: Net, inputs: Varied, table: Floats, states: Sequence[Ranging], maxima: Maxima) -> Ends:
     """Ends over states."""
-    allowed = np.stack([state.allowed for state in states])
     bias, wide = net.steps[0].bias, net.gamma * (net.known[0].size + net.floor)
-    rests = [table[word, allowed[:, word].any(0)] for word in range(len(table))]
-    lowest, highest = (bias + sum(end(rest, axis=0) for rest in rests) for end in (np.min, np.max))
-    owner = np.repeat(np.arange(len(starts)), np.diff([*starts, len(order)]))
-    lower = (lowest - wide)[order]
-    bottom = np.maximum.reduceat(lower, starts)
-    may = (highest + wide)[order] > bottom[owner]
-    live = np.flatnonzero(may)
-    units, group = order[live], owner[live]
-    floor = np.maximum.reduceat(np.where(may, -np.inf, lower), starts)
-    least, most = (np.repeat(bottom[None], len(allowed), 0) for _ in range(2))
+    lowest, highest = _union(table, states)
+    lower, upper = (bias + lowest - wide)[maxima.units], (bias + highest + wide)[maxima.units]
+    bottom = np.maximum.reduceat(lower, maxima.start)
+    may = upper > bottom[maxima.which]
+    floor = np.maximum.reduceat(np.where(may, -np.inf, lower), maxima.start)
+    units, group = maxima.units[may], maxima.which[may]
     first = np.flatnonzero(np.diff(group, prepend=-1))
-    if not len(live):
-        none = np.zeros((len(allowed), 0))
+    least, most = (np.repeat(bottom[None], len(states), 0) for _ in range(2))
+    if not len(units):
+        none = np.zeros((len(states), 0))
         return Ends(units, group, first, none, none, least, most, floor)
     low, high = _sums(inputs, table, states, units)
-    sums = [low + (bias - wide)[units], high + (bias + wide)[units]]
-    for found, side in zip((least, most), sums, strict=True):
+    low, high = low + (bias - wide)[units], high + (bias + wide)[units]
+    for found, side in ((least, low), (most, high)):
         found[:, group[first]] = np.maximum(found[:, group[first]], np.maximum.reduceat(side, first, axis=1))
-    return Ends(units, group, first, sums[0], sums[1], least, most, floor)
+    return Ends(units, group, first, low, high, least, most, floor)
+
+
+def _union(table: Floats, states: Sequence[Ranging]) -> tuple[Floats, Floats]:
+    """The least and the most (units,) that words add over all states together."""
+    allowed = np.asarray(np.stack([state.allowed for state in states]).any(0))
+    rests = [points[left] for points, left in zip(table, allowed, strict=True)]
+    return np.asarray(sum(rest.min(0) for rest in rests)), np.asarray(sum(rest.max(0) for rest in rests))
 
 
 def _sums(inputs: Varied, table: Floats, states: Sequence[Ranging], units: Ints) -> tuple[Floats, Floats]:

@@ -28,7 +28,8 @@ from suffice.model.network import Bools, Floats
 from suffice.proof.certificate import numbers
 from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
 from suffice.proof.check.inputs import InputSet, Restored, State, Varied, apart
-from suffice.proof.check.network import CHUNK, Leaf, Net, Signs, Stated, Tilts
+from suffice.proof.check.leaf import Leaf, Signs, Stated, Tilts
+from suffice.proof.check.network import CHUNK, Net
 from suffice.proof.check.points import Margins, Point, read_point
 from suffice.proof.check.reading import WHOLE, Evidence, fields, mask, need, table, whole
 from suffice.proof.check.sets import Sets
@@ -240,6 +241,7 @@ class Walk:
         return replace(node, ends=ends)
 
     def leaf(self, data: Any, node: Node, rival: int) -> Leaf:
+        """A leaf as it was written, over all units."""
         tilted = type(data) is dict and "above" in data
         alpha, beta, *above = fields(data, "alpha beta above" if tilted else "alpha beta", "a leaf")
         units = self.net.units

@@ -112,6 +112,7 @@ class _Writing:
     weights: Weights = field(default_factory=Weights)
 
     def tell(self, question: Query | Skipped) -> None:
+        """Write one question, or note why it could not be written."""
         if isinstance(question, Skipped):
             self.skipped.append(question)
             return
@@ -137,6 +138,7 @@ class _Writing:
         return self.networks[id(attacked)][1]
 
     def finish(self) -> Exported:
+        """Write the lists of questions and the page that explains them."""
         done = Exported(self.folder, tuple(self.instances), tuple(self.skipped))
         if not done.instances:
             raise InputError(f"Nothing of this certificate can be exported: {done.skipped[0].reason}.")

@@ -58,6 +58,7 @@ class Graph:
         return f"w{len(self.weights) - 1}"
 
     def save(self, path: Path) -> None:
+        """Write the network as an ONNX file."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         ends = (("X", self.inputs), ("Y", self.outputs))
         given, found = ([helper.make_tensor_value_info(name, double, [1, size])] for name, size in ends)

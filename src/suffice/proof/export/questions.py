@@ -16,7 +16,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.header import Header
 from suffice.proof.check.inputs import InputSet, Ranging, Restored, Restoring, Varied
-from suffice.proof.check.network import Leaf, Signs
+from suffice.proof.check.leaf import Leaf, Signs
 from suffice.proof.check.points import Point, read_point
 from suffice.proof.check.reading import Evidence
 from suffice.proof.check.sets import Sets
@@ -125,6 +125,7 @@ class Querying(Walk):
             self._point(f"text-{rival}", about, self.sets.center, rival, self.label)
 
     def counterexample(self, data: Any, allowed: Bools) -> Point:
+        """Read a counterexample, and write the question whether the network gives it another label."""
         point, name = read_point(data, self.sets, allowed, "rival"), f"line-{self.evidence.number:06d}"
         rival = self.rival(data["rival"])
         if "shares" in data:

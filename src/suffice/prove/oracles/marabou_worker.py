@@ -69,6 +69,7 @@ class _Encoding:
         return after
 
     def equation(self, row: Sequence[float], values: Sequence[int], limit: float, kind: str) -> None:
+        """The weighted sum of some variables stands in this relation to a limit."""
         equation = self.core.Equation(getattr(self.core.Equation, kind))
         for weight, value in zip(row, values, strict=True):
             if weight:
@@ -77,6 +78,7 @@ class _Encoding:
         self.equations.append(equation)
 
     def query(self) -> Any:
+        """All that was added, as Marabou's own query."""
         self.made.setNumberOfVariables(len(self.lower))
         for value, (lower, upper) in enumerate(zip(self.lower, self.upper, strict=True)):
             if lower is not None:

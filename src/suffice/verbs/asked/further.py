@@ -1,4 +1,4 @@
-"""Asked further: the next question to ask of a black box where an answer says little, from texts that were run."""
+"""Further: the next question to ask of a black box where an answer says little, from texts that were run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from suffice.prove.asked import Meter, OutOfBudget
 from suffice.prove.verdict import Budget
 from suffice.search.asking import Asking
 from suffice.search.covers import bits
+from suffice.search.greedy import attack
 from suffice.verbs.explanation import Further
 from suffice.verbs.further import enough_of, limited
 from suffice.verbs.question import Question
@@ -27,7 +28,7 @@ def spare(question: Question, search: Asking) -> Meter:
     return Meter(Budget(min(SECONDS, question.seconds / 10)), 0 if paid else max(search.asked.meter.spent, 1))
 
 
-def further_asked(question: Question, search: Asking, held: int) -> Further | None:
+def further(question: Question, search: Asking, held: int) -> Further | None:
     """More changes at once where no word is needed, fewer where most are; None where the answer says enough."""
     if search.include or search.exclude:
         return None
@@ -49,7 +50,7 @@ def _first_flip(question: Question, search: Asking) -> Further | None:
         return None
     for limit in takewhile(lambda more: more <= asked.movable.bit_count(), (asked.at_most * 2**i for i in range(1, 9))):
         wider = replace(asked, at_most=limit, meter=meter)
-        flip = Asking(wider, search.costs).attack(bits(asked.movable))
+        flip = attack(wider, bits(asked.movable))
         if flip is not None:
             size, shown = len(flip.change), asked.witness(flip)
             deed = can(question.label, shown.label, tie=shown.margin >= 0)

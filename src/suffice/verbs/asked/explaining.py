@@ -1,0 +1,221 @@
+"""Explaining: what the search found by asking a black box becomes an answer, with a certificate that was replayed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from suffice.errors import NotACertificate, Rejected
+from suffice.proof.bag.rules import none_below_by
+from suffice.proof.certificate import Certificate
+from suffice.prove.asked import OutOfBudget
+from suffice.search.asking import Asking
+from suffice.search.covers import bits, price
+from suffice.search.opened import Opened
+from suffice.verbs.accepting import accepted
+from suffice.verbs.alternatives import LIMIT, told
+from suffice.verbs.asked.details import details
+from suffice.verbs.asked.further import further, spare
+from suffice.verbs.asked.searching import asking, stats, way
+from suffice.verbs.asked.writing import Line, asked_line, certificate, certificate_of_all, flip_line, header
+from suffice.verbs.explanation import Alternatives, Explanation, Status, Tested
+from suffice.verbs.question import Question
+from suffice.verbs.running import OnProgress
+from suffice.verbs.scarce import nothing
+
+
+def explained(
+    question: Question, on_progress: OnProgress | None, self_check: bool, share: float = 1.0, spent: int = 0
+) -> Explanation:
+    """The cheapest explanation."""
+    started = time.monotonic()
+    search = asking(question, on_progress, question.seconds * share, spent)
+    reason = search.cheapest()
+    return _checked(question, search, reason, started, self_check)
+
+
+def every(
+    question: Question, on_progress: OnProgress | None, self_check: bool, minimal: bool = False
+) -> Iterator[Explanation | Certificate | str]:
+    """Every cheapest (or minimal) explanation, then the certificate that there are no other cheapest ones, or the
+    reason why there may be more.
+
+    Where there is none, the one answer that says why not.
+    """
+    started = time.monotonic()
+    search = asking(question, on_progress)
+    reason = search.cheapest()
+    first = _checked(question, search, reason, started, self_check)
+    if reason or search.best is None:
+        yield first
+        return
+    found: dict[int, Line] = {}
+    try:
+        for held in search.all_minimal() if minimal else search.all_cheapest():
+            search.best = held
+            unproved = "that nothing is cheaper is not claimed" if price(held, search.costs) > search.lower else ""
+            found[held] = asked_line(search, held)
+            yield _checked(question, search, unproved, started, self_check)
+    except OutOfBudget as spent:
+        yield str(spent)
+    except KeyboardInterrupt:
+        yield "interrupted"
+    else:
+        if not minimal:
+            yield certificate_of_all(question, search, found)
+
+
+def _checked(question: Question, search: Asking, reason: str, started: float, self_check: bool) -> Explanation:
+    """The answer to a search that has ended, checked; a rule that the checker rejects is dropped, not the answer."""
+    while True:
+        found = _explanation(question, search, _confirmed(search, reason), started)
+        if not self_check:
+            return found
+        checked, line = _replayed(found, question)
+        if not _dropped(search, line):
+            return checked
+
+
+def _dropped(search: Asking, line: int) -> bool:
+    """Whether a line that was rejected was a rule, or the ceilings, which are left out then."""
+    if not isinstance(search, Opened):
+        return False
+    place = line - 3 - len(search.flips)  # after the header, the proof and the flips; lines count from 1
+    if place == 0 and search.ceiling is not None:
+        search.ceiling = None
+        return True
+    if not 0 <= place < len(search.needed):
+        return False
+    search.rules.remove(search.needed[place])
+    return True
+
+
+def _confirmed(search: Asking, reason: str) -> str:
+    """The lower bound of rules as far as the checker's own search confirms it: a solver in doubles is no proof."""
+    if not isinstance(search, Opened) or search.best is None:
+        return reason
+    lower = min(search.lower, price(search.best, search.costs))
+    sure, search.needed = 0 if search.ceiling is None else search.ceiling[1].lower, []
+    if sure < lower:
+        search.lower, used = none_below_by(search.sure(), search.costs, search.include, search.exclude, lower)
+        if search.lower > sure:
+            search.ceiling = None
+            search.needed = [rule for place, rule in enumerate(search.rules, start=len(search.flips)) if place in used]
+    search.lower = max(search.lower, sure)
+    if reason or search.lower >= lower:
+        return reason
+    return "that nothing is cheaper was found, but not confirmed"
+
+
+def _explanation(question: Question, search: Asking, reason: str, started: float) -> Explanation:
+    """The answer to a search that has ended, finished where there is no reason why not."""
+    status, held = _status(search, reason)
+    if status == "infeasible":
+        return _infeasible(question, search, started)
+    cost = price(held, search.costs)
+    sure = status == "optimal"
+    return Explanation(
+        status=status,
+        positions=tuple(bits(held)),
+        words=tuple(question.text.words[i] for i in bits(held)),
+        cost=question.costs.price(cost),
+        lower_bound=question.costs.price(cost if sure else min(search.lower, cost)),
+        label=question.label,
+        text=question.text,
+        certificate=certificate(question, search, status, held),
+        stats=stats(search, started),
+        meta=_meta(question, "" if sure else reason) | _ladder(search, held) | way(search),
+        tested=_tested(search, held) if status == "tested" else None,
+        look=lambda: details(question, search.flips, held),
+        count=(lambda: _alternatives(question, search, held)) if sure else None,
+        ahead=lambda: further(question, search, held),
+    )
+
+
+def _status(search: Asking, reason: str) -> tuple[Status, int]:
+    if not reason and search.best is None:
+        return "infeasible", 0
+    if not reason and search.best is not None:
+        return "optimal", search.best
+    if search.drawn is not None and _stands(search, search.drawn[0]):
+        return "tested", search.drawn[0]
+    if search.best is None or search.best == search.everything:
+        return "unknown", search.everything
+    return "sufficient", search.best
+
+
+def _stands(search: Asking, held: int) -> bool:
+    """Whether a tested set is cheaper than what is proved, and no flip found later speaks against it."""
+    cheaper = search.best is None or price(held, search.costs) < price(search.best, search.costs)
+    return cheaper and all(flip.mask & held for flip in search.flips)
+
+
+def _tested(search: Asking, held: int) -> Tested:
+    assert search.drawn is not None
+    drawn = search.drawn[1]
+    up_to = search.rung[1] if search.rung[0] == held else 0
+    return Tested(drawn.count, drawn.confidence, drawn.share, up_to)
+
+
+def _ladder(search: Asking, held: int) -> Line:
+    """What is known of the cheapest candidate where it could not be proved: it holds up to so many changes."""
+    candidate, size = search.rung
+    if not size or candidate == held or not all(flip.mask & candidate for flip in search.flips):
+        return {}
+    return {"candidate": {"positions": bits(candidate), "up_to": size}}
+
+
+def _infeasible(question: Question, search: Asking, started: float) -> Explanation:
+    flip = next(one for one in search.flips if one.mask & ~search.exclude == 0)
+    head = header(question, {"kind": "infeasible", "exclude": bits(search.exclude)})
+    return Explanation(
+        status="infeasible",
+        positions=(),
+        words=(),
+        cost=math.inf,
+        lower_bound=math.inf,
+        label=question.label,
+        text=question.text,
+        witness=search.asked.witness(flip),
+        certificate=None if not flip.change else Certificate((head, flip_line(question, flip))),
+        stats=stats(search, started),
+        meta=_meta(question, "") | way(search),
+    )
+
+
+def _alternatives(question: Question, search: Asking, held: int) -> Alternatives:
+    """The sets that are as cheap, as far as a few more texts tell; none is asked that may cost money."""
+    search.asked.meter = spare(question, search)
+    found = {tuple(bits(held))}
+    try:
+        found |= {tuple(bits(one)) for one in islice(search.all_cheapest(), LIMIT)}
+        complete = len(found) < LIMIT
+    except OutOfBudget:
+        complete = False
+    alone = {flip.mask & ~search.exclude for flip in search.flips}
+    needed = {i for i in bits(search.everything) if search.include >> i & 1 or 1 << i in alone}
+    return told(question, found, None if complete else needed)
+
+
+def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int]:
+    """The result, lowered if the checker does not come to the same from the same answers, and the line it rejects."""
+    if result.certificate is None:
+        return replace(result, meta={**result.meta, "checked": False}), 0
+    try:
+        checked = accepted(question, result.certificate)
+    except (Rejected, NotACertificate) as error:
+        meta = {**result.meta, "checked": False, "rejected": str(error)}
+        lowered = replace(
+            result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta, count=None
+        )
+        return lowered, getattr(error, "line", 0)
+    return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved), 0
+
+
+def _meta(question: Question, reason: str) -> dict[str, Any]:
+    empty = nothing(question)
+    return {**question.meta(), **({"reason": reason} if reason else {}), **({"nothing": empty} if empty else {})}

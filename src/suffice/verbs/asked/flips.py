@@ -1,0 +1,77 @@
+"""Flips: the cheapest change that turns the label of a black box, and what single words do to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from suffice.proof.certificate import Certificate
+from suffice.prove.asked import Flip, OutOfBudget
+from suffice.search.covers import bits, mask_of
+from suffice.search.flip import CheapestFlip
+from suffice.search.opened import Opened, fewest_changes
+from suffice.search.opened_writing import proof_line
+from suffice.search.turning import cheapest_turn
+from suffice.verbs.asked.searching import asking, ran, stats, way
+from suffice.verbs.asked.writing import flip_line, header
+from suffice.verbs.question import Question
+from suffice.verbs.running import OnProgress
+
+
+def cheapest_flip(
+    question: Question, on_progress: OnProgress | None, rival: int | None, share: float = 1.0
+) -> CheapestFlip:
+    """The cheapest change that flips the label."""
+    search = asking(question, on_progress, question.seconds * share)
+    even = len(set(search.costs)) == 1
+    found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
+    witness = None if found.flip is None else search.asked.witness(found.flip)
+    known = stats(search, time.monotonic()) | {"reason": found.reason}
+    if not isinstance(search, Opened) or not even:
+        return CheapestFlip(found.status, witness, found.lower, known | ran(search))
+    lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
+    return CheapestFlip(found.status, witness, found.lower, known | way(search), lines=lines)
+
+
+def flip_certificate(question: Question, found: CheapestFlip, towards: str | None) -> Certificate | None:
+    """The flip, and below which cost every change was run or computed; nothing where nothing is claimed."""
+    units, seen = [int(unit) for unit in question.costs.units], found.witness
+    if (seen is not None and not seen.positions) or (seen is None and not found.lower and found.status != "none"):
+        return None
+    changed = [] if seen is None else list(seen.positions)
+    claim = {
+        "kind": "flip",
+        "positions": changed,
+        "costs": units,
+        "unit": str(question.costs.unit),
+        "towards": towards,
+        "cost": None if seen is None else sum(units[i] for i in changed),
+        "lower": None if found.status == "none" else found.lower,
+    }
+    if seen is None:
+        return Certificate((header(question, claim), *found.lines))
+    change = tuple(zip(seen.positions, seen.words, strict=True))
+    line = flip_line(question, Flip(change, mask_of(changed), seen.rival, seen.margin))
+    return Certificate((header(question, claim), line, *found.lines))
+
+
+def flippers(question: Question) -> list[int]:
+    """The words whose change alone flips the label; none where that could not be asked any more."""
+    asked = question.asked
+    singles = [((i, word),) for i, words in enumerate(asked.options) for word in words]
+    try:
+        margins = asked.margins(singles)
+    except OutOfBudget:
+        return []
+    return sorted({change[0][0] for change, margin in zip(singles, margins, strict=True) if margin <= 0})
+
+
+def leads(question: Question, positions: Sequence[int], rival: int) -> list[float]:
+    """By how much removing each of the words lowers the label's lead over a rival; nothing where texts are spent."""
+    asked = question.asked
+    texts = [asked.write(()), *(asked.write(((i, ""),)) for i in positions)]
+    if not asked.meter.allows(asked.blackbox.answers.missing(texts)):
+        return []
+    rows = asked.blackbox.scores(texts)
+    lead = rows[:, asked.label] - rows[:, rival]
+    return [float(lead[0] - one) for one in lead[1:]]
