@@ -10,7 +10,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.model.text import rewritten
 from suffice.model.tokenizers import Pattern
-from suffice.render import phrases
+from suffice.render import guarantee, phrases
 
 WORDS = {"<PAD>": 0.0, "<UNK>": 0.0, "1": 0.5, "2": -1.0, "good": 2.0, "film": 0.1}
 
@@ -35,7 +35,7 @@ def test_a_character_is_marked_where_one_of_its_words_is():
     assert (text.tokens[:4], text.shared) == (("a", "1", "2", "film"), (2,))
     for needed in ((1,), (2,), (1, 2)):
         assert [piece.text for piece in phrases.pieces(text, needed) if piece.role == "needed"] == ["½"]
-    assert "Read as several words: '½' as '1' and '2'." in phrases.notes(text)
+    assert "Read as several words: '½' as '1' and '2'." in guarantee.notes(text)
 
 
 def test_words_are_written_where_the_character_that_they_share_is_gone():

@@ -703,5 +703,5 @@ def test_a_quick_look_at_a_black_box_that_saw_a_tie_says_so():
 
 def test_a_norm_is_named_as_people_name_it():
     found = sf.explain(sf.load("sst-fc25"), "a gorgeous film", perturbation=sf.EpsilonBall(0.001, 2.0))
-    assert "in the 2-norm." in phrases.allowed(found.meta["perturbation"])
+    assert "in the 2-norm." in guarantee.allowed(found.meta["perturbation"])
     assert "'--norm', '2'" in str(command_options(found.meta["perturbation"]))
