@@ -785,16 +785,23 @@ def _joined(parts: list[Subproblem]) -> InputSet:
 def _inherited(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks | None) -> Dual:
     """Each subproblem's dual from the one it is a part of, or the plain one at a root; shares begin as chords."""
     base = plain(bounds)
-    if isinstance(tilts, Tilts):
-        base = replace(base, share=tilts.chords(bounds.up))
-    elif tilts is not None:
-        base = replace(base, share=tilts.start(bounds.up[:, tilts.members]))
+    if tilts is not None:
+        base = replace(base, share=_first_shares(parts, bounds, tilts))
     for i, part in enumerate(parts):
         if part.dual is not None:
             base.alpha[i], base.beta[i] = part.dual.alpha[0], part.dual.beta[0]
             if base.share is not None and part.dual.share is not None:
                 base.share[i] = part.dual.share[0]
     return base
+
+
+def _first_shares(parts: list[Subproblem], bounds: Hidden, tilts: Tilts | Peaks) -> Floats:
+    """Shares as they begin; none where all have theirs from what they are half of, as these take long over maxima."""
+    if isinstance(tilts, Tilts):
+        return tilts.chords(bounds.up)
+    if all(part.dual is not None and part.dual.share is not None for part in parts):
+        return np.zeros((len(parts), *tilts.span.shape), dtype=np.float32)
+    return tilts.start(bounds.up[:, tilts.members])
 
 
 def _close(part: Subproblem, dual: Dual, found: Pass, tilts: Tilts | Peaks | None, item: int) -> None:

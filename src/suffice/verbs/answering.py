@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,13 +11,13 @@ from suffice.errors import NotACertificate, Rejected
 from suffice.model.network import Bools
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked
-from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
+from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 from suffice.search import writing
 from suffice.search.node import Node, shown
 from suffice.search.words import Outcome
 from suffice.verbs.accepting import accepted
 from suffice.verbs.alternatives import alternatives
-from suffice.verbs.explanation import Explanation, Status
+from suffice.verbs.explanation import Explanation, Status, infeasible
 from suffice.verbs.further import further
 from suffice.verbs.question import Question
 from suffice.verbs.running import single_threaded
@@ -49,7 +48,8 @@ def _explanation(
     reason = {"reason": outcome.reason} if outcome.reason else {}
     meta = question.meta() | reason | scarce(question, _held_nothing(outcome), tied=_tied(outcome))
     if outcome.witness is not None:
-        return _infeasible(question, outcome.witness, certificate, dict(stats), meta)
+        seen = question.witness(outcome.witness)
+        return infeasible(question.label, question.text, seen, certificate, dict(stats), meta)
     everything = question.problem.features & ~question.excluded
     shown = everything if outcome.held is None else outcome.held
     positions = tuple(writing.positions(shown))
@@ -67,29 +67,6 @@ def _explanation(
         look=lambda: details(question, shown),
         count=(lambda: alternatives(question, outcome)) if outcome.finished else None,
         ahead=lambda: further(question, shown),
-    )
-
-
-def _infeasible(
-    question: Question,
-    witness: Witness,
-    certificate: Certificate | None,
-    stats: dict[str, Any],
-    meta: dict[str, Any],
-) -> Explanation:
-    """No set is enough: the witness changes excluded words only, or nothing at all."""
-    return Explanation(
-        status="infeasible",
-        positions=(),
-        words=(),
-        cost=math.inf,
-        lower_bound=math.inf,
-        label=question.label,
-        text=question.text,
-        witness=question.witness(witness),
-        certificate=certificate,
-        stats=stats,
-        meta=meta,
     )
 
 

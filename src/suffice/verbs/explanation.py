@@ -328,6 +328,30 @@ class Explanation:
         return fragment(self)
 
 
+def infeasible(
+    label: str,
+    text: Text,
+    witness: Witness | None,
+    certificate: Certificate | None,
+    stats: dict[str, Any],
+    meta: dict[str, Any],
+) -> Explanation:
+    """No set is enough: the witness changes excluded words only, or nothing at all."""
+    return Explanation(
+        status="infeasible",
+        positions=(),
+        words=(),
+        cost=math.inf,
+        lower_bound=math.inf,
+        label=label,
+        text=text,
+        witness=witness,
+        certificate=certificate,
+        stats=stats,
+        meta=meta,
+    )
+
+
 def sentence(result: Explanation) -> str:
     """The answer in one sentence that a non-expert understands."""
     if "nothing" in result.meta:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +21,7 @@ from suffice.verbs.asked.details import details
 from suffice.verbs.asked.further import further, spare
 from suffice.verbs.asked.searching import asking, stats, way
 from suffice.verbs.asked.writing import Line, asked_line, certificate, certificate_of_all, flip_line, header
-from suffice.verbs.explanation import Alternatives, Explanation, Status, Tested
+from suffice.verbs.explanation import Alternatives, Explanation, Status, Tested, infeasible
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 from suffice.verbs.scarce import nothing
@@ -172,19 +171,9 @@ def _ladder(search: Asking, held: int) -> Line:
 def _infeasible(question: Question, search: Asking, started: float) -> Explanation:
     flip = next(one for one in search.flips if one.mask & ~search.exclude == 0)
     head = header(question, {"kind": "infeasible", "exclude": bits(search.exclude)})
-    return Explanation(
-        status="infeasible",
-        positions=(),
-        words=(),
-        cost=math.inf,
-        lower_bound=math.inf,
-        label=question.label,
-        text=question.text,
-        witness=search.asked.witness(flip),
-        certificate=None if not flip.change else Certificate((head, flip_line(question, flip))),
-        stats=stats(search, started),
-        meta=_meta(question, "") | way(search),
-    )
+    proof = None if not flip.change else Certificate((head, flip_line(question, flip)))
+    seen, meta = search.asked.witness(flip), _meta(question, "") | way(search)
+    return infeasible(question.label, question.text, seen, proof, stats(search, started), meta)
 
 
 def _alternatives(question: Question, search: Asking, held: int) -> Alternatives:
