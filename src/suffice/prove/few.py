@@ -17,7 +17,7 @@ from suffice.prove.bounds import Form
 from suffice.prove.branch import decide
 from suffice.prove.exact import confirm
 from suffice.prove.lean import lean, reach_within
-from suffice.prove.tree import Leaf, Split, Tree
+from suffice.prove.tree import Leaf, Sieved, Split, Tree
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.sets.regions import Box
 
@@ -40,7 +40,7 @@ def decide_few(form: Form, free: Bools, budget: Budget) -> Verdict:
     answer = decide(lean(among(form, words)), np.ones((1, len(words)), dtype=bool), budget)[0]
     match answer:
         case Proved(evidence=trees) if trees is not None:
-            return replace(answer, evidence=tuple(_told(tree, words) for tree in trees))
+            return replace(answer, evidence=tuple(_told(tree, words, len(free)) for tree in trees))
         case Refuted(witness=witness):
             return _lifted(form, free, witness)
     return answer
@@ -66,11 +66,15 @@ def _over(whole: Form, words: Ints) -> Step:
     return replace(first, weight=weight, bias=whole.problem.sums - weight @ whole.problem.center[words].ravel())
 
 
-def _told(tree: Tree, words: Ints) -> Tree:
-    """A proof about these words as one about the text."""
+def _told(tree: Tree, words: Ints, length: int) -> Tree:
+    """A proof about these words as one about a text of so many."""
     match tree:
         case Split(unit, (first, second)):
-            return Split(unit, (_told(first, words), _told(second, words)))
+            return Split(unit, (_told(first, words, length), _told(second, words, length)))
+        case Sieved(stage, rest):
+            rows = np.zeros((len(stage.rows), length, stage.rows.shape[-1]), dtype=stage.rows.dtype)
+            rows[:, words] = stage.rows
+            return Sieved(replace(stage, rows=rows), _told(rest, words, length))
         case Leaf(above=above):
             return tree if above is None else replace(tree, above=replace(above, words=words))
     raise AssertionError("words that move within boxes are not picked, and where there are maxima nothing is stated")
