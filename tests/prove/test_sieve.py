@@ -15,6 +15,7 @@ from test_maxima import WORDS, text_cnn
 from test_peaks import both_accept
 
 import suffice as sf
+from suffice.model import step
 from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.export import export
@@ -206,6 +207,19 @@ def spoiled(stage):
     yield "words that are none", {**stage, "words": [*stage["words"], 99]}
     yield "too few slopes", {**stage, "alpha": {"f4": stage["alpha"]["f4"][:8]}}
     yield "another key", {**stage, "more": 1}
+
+
+def test_sparse_weights_are_sieved_as_others_are(monkeypatch):
+    monkeypatch.setattr(step, "SPARSE_SIZE", 1)
+    monkeypatch.setattr(step, "SPARSE_DENSITY", 1.0)
+    used = 0
+    for seed in range(8):
+        classifier, text = cnn_and_text(seed)
+        assert step.is_sparse(classifier.network.steps[0].weight)
+        found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
+        sf.check(found.certificate, classifier)
+        used += bool(sieving(found.certificate))
+    assert used
 
 
 def test_both_checkers_refuse_sieves_that_make_no_sense(proved, tmp_path):

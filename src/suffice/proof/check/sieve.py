@@ -115,8 +115,9 @@ class Box:
         numbers_ = np.repeat(words, sets.center.shape[1])
         middle = np.where(words[:, None], sets.low / 2 + sets.high / 2, sets.center).ravel()
         radius = (sets.high / 2 - sets.low / 2).ravel()[numbers_] * (1 + 4 * ROUND)
-        weight = step.weight if isinstance(step.weight, np.ndarray) else step.weight.toarray()
-        return Box(words, weight[:, numbers_] * radius, weight @ middle + step.bias, radius)
+        moving = step.weight[:, np.flatnonzero(numbers_)]  # of a sparse weight these alone become an ordinary array
+        rows = moving if isinstance(moving, np.ndarray) else moving.toarray()
+        return Box(words, rows * radius, step.weight @ middle + step.bias, radius)
 
 
 @dataclass(frozen=True, eq=False)
