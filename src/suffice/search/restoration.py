@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.attack import Attacker, chosen, descend, first_gradients, jump
+from suffice.prove.attack import first_gradients
 from suffice.prove.bounds import Form
 from suffice.prove.branch import Restorable, decide_restorations
 from suffice.prove.inputs import PIECE, Restored, pieces, steady
@@ -32,12 +31,12 @@ TURNS, STEPS = 16, 6  # of making an attack harder to undo: sets of words that u
 IDLE, STRIDE = 2, 0.1  # turns that bring nothing, or less than this share of what is wanted, after which they end
 PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
-LEAST, WORK = 240, 4 * 10**9  # of them in any case, and multiplications that the others may take
+LEAST, WORK = (240, 400), 4 * 10**9  # of them in any case, also over maxima, and multiplications of the others
 QUICK = 24  # for a first idea of what can be proved
 CROWD = 24, 96  # of them open at the same time, with which such proofs hardly ever end; and over maxima
 EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
 CLOSER = 1e-6  # what an exchange must help by, as a share of the margin
-CLEAR = 0.05  # of the text's own margin: how far the label should stay behind whatever is put back
+CLEAR = 0.2  # of the text's own margin: how far the label should stay behind whatever is put back
 PATIENCE, WAIT = 16, 5  # exchanges that do not help, and turns that words wait after them, where proofs go over maxima
 
 
@@ -163,8 +162,9 @@ class Prover:
         start, budget = np.stack([attack.start for attack in attacks]), np.array(levels, dtype=np.float64)
         inputs = Restored(self.form.problem.center, start, np.stack(opened), self.costs.units, budget)
         rivals = np.array([attack.rival for attack in attacks])
-        most = min(EFFORT, max(LEAST, WORK // self.form.effort)) if effort is None else effort
-        crowd = CROWD[self.form.pooled is not None]  # then words are split instead
+        pooled = self.form.pooled is not None
+        most = min(EFFORT, max(LEAST[pooled], WORK // self.form.effort)) if effort is None else effort
+        crowd = CROWD[pooled]  # then words are split instead
         limits = Budget(self.budget.left, most, crowd=crowd, plain=plain)
         answers = decide_restorations(self.form, inputs, rivals, limits)
         return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
@@ -240,25 +240,6 @@ class Stamina:
     cost: Floats
     words: Bools
     order: tuple[tuple[int, ...], ...]
-
-
-def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int, budget: Budget | None = None) -> Floats:
-    """Several deep attacks (n, length, dimension) on one set of free words; some may not flip the label."""
-    problem = attacker.problem
-    rows = np.repeat(free[None], restarts, axis=0)
-    aim = _aims(seed, (restarts, *problem.center.shape))
-    promise = attacker.promise(free[None])[0]
-    rivals = promise[np.arange(restarts) % min(3, len(promise))]
-    start = jump(problem, rows, aim)
-    moved = chosen(problem, free[None], attacker.push[rivals[:1]])[0]
-    start[0] = np.where(moved[:, None], attacker.corners[rivals[0]], problem.center)
-    return descend(problem, rows, start, rivals, 8, deepest=True, budget=budget).point
-
-
-@lru_cache(maxsize=8)  # the same for every question about texts of one shape
-def _aims(seed: int, shape: tuple[int, ...]) -> Floats:
-    """Directions in which attacks begin."""
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def stamina(
