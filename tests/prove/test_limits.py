@@ -13,8 +13,7 @@ from helpers import make_classifier, make_text
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
-from suffice.prove import bounds
-from suffice.prove.bounds import Form, hidden
+from suffice.prove.bounds import Form, backward, hidden
 from suffice.prove.branch import sets_of_free
 from suffice.prove.inputs import Restored, numbers
 from suffice.prove.oracles.bounds import BoundsOracle
@@ -47,7 +46,8 @@ def test_bounds_worked_out_in_pieces_are_the_same(
 
     whole = found(problem)
     monkeypatch.setattr(numbers, "PIECE", 5)
-    monkeypatch.setattr(bounds, "PIECE", 5)
+    monkeypatch.setattr("suffice.prove.bounds.form.PIECE", 5)
+    monkeypatch.setattr(backward, "PIECE", 5)
     for first, second in zip(whole, found(sparse(problem)), strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-9)
 
@@ -142,7 +142,7 @@ def test_finding_and_checking_share_the_time(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_subproblems_that_would_not_fit_end_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.prove.branch.MEMORY", 10_000)
+    monkeypatch.setattr("suffice.prove.branch.run.MEMORY", 10_000)
     reasons = []
     for seed in range(30):
         case = make_case("dense-2", "boxes", seed)

@@ -19,8 +19,10 @@ from suffice.model import step
 from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.export import export
-from suffice.prove import branch, bundles, sieve
+from suffice.prove import bundles, sieve
 from suffice.prove.bounds import Form
+from suffice.prove.branch import decide, roots, rounds, sets_of_free, units
+from suffice.prove.branch.run import Run
 from suffice.prove.oracles.milp import MilpOracle
 from suffice.prove.tree import Leaf, Sieved, Split
 from suffice.prove.verdict import Budget, Problem, Proved, Refuted
@@ -68,7 +70,7 @@ def stages(tree):
 def _few_maxima():
     """Sieves for networks in which splits alone would do."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(branch, "MAXIMA", 1)
+        patched.setattr(roots, "MAXIMA", 1)
         yield
 
 
@@ -76,7 +78,7 @@ def _few_maxima():
 def sieves(monkeypatch):
     """What each run of a sieve began with, every sieve on its way, and what it ended with."""
     seen = []
-    run, first, sifted = branch.sifted, sieve._everybody, bundles.Sieve.sifted
+    run, first, sifted = roots.sifted, sieve._everybody, bundles.Sieve.sifted
 
     def recorded(form, batch, dual, ground, *rest):
         seen.append(SimpleNamespace(first=first(form, batch, dual, ground), way=[], tree=None, ground=ground))
@@ -88,7 +90,7 @@ def sieves(monkeypatch):
         seen[-1].way.append((self, left))
         return left
 
-    monkeypatch.setattr(branch, "sifted", recorded)
+    monkeypatch.setattr(roots, "sifted", recorded)
     monkeypatch.setattr(bundles.Sieve, "sifted", kept)
     return seen
 
@@ -101,7 +103,7 @@ def sieves(monkeypatch):
 def test_answers_are_those_of_a_mixed_integer_program(seed, above, sieves):
     form, _ = asked(seed, above, classes=2 + seed % 2)
     free = np.ones((1, LENGTH), dtype=bool)
-    answer = branch.decide(form, free, Budget(60))[0]
+    answer = decide(form, free, Budget(60))[0]
     exact = MilpOracle(form.problem).ask(free, Budget(120))[0]
     assert type(answer) is type(exact)
     assert isinstance(answer, Proved | Refuted)
@@ -109,7 +111,7 @@ def test_answers_are_those_of_a_mixed_integer_program(seed, above, sieves):
 
 def test_most_of_these_questions_take_a_sieve_and_some_a_split(sieves):
     for seed in range(8):
-        branch.decide(asked(seed, 0.6)[0], np.ones((1, LENGTH), dtype=bool), Budget(60))
+        decide(asked(seed, 0.6)[0], np.ones((1, LENGTH), dtype=bool), Budget(60))
     proofs = [stages(run.tree) for run in sieves if run.tree is not None]
     assert len(proofs) >= 4
     assert any(splits for _, splits in proofs)
@@ -121,11 +123,11 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
     form, points = asked(seed, -0.4)
     lost = points[form.problem.margins(points).min(-1) <= 0]
     assert len(lost)
-    inputs = branch.sets_of_free(form, np.ones((1, LENGTH), dtype=bool))
+    inputs = sets_of_free(form, np.ones((1, LENGTH), dtype=bool))
     budget = Budget(60, sieve.PARTS // 2)  # one part, without splits
-    quiet = branch.Branching(form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget)
-    quiet._evaluate([question.roots[0] for question in quiet.questions])
-    quiet._sieve()
+    quiet = Run.of(form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget)
+    rounds.evaluate(units.OnUnits(quiet), [question.roots[0] for question in quiet.questions])
+    roots.sieve(quiet)
     (run,) = sieves
     assert run.tree is None
     above = run.ground.land.above
@@ -168,7 +170,7 @@ def test_both_checkers_accept_and_the_answer_is_that_without_sieves(monkeypatch,
         classifier, text = cnn_and_text(seed)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         with monkeypatch.context() as patched:
-            patched.setattr(branch.Branching, "_sieve", lambda self: None)
+            patched.setattr(units, "sieve", lambda run: None)
             plain = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         assert found.status == plain.status == "optimal"
         assert (found.cost, found.lower_bound) == (plain.cost, plain.lower_bound)

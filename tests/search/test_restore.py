@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.model.network import Bools, Floats
-from suffice.prove import branch
 from suffice.prove.bounds import Form
-from suffice.prove.branch import Restorable, decide_restorations
+from suffice.prove.branch import Restorable, decide, decide_restorations
+from suffice.prove.branch.split import follow
+from suffice.prove.branch.subproblem import Subproblem
 from suffice.prove.inputs import Restored
-from suffice.prove.tree import Tree
+from suffice.prove.tree import Leaf, Pick, Tree
 from suffice.prove.verdict import Budget, Problem, Proved, Unknown
 from suffice.search.cost import Costs
 from suffice.search.restoration import Exchange, Prover, Restoration
@@ -56,9 +57,9 @@ def margin(problem: Problem, inputs: Restored, words: Bools) -> float:
 
 def picks(tree: Tree) -> int:
     """How many decisions about words a proof makes."""
-    if isinstance(tree, branch.Leaf):
+    if isinstance(tree, Leaf):
         return 0
-    return isinstance(tree, branch.Pick) + sum(picks(part) for part in tree.branches)
+    return isinstance(tree, Pick) + sum(picks(part) for part in tree.branches)
 
 
 def test_a_restoration_is_ruled_out_exactly_when_none_helps() -> None:
@@ -103,11 +104,11 @@ def test_a_word_is_needed_where_the_least_sum_rises_without_it(seed: int) -> Non
 @FIXED
 @given(SEEDS)
 def test_words_taken_at_once_leave_subproblems_that_cover_all(seed: int) -> None:
-    """What `_follow` splits a subproblem into are all of its affordable restorations, each in exactly one part."""
+    """What `follow` splits a subproblem into are all of its affordable restorations, each in exactly one part."""
     problem, inputs = attacked(seed)
-    node = branch.Subproblem(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
+    node = Subproblem(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
     node.row = np.random.default_rng(seed).standard_normal(problem.center.shape)
-    rest, closing = branch._follow(node, 4)
+    rest, closing = follow(node, 4)
     parts: list[tuple[bytes, ...]] = []
     for part in (rest, *closing):
         assert isinstance(part.inputs, Restored)
@@ -202,7 +203,7 @@ def test_what_is_given_up_for_lack_of_promise_would_have_been_undecided() -> Non
     for seed in range(60):
         problem, _ = attacked(seed)
         form, free = Form.of(problem), np.ones((1, WORDS), dtype=bool) & problem.features
-        whole, brief = (branch.decide(form, free, Budget(60, 40, promising=say))[0] for say in (False, True))
+        whole, brief = (decide(form, free, Budget(60, 40, promising=say))[0] for say in (False, True))
         if isinstance(brief, Unknown):
             given_up += isinstance(whole, Unknown) and whole.reason != brief.reason
         else:
@@ -215,7 +216,7 @@ def test_a_question_with_a_crowd_of_open_parts_is_left_open_and_else_answered_al
     for seed in range(60):
         problem, _ = attacked(seed)
         form, free = Form.of(problem), np.ones((1, WORDS), dtype=bool) & problem.features
-        whole, brief = (branch.decide(form, free, Budget(60, 400, crowd=most))[0] for most in (np.inf, 1))
+        whole, brief = (decide(form, free, Budget(60, 400, crowd=most))[0] for most in (np.inf, 1))
         if isinstance(brief, Unknown):
             given_up += not isinstance(whole, Unknown)
         else:
