@@ -303,6 +303,17 @@ def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed, at_most):
         assert not isinstance(answer, Unknown)
 
 
+def test_windows_that_would_not_fit_end_the_question_and_prove_nothing(monkeypatch):
+    monkeypatch.setattr(wordwise, "MEMORY", 1)
+    reasons = []
+    for seed in range(0, 36, 3):
+        problem = choices.by_choice(asked(seed).problem)
+        windows = Windows.of(Form.of(problem)).within(problem.features)
+        answer = wordwise.decide_by_words(windows, problem.features, Budget())
+        reasons += [answer.reason] if isinstance(answer, Unknown) else []
+    assert any("would not fit into memory" in reason for reason in reasons)
+
+
 @pytest.mark.parametrize("seed", [0, 3, 6, 9, 12, 15])
 @pytest.mark.parametrize("aims", [[0], [1], [0, 1]])
 def test_windows_decide_every_limit_of_cost_as_all_texts_do(seed, aims):

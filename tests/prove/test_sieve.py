@@ -144,7 +144,7 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
 
 
 def cnn_and_text(seed):
-    """Of such networks and texts, every third or fourth needs a sieve."""
+    """Of such networks and texts, some need a sieve: which ones depends on attacks, and on how a machine rounds."""
     classifier = text_cnn(seed, filters=14, width=3, classes=2 + seed % 2)
     return classifier, " ".join(np.random.default_rng(seed).permutation(WORDS)[:6])
 
@@ -155,18 +155,19 @@ def sieving(certificate):
 
 @pytest.fixture(scope="module")
 def proved():
-    """A classifier and a certificate with sieves and splits."""
-    for seed in range(20):
+    """A classifier and a certificate with sieves and splits, of an answer with words."""
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
-        if sieving(found.certificate) and any("split" in line for line in found.certificate.lines):
+        splits = any("split" in line for line in found.certificate.lines)
+        if found.positions and splits and sieving(found.certificate):
             return classifier, found
     raise AssertionError("no such question is left: make them harder")
 
 
 def test_both_checkers_accept_and_the_answer_is_that_without_sieves(monkeypatch, tmp_path):
     used = 0
-    for seed in range(14):
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         with monkeypatch.context() as patched:
@@ -176,7 +177,9 @@ def test_both_checkers_accept_and_the_answer_is_that_without_sieves(monkeypatch,
         assert (found.cost, found.lower_bound) == (plain.cost, plain.lower_bound)
         both_accept(found.certificate, classifier, tmp_path)
         used += bool(sieving(found.certificate))
-    assert used >= 2
+        if seed >= 8 and used >= 2:
+            return
+    raise AssertionError("no such questions are left: make them harder")
 
 
 BUGS = {
@@ -214,14 +217,14 @@ def spoiled(stage):
 def test_sparse_weights_are_sieved_as_others_are(monkeypatch):
     monkeypatch.setattr(step, "SPARSE_SIZE", 1)
     monkeypatch.setattr(step, "SPARSE_DENSITY", 1.0)
-    used = 0
-    for seed in range(8):
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         assert step.is_sparse(classifier.network.steps[0].weight)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         sf.check(found.certificate, classifier)
-        used += bool(sieving(found.certificate))
-    assert used
+        if sieving(found.certificate):
+            return
+    raise AssertionError("no such question is left: make them harder")
 
 
 def test_both_checkers_refuse_sieves_that_make_no_sense(proved, tmp_path):
