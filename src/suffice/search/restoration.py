@@ -10,7 +10,7 @@ words in which the budget q is spent inside the propagation (inputs.Restored).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -69,6 +69,7 @@ class Prover:
     form: Form
     costs: Costs
     budget: Budget
+    undone: dict[bytes, list[Bools]] = field(default_factory=dict)  # by attacked text, words that undo it
 
     def hardest(self, starts: Sequence[Floats], opened: Bools) -> Attack:
         """Among perturbed texts, the one that takes most of the open words to undo."""
@@ -77,9 +78,16 @@ class Prover:
         found = stamina(
             problem, texts, rivals, np.repeat(opened[None], len(texts), axis=0), self.costs.units, self.budget
         )
-        best = int(found.cost.argmax())
-        cost, words, order = float(found.cost[best]), found.words[best], found.order[best]
-        return Attack(texts[best], int(rivals[best]), best, cost, words, order)
+        sets = [self._cheapest(*one, opened) for one in zip(texts, found.words, found.cost, strict=True)]
+        best = int(np.argmax([cost for _, cost in sets]))
+        words, cost = sets[best]
+        return Attack(texts[best], int(rivals[best]), best, cost, words, found.order[best])
+
+    def _cheapest(self, text: Floats, words: Bools, cost: float, opened: Bools) -> tuple[Bools, float]:
+        """What undoes an attack at the lowest cost: these words, or some that a proof came upon."""
+        known = [(some, float(self.costs.of(some))) for some in self.undone.get(text.tobytes(), ())]
+        affordable = [(some, price) for some, price in known if not (some & ~opened).any()]
+        return min([(words, float(cost)), *affordable], key=lambda pair: pair[1])
 
     def hardened(self, start: Floats, opened: Bools, free: Bools, enough: float, sets: Sequence[Bools]) -> Floats:
         """An attack on the free words that takes more to undo, as far as one is found; until undoing costs `enough`.
@@ -151,6 +159,9 @@ class Prover:
         left = [i for i, answer in enumerate(answers) if answer is None]
         for i, answer in zip(left, self._decide([asked[i] for i in left], effort, plain), strict=True):
             answers[i] = answer
+        for attack, answer in zip(attacks, answers, strict=True):
+            if isinstance(answer, Restorable):
+                self.undone.setdefault(attack.start.tobytes(), []).append(answer.words)
         return [answer for answer in answers if answer is not None]
 
     def _decide(
