@@ -190,6 +190,30 @@ def test_cheap_answers_are_right_too() -> None:
         assert not complaints(case, verdicts)
 
 
+def test_a_complete_answer_is_not_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(20):
+        case = make_case("dense-2", "boxes", seed)
+        oracle = BoundsOracle(case.problem)
+        first = oracle.ask(case.free, Budget(60))
+        with monkeypatch.context() as patched:
+            patched.setattr("suffice.prove.oracles.bounds.decide", None)
+            again = oracle.ask(case.free, Budget(60))
+        assert [type(answer) for answer in again] == [type(answer) for answer in first]
+
+
+def test_where_bounds_take_long_flips_are_found_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many attacks and small steps answer what a few attacks leave open, over maxima; what they say is a flip."""
+    monkeypatch.setattr("suffice.prove.oracles.bounds.decide", lambda form, free, _: [Unknown("left open")] * len(free))
+    late = 0
+    for seed in range(200):
+        case = make_case("conv1d-maxpool", "boxes", seed)
+        oracle = BoundsOracle(case.problem)
+        cheap, answers = oracle.ask_cheaply(case.free), oracle.ask(case.free, Budget(60))
+        late += sum(isinstance(a, Unknown) and isinstance(b, Refuted) for a, b in zip(cheap, answers, strict=True))
+        assert complaints(case, answers) == []
+    assert late
+
+
 def test_no_question_no_answer() -> None:
     case = make_case("dense-1", "boxes", seed=0)
     assert ask(Case(case.name, case.problem, case.free[:0], whole=False)) == []

@@ -197,6 +197,24 @@ def test_what_is_said_of_an_attack_is_so_whatever_found_it() -> None:
     assert undone > 20
 
 
+def test_an_attack_costs_no_more_to_undo_than_words_that_a_proof_came_upon() -> None:
+    """Putting words back one at a time may take more of them; other words may not be open, and say nothing then."""
+    cheaper = 0
+    for seed in range(400):
+        problem, inputs = attacked(seed)
+        if problem.margins(inputs.start).min() >= 0:
+            continue
+        prover, opened = Prover(Form.of(problem), Costs(inputs.cost, Fraction(1)), Budget(60)), inputs.open[0]
+        before, level = prover.hardest([inputs.start[0]], opened), int(inputs.budget[0])
+        answer = prover.decide([before], [opened], [level])[0]
+        after = prover.hardest([inputs.start[0]], opened)
+        if isinstance(answer, Restorable):
+            assert after.cost == min(before.cost, inputs.cost[answer.words].sum())
+            assert margin(problem, inputs, after.words) >= 0
+        cheaper += after.cost < before.cost
+    assert cheaper
+
+
 def test_what_is_given_up_for_lack_of_promise_would_have_been_undecided() -> None:
     """The same answers, but that some are given up, sooner than at the limit."""
     given_up = 0

@@ -159,10 +159,11 @@ class Prover:
         left = [i for i, answer in enumerate(answers) if answer is None]
         for i, answer in zip(left, self._decide([asked[i] for i in left], effort, plain), strict=True):
             answers[i] = answer
-        for attack, answer in zip(attacks, answers, strict=True):
-            if isinstance(answer, Restorable):
-                self.undone.setdefault(attack.start.tobytes(), []).append(answer.words)
-        return [answer for answer in answers if answer is not None]
+        found = [answer for answer in answers if answer is not None]
+        for attack, said in zip(attacks, found, strict=True):
+            if isinstance(said, Restorable):
+                self.undone.setdefault(attack.start.tobytes(), []).append(said.words)
+        return found
 
     def _decide(
         self, asked: Sequence[tuple[Attack, Bools, int]], effort: int | None, plain: bool
