@@ -23,7 +23,7 @@ from suffice.prove.bag import Case, Holds, Open, decide, turned
 from suffice.prove.layout import laid_out
 from suffice.prove.path import counted_path
 from suffice.prove.verdict import Budget
-from suffice.search.opened_writing import _nodes
+from suffice.search.opened.writing import _nodes
 from tests.prove.test_bag import case_of, random_pipeline, random_question
 from tests.prove.test_bag_forged import header, line, linear, says
 
