@@ -352,7 +352,7 @@ def test_ceilings_that_the_checker_rejects_are_left_out_and_the_words_stay(monke
         raise Rejected(0, "not today")
 
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
-    monkeypatch.setattr("suffice.proof.replay.run.none_enough", strict)
+    monkeypatch.setattr("suffice.proof.replay.evidence.none_enough", strict)
     result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert result.meta["checked"] is True
     assert result.lower_bound < result.cost
