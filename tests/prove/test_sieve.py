@@ -155,11 +155,12 @@ def sieving(certificate):
 
 @pytest.fixture(scope="module")
 def proved():
-    """A classifier and a certificate with sieves and splits."""
-    for seed in range(20):
+    """A classifier and a certificate of some words, with sieves and splits; which seed has one hangs on the machine."""
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
-        if sieving(found.certificate) and any("split" in line for line in found.certificate.lines):
+        split = any("split" in line for line in found.certificate.lines)
+        if found.positions and sieving(found.certificate) and split:
             return classifier, found
     raise AssertionError("no such question is left: make them harder")
 
@@ -214,14 +215,14 @@ def spoiled(stage):
 def test_sparse_weights_are_sieved_as_others_are(monkeypatch):
     monkeypatch.setattr(step, "SPARSE_SIZE", 1)
     monkeypatch.setattr(step, "SPARSE_DENSITY", 1.0)
-    used = 0
-    for seed in range(8):
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         assert step.is_sparse(classifier.network.steps[0].weight)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         sf.check(found.certificate, classifier)
-        used += bool(sieving(found.certificate))
-    assert used
+        if sieving(found.certificate):
+            return
+    raise AssertionError("no such question is left: make them harder")
 
 
 def test_both_checkers_refuse_sieves_that_make_no_sense(proved, tmp_path):
