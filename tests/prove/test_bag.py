@@ -247,7 +247,8 @@ def _steeper(fees: Fees) -> None:
 @pytest.mark.parametrize("spoil", [_one_range, _steeper])
 def test_prices_from_wrong_lines_are_found_out(spoil):
     rng = np.random.default_rng(7)
-    assert sum(too_cheap(rng, spoil) > 0 for _ in range(250)) > 3
+    found = filter(None, (too_cheap(rng, spoil) for _ in range(250)))
+    assert len(list(itertools.islice(found, 4))) == 4
 
 
 def cheapest(texts: list[tuple[frozenset[int], str]], flips: list[bool], costs: list[int], forced: set[int]) -> float:

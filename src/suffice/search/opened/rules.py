@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def cheapest_kept(
     include: int,
     exclude: int,
     seconds: float,
-    below: int | None = None,
+    below: int | None,
 ) -> tuple[int | None, int | None]:
     """A set whose words weigh enough by every rule (the cheapest, if there is time), and what any such set costs.
 
@@ -81,6 +82,11 @@ def cheapest_kept(
         constraints=limits,
         options={"time_limit": max(seconds, 0.02), "mip_rel_gap": 0.0},
     )
+    return _set_and_bound(found, costs)
+
+
+def _set_and_bound(found: Any, costs: Sequence[int]) -> tuple[int | None, int | None]:
+    """What a solver found: a set of words, and what any set costs at least."""
     if found.status == 2:
         return None, None
     if found.status not in (0, 1):
