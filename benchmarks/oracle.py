@@ -26,8 +26,9 @@ from unittest.mock import patch
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from suffice.model.classifier import Classifier, bundled, load
+from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
+from suffice.model.saved import bundled, load
 from suffice.prove.bounds import ascent
 from suffice.prove.branch import rounds, units
 from suffice.prove.oracles import bounds as oracles

@@ -18,7 +18,7 @@ from rich.cells import cell_len
 import suffice as sf
 from suffice.cli import main
 from suffice.cli.parser import CODES, build_parser
-from suffice.model.classifier import DEFAULT
+from suffice.model.saved import DEFAULT
 
 TEXT = "a quiet , moving film that is never dull"
 

@@ -28,7 +28,7 @@ from safetensors.numpy import load_file, save_file
 import suffice as sf
 from suffice.errors import InputError, ModelError
 from suffice.model import step as networks
-from suffice.model.classifier import BUNDLED, Classifier, _reading_parts, bundled, load
+from suffice.model.classifier import Classifier, _reading_parts
 from suffice.model.network import (
     AvgPool,
     Conv1d,
@@ -43,6 +43,7 @@ from suffice.model.network import (
     Step,
     Transpose,
 )
+from suffice.model.saved import BUNDLED, bundled, load
 from suffice.model.tokenizers import HuggingFace, Pattern
 
 SOME = settings(max_examples=40)

@@ -13,7 +13,7 @@ from rich.console import Console
 from suffice.cli import MISUSE, NEGATIVE, PROVED, UNDECIDED
 from suffice.cli import commands as run
 from suffice.corpus.engines import ENGINES
-from suffice.model.classifier import DEFAULT
+from suffice.model.saved import DEFAULT
 from suffice.sets.substitutes import groups
 from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelError
-from suffice.importers.bag import largest_difference, linear_scores, lowered
+from suffice.importers.bag import largest_difference, lowered
 from suffice.importers.kinds import NotLowered
+from suffice.importers.scores import linear_scores
 from suffice.model.blackbox import BlackBox, named_digest
 from suffice.model.network import Floats
 

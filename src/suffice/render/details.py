@@ -9,7 +9,8 @@ from typing import Any
 from suffice.model.text import EMPTY, Text, rewritten, with_gaps
 from suffice.prove.verdict import Witness
 from suffice.render.phrases import Piece, asked, pieces, quoted, visible
-from suffice.verbs.explanation import Alone, Change, Detail, Explanation, least_by
+from suffice.verbs.details import Alone, Change, Detail
+from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.wording import ends, turned_into
 from suffice.verbs.wording import named as in_its_place
 

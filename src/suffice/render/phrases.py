@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.sets.table import command_options
-from suffice.verbs.explanation import Alternatives, Explanation, counted, ladder, least_by
+from suffice.verbs.details import Alternatives
+from suffice.verbs.explanation import Explanation, counted, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, placed
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]

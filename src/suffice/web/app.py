@@ -19,8 +19,8 @@ from starlette.staticfiles import StaticFiles
 
 from suffice.errors import InputError
 from suffice.importers.named import load_any
-from suffice.model import classifier as models
-from suffice.model.classifier import DEFAULT
+from suffice.model import saved as models
+from suffice.model.saved import DEFAULT
 from suffice.render import growth
 from suffice.render.style import sheet
 from suffice.sets import table

@@ -21,7 +21,8 @@ from suffice.verbs.asked.details import details
 from suffice.verbs.asked.further import further, spare
 from suffice.verbs.asked.searching import asking, stats, way
 from suffice.verbs.asked.writing import Line, asked_line, certificate, certificate_of_all, flip_line, header
-from suffice.verbs.explanation import Alternatives, Explanation, Status, Tested, infeasible
+from suffice.verbs.details import Alternatives, Tested
+from suffice.verbs.explanation import Explanation, Status, infeasible
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 from suffice.verbs.scarce import nothing
