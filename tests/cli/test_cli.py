@@ -452,6 +452,51 @@ def test_files_are_written_though_nobody_reads_the_answer(tmp_path: Path, verb: 
     assert [file.name for file in files.values() if not file.exists()] == []
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [(["explain", TEXT], 0), (["explain", TEXT, "--json"], 0), (["explain", "qqqq"], 1), (["models"], 0)],
+)
+def test_a_reader_who_goes_away_does_not_change_the_exit_code(options: list[str], code: int) -> None:
+    """`suffice explain ... | head -1` ended with 1, which is an answer in the negative."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "suffice.cli", *options]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_ctrl_c_ends_a_command_with_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.cli.commands.load_any", stopped)
+    assert main(["words", "good"]) == 3
+    assert capsys.readouterr() == ("", "suffice: stopped before there was an answer\n")
+
+
+def test_ctrl_c_while_words_are_looked_at_leaves_the_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.verbs.answering.details", stopped)
+    assert main(["explain", TEXT]) == 0
+    out, err = capsys.readouterr()
+    assert "proved, and nothing cheaper is enough" in out
+    assert err == ""
+
+
+def test_the_line_end_of_standard_input_is_not_part_of_the_text() -> None:
+    """As `echo` and editors add one."""
+    for end in ("", "\n", "\r\n"):
+        done = run("explain", "-", "--json", input=f"a good film{end}")
+        assert json.loads(done.stdout)["text"]["source"] == "a good film"
+
+
 @pytest.mark.parametrize("verb", WRITTEN)
 def test_an_answer_whose_file_cannot_be_written_is_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: str

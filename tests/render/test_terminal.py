@@ -148,13 +148,27 @@ def test_joiners_stay_and_marks_do_not():
     assert phrases.visible("one\r\ntwo\rthree") == "one\ntwo\ufffdthree"
 
 
-@pytest.mark.parametrize(("options", "shown"), [([], "caf?"), (["--json"], "café")])
+@pytest.mark.parametrize(("options", "shown"), [([], "caf\\xe9"), (["--json"], "café")])
 def test_a_terminal_that_is_not_unicode_is_no_reason_to_fail(options, shown):
     command = [sys.executable, "-m", "suffice.cli", "explain", "café great film", "--deletion", *options]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert shown in done.stdout.decode("utf-8")
+
+
+def test_on_a_terminal_that_is_not_unicode_the_signs_of_proof_and_doubt_differ():
+    """There a question mark stood for both."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "suffice.cli", "explain"]
+    signs = {}
+    for text, method in (("a great film", "search"), ("a great film", "hs"), ("qqqq", "search")):
+        options = ["--oracle", "marabou"] if method == "hs" else []  # which does not take sets of words
+        done = subprocess.run([*command, text, "--method", method, *options], capture_output=True, env=environment)
+        assert done.stderr == b""
+        words = done.stdout.decode("ascii")
+        signs[done.returncode] = re.search(r"^  (\S) ", words, re.MULTILINE)[1]
+    assert signs == {0: "+", 3: "?", 1: "x"}
 
 
 # --- the live line ---

@@ -1,7 +1,6 @@
 """The commands: each takes what the parser read, asks, writes files, prints, and gives an exit code.
 
-Files come first, as a reader who goes away (`| head`) ends a command at what it prints; where one cannot be written,
-the answer is printed all the same.
+Files come first; where one cannot be written, the answer is printed all the same.
 
 What only one command needs is loaded by it, so that the others start quickly.
 """
@@ -85,15 +84,25 @@ def _print_explanation(
     if args.json and args.all:
         print(result.to_json(indent=None))
     elif args.json:
-        _ = result.alternatives, result.details, result.further  # what people are shown is in the data, too
-        print(result.to_json())
+        print(_looked_at(result).to_json())
     else:
+        result = _looked_at(result)
         files = {"swaps.json": args.swaps or "swaps.json", "cost.json": args.cost or "cost.json"}
         terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model, files)
         if result.mistake is not None:
             from suffice.render.auditors import show_mistake
 
             show_mistake(Console(), result.mistake)
+
+
+def _looked_at(result: sf.Explanation) -> sf.Explanation:
+    """The answer with all that people are shown of it; where Ctrl-C ends the look, the answer alone."""
+    try:
+        with terminal.waiting(_errors(), "the answer is there; looking at each word"):
+            _ = result.details, result.alternatives, result.further
+    except KeyboardInterrupt:
+        return replace(result, look=None, count=None, ahead=None)
+    return result
 
 
 def contrast(args: argparse.Namespace) -> int:

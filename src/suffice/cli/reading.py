@@ -42,12 +42,12 @@ def check_folders(*paths: str | None) -> None:
 
 
 def read_text(given: str | None) -> str:
-    """The text itself, or standard input for "-"."""
+    """The text itself, or standard input for "-", without the line end that a command such as `echo` adds."""
     if given is None:
         raise InputError("Give a text, or --question FILE.")
     if given == "-":
         try:
-            return sys.stdin.buffer.read().decode("utf-8")
+            return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
             raise InputError(f"Standard input is not UTF-8: byte {error.start} cannot be decoded.") from error
     if any("\udc80" <= char <= "\udcff" for char in given):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -19,7 +19,6 @@ from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.families import LIMIT
-from suffice.verbs.growth import Growth
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.profile import Profile
 from suffice.verbs.repair import Repair
@@ -62,20 +61,31 @@ def show_profile(console: Console, result: Profile) -> None:
     nothing = all("nothing" in one.meta for one in result.explanations)
     tone = "warn" if not sure else "bad" if last.status == "infeasible" else "good"
     layout.show_verdict(console, *_signed(tone, nothing), str(result))
-    for item in result.growth:
-        if item.steps or item.needed is not None:
-            say(console, _growth(item, result))
+    for line in grown(result):
+        say(console, line)
     layout.show_foot(console, replace(last, stats=result.stats), "", guarantee.about_substitutes(last.meta))
 
 
-def _growth(item: Growth, result: Profile) -> str:
-    at = ", ".join(exactly(step) for step in item.steps)
-    changes = "change" if at == "1" else "changes"
-    where = f"{at} {changes} at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
-    parts = [f"in the explanation at {where}"] if item.steps else []
-    if item.needed is not None:
-        parts.append(f"in every explanation from {result.named(item.needed)} on (changing it alone flips the label)")
-    return f"{named(result.text, [item.word.position])}: {', '.join(parts)}"
+def grown(result: Profile) -> Iterator[str]:
+    """From where on each word matters, in a line for all words of which the same is to be said."""
+    alike: dict[tuple[tuple[float, ...], float | None], list[int]] = {}
+    for item in result.growth:
+        if item.steps or item.needed is not None:
+            alike.setdefault((item.steps, item.needed), []).append(item.word.position)
+    for (steps, needed), positions in alike.items():
+        yield f"{named(result.text, positions)}: {', '.join(_when(result, steps, needed, len(positions)))}"
+
+
+def _when(result: Profile, steps: Sequence[float], needed: float | None, count: int) -> Iterator[str]:
+    """At which sizes the explanation holds some words, and from which on every explanation must."""
+    if steps:
+        at = ", ".join(map(exactly, steps))
+        changes = "change" if at == "1" else "changes"
+        where = f"{at} {changes} at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
+        yield f"in the explanation at {where}"
+    if needed is not None:
+        alone = "changing it alone" if count == 1 else "changing one of them alone"
+        yield f"in every explanation from {result.named(needed)} on ({alone} flips the label)"
 
 
 def show_attribution(console: Console, result: Attribution) -> None:

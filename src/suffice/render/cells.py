@@ -44,7 +44,9 @@ def changes(witness: Witness | None) -> dict[int, str]:
 
 
 def held(one: Explanation) -> str:
-    """The words of one step of a profile."""
+    """The words of one step of a profile; where nothing was shown, the whole text is no explanation."""
+    if one.status == "unknown":
+        return "none shown"
     return "no set" if one.status == "infeasible" else placed(one.text, one.words) or "none"
 
 

@@ -119,6 +119,16 @@ def live(console: Console, more: Callable[[], str] | None = None) -> Iterator[On
         yield bounds.report
 
 
+@contextmanager
+def waiting(console: Console, words: str) -> Iterator[None]:
+    """A line that says what is being done; nothing at all where there is no terminal."""
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(words, spinner_style="cyan"):
+        yield
+
+
 def show_models(console: Console, models: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
     """The bundled models: what each is for, its labels and a line of numbers below."""
     for name, facts in models:
