@@ -510,6 +510,20 @@ def test_an_answer_whose_file_cannot_be_written_is_printed(
     assert TEXT.split()[0] in out
 
 
+def test_an_audit_names_the_worst_rows_where_nobody_opens_the_report(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.csv"
+    woman = "the story of a woman who cannot forget"
+    texts.write_text("text\n" + f"{woman}\n" * 6 + '""\na fine film\n', encoding="utf-8")
+    swaps = tmp_path / "swaps.json"
+    swaps.write_text('{"woman": ["man"]}', encoding="utf-8")
+    report = str(tmp_path / "report.html")
+    done = run("audit", str(texts), "--protected", "woman", "--swaps", str(swaps), "--report", report)
+    said = " ".join(done.stdout.split())
+    assert f"Row 5, dependent: “{woman}” (woman → man: positive)" in said
+    assert "Row 6, " not in said
+    assert "The other 2 of these are in the report." in said
+
+
 @pytest.mark.parametrize("command", ["", *CODES, "models", "train"])
 def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit):

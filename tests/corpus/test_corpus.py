@@ -902,3 +902,9 @@ def test_an_audit_in_which_no_protected_word_occurs_says_so(small):
     assert str(found).startswith("1 text: 0 dependent, 0 independent (proved), 0 undecided, 1 with nothing to prove")
     assert "No text holds a protected word that may change: nothing was proved." in str(found)
     assert "No text holds" not in str(sf.audit(small, ["word1 word2"], ["word1"], perturbation=sf.Deletion()))
+
+
+def test_a_report_without_anything_to_prove_says_so(tmp_path):
+    report = tmp_path / "report.html"
+    sf.audit(sf.load("sentiment"), ["a fine film"], ["she"], report=report)
+    assert "<p>No text had something to prove.</p>" in report.read_text(encoding="utf-8")

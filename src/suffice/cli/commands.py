@@ -25,7 +25,7 @@ from suffice.importers.named import load_any
 from suffice.model.classifier import BUNDLED, bundled, load
 from suffice.model.numbers import exactly
 from suffice.render import terminal
-from suffice.render.layout import say, show_command, show_path, show_verdict
+from suffice.render.layout import say, show_command, show_verdict
 from suffice.verbs.explain import explained
 from suffice.verbs.explanation import least_by
 from suffice.verbs.running import progress as asking
@@ -274,8 +274,7 @@ def audit(args: argparse.Namespace) -> int:
             on_row=on_row,
             **reading.asking(args),
         )
-    say(Console(), str(found))
-    show_path(Console(), "Report", args.report)
+    auditors.show_audit(Console(), found, args.report)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
 
 

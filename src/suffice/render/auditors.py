@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text as Line
+from rich.text import Text as Styled
 
+from suffice.corpus.findings import Audit, Line, cells_of, verdict
 from suffice.corpus.summary import Summary, failures
 from suffice.model.numbers import exactly
 from suffice.render import details, guarantee, layout, phrases
@@ -24,6 +25,8 @@ from suffice.verbs.profile import Profile
 from suffice.verbs.repair import Repair
 from suffice.verbs.wording import named
 
+NAMED = 5  # rows of an audit that are named
+WIDEST = 60  # characters of their texts
 OnRow = Callable[[int, int | None, int], None]
 SIGNS = {"good": "✓", "bad": "✗", "warn": "◐"}
 TONES = {"independent": "good", "dependent": "bad", "optimal": "good"}
@@ -55,7 +58,7 @@ def show_profile(console: Console, result: Profile) -> None:
         GROWS.get(result.parameter, result.parameter), "cost", "status", "words", left=("status", "words")
     )
     for step, one in zip(result.steps, result.explanations, strict=True):
-        table.add_row(exactly(step), exactly(one.cost), one.status, Line(phrases.visible(held(one))))
+        table.add_row(exactly(step), exactly(one.cost), one.status, Styled(phrases.visible(held(one))))
     layout.show_table(console, table)
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
     nothing = all("nothing" in one.meta for one in result.explanations)
@@ -98,7 +101,7 @@ def show_attribution(console: Console, result: Attribution) -> None:
         if item.count:
             note = "  in all" if item.word.position in fixed else ""
             table.add_row(
-                Line(phrases.visible(named(result.text, [item.word.position])) + note),
+                Styled(phrases.visible(named(result.text, [item.word.position])) + note),
                 f"{item.share:.0%}",
                 str(item.count),
             )
@@ -145,6 +148,29 @@ def show_summary(console: Console, summary: Summary, out: str) -> None:
     if summary.failed:
         say(console, f"{failures(summary.failed, summary.texts)}: the `error` of each line says why.", "yellow")
     layout.show_path(console, "Results", out)
+
+
+def show_audit(console: Console, found: Audit, report: str) -> None:
+    """The counts, the worst rows by name (the log of a CI run has no report), and where the report is."""
+    say(console, str(found))
+    worst = [line for line in found.lines if verdict(line) in ("dependent", "unknown", "error")]
+    for line in worst[:NAMED]:
+        say(console, _worst(line))
+    if len(worst) > NAMED:
+        say(console, f"The other {len(worst) - NAMED} of these are in the report.")
+    layout.show_path(console, "Report", report)
+
+
+def _worst(line: Line) -> str:
+    """A row that somebody has to look at, and why."""
+    cells = cells_of(line)
+    why = f"{cells['changed']}: {cells['witness_label']}" if cells["changed"] else cells["reason"]
+    name = "undecided" if cells["verdict"] == "unknown" else cells["verdict"]
+    return f"Row {cells['row']}, {name}: {phrases.quoted(_cut(cells['text']))} ({why.rstrip('.')})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
 
 
 @contextmanager
