@@ -200,3 +200,7 @@ def test_in_a_pipe_there_is_no_live_line():
     with terminal.live(console) as progress:
         assert progress is None
     assert console.file.getvalue() == ""
+
+
+def test_what_is_all_but_certain_is_not_called_certain():
+    assert list(map(phrases.sure, [0.99996, 1.0, 0.848])) == ["over 99.9% sure", "100.0% sure", "84.8% sure"]

@@ -192,6 +192,12 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def sure(probability: float) -> str:
+    """How sure a classifier is; what is not all of it is not called 100%."""
+    rounded = f"{probability:.1%}"
+    return "over 99.9% sure" if rounded == "100.0%" and probability < 1 else f"{rounded} sure"
+
+
 def quoted(words: str) -> str:
     return f"“{visible(words)}”"
 
