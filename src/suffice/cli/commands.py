@@ -151,6 +151,8 @@ def repair(args: argparse.Namespace) -> int:
     question = reading.question(args)
     if args.words is not None:
         named: list[str | int] = [int(w) if w.isdecimal() else w for w in args.words.split(",") if w]
+        if not named:
+            raise InputError("No words are named: --words good,film (or their positions).")
         given = question.text.positions(named, int(question.features.sum()))
         question = replace(question, include=given)
     elif args.question is None:
@@ -444,7 +446,7 @@ def _give(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], 
 
 def _print_answer(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]) -> None:
     if args.json:
-        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+        print(result.to_json())
     else:
         show(Console(), result)
 

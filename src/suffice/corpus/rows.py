@@ -98,7 +98,8 @@ def texts_of(given: Any) -> Texts:
     """A file's name, a list or a column of texts, or any iterable, which is read as it is needed."""
     if isinstance(given, str | Path):
         if not Path(given).is_file():
-            raise InputError(f"There is no file {str(given)!r}; texts themselves go in a list.")
+            hint = "" if Path(given).suffix else "; texts themselves go in a list"
+            raise InputError(f"There is no file {str(given)!r}{hint}.")
         return Texts(partial(read_rows, given), again=True)
     if isinstance(given, Mapping | bytes) or hasattr(given, "columns") or not isinstance(given, Iterable):
         raise InputError(f"Give a file, a list of texts or one column of a table, not {type(given).__name__}.")

@@ -221,6 +221,8 @@ class Classifier:
 
 def load(name: str | Path, tokenizer: Any = None) -> Classifier:
     """A bundled model by name, or a saved folder; `tokenizer` where the model reads texts with your own function."""
+    if not isinstance(name, str | os.PathLike):
+        raise ModelError(f"Give the name of a bundled model or a saved folder, not {name!r}.")
     folder = BUNDLED / name if str(name) in bundled() else Path(name)
     if not os.path.isfile(folder / "classifier.json"):
         raise ModelError(

@@ -17,6 +17,7 @@ from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.profile import Profile
+from suffice.verbs.repair import Repair
 from suffice.verbs.wording import placed
 
 WORST = 10  # texts shown of an audit
@@ -33,6 +34,11 @@ def contrast(result: Contrast) -> str:
     """The words that change, and what they become."""
     shown = text(result.text, result.positions, changes(result.flip))
     return _cell(shown, _badge(verdicts.flip_badge(result)), _line(result))
+
+
+def repair(result: Repair) -> str:
+    """The words that are enough, those that were given and those that had to be added."""
+    return _cell(text(result.text, result.positions, {}), _badge(phrases.badge(result.explanation)), _line(result))
 
 
 def _badge(badge: tuple[str, str, str]) -> str:

@@ -163,7 +163,8 @@ def meaning(result: Explanation) -> str:
             return f"With every word kept nothing is left to change, so the label stays {label}."
         case _:
             others = change_of(result.meta, "the others")
-            return f"While the marked words stay, no {others} can change the label {label}."
+            kept = "word stays" if len(result.positions) == 1 else "words stay"
+            return f"While the marked {kept}, no {others} can change the label {label}."
 
 
 def _flipping(result: Explanation) -> str:

@@ -25,6 +25,7 @@ from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups
 from suffice.verbs.accepting import accepted
+from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.asked import verdicts
 from suffice.verbs.question import Given, Padding, Question
@@ -37,7 +38,7 @@ Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
 
 
 @dataclass(frozen=True, eq=False)
-class Bias:
+class Bias(Answer):
     """Whether the label depends on protected words.
 
     status: "independent" (no allowed change of the protected words changes the label), "dependent"

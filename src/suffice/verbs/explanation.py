@@ -15,6 +15,7 @@ from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answer import Answer
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, listed, placed, short
 
@@ -177,7 +178,7 @@ class Tested:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Answer):
     """Which words suffice to decide the label, what was proved about them, and at what cost.
 
     status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (robust, optimality open),
@@ -268,9 +269,6 @@ class Explanation:
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
-
-    def to_json(self, indent: int | None = 2) -> str:
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     @staticmethod
     def from_json(source: str) -> Explanation:

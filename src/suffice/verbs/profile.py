@@ -22,6 +22,7 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Budget
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT
 from suffice.verbs.asked import explaining
 from suffice.verbs.climbing import Climb, interrupted
@@ -35,7 +36,7 @@ from suffice.verbs.wording import authority, fitting, placed
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(Answer):
     """How the explanation grows with the size of the perturbation sets.
 
     One explanation per step. No word at all is needed up to `free_until`, and some word is from `needed_from` on; None
