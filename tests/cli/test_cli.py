@@ -524,6 +524,20 @@ def test_an_audit_names_the_worst_rows_where_nobody_opens_the_report(tmp_path: P
     assert "The other 2 of these are in the report." in said
 
 
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (["explian", "x"], "did you mean explain?"),
+        (["explain", "x", "--padding", "futures"], "did you mean feature?"),
+        (["a quiet film"], 'suffice explain "a fine film"'),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_probably_meant(
+    capsys: pytest.CaptureFixture[str], options: list[str], hint: str
+) -> None:
+    assert hint in complaint(capsys, *options)
+
+
 @pytest.mark.parametrize("command", ["", *CODES, "models", "train"])
 def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
+import re
 import sys
 from functools import partial
 from typing import Any, NoReturn
@@ -75,9 +77,19 @@ def _hint(message: str) -> str:
         return "; if that is a text, put -- before it, which ends the options"
     if message.startswith(LOOSE):
         return "; put the whole text into quotes, and name a model by --model"
+    if "invalid choice: '" in message:
+        return _nearest(*re.findall(r"'([^']*)'", message))
     if message.endswith(BARE):
         return "; one that begins with a dash is joined by =, as in  --exclude=-word"
     return ""
+
+
+def _nearest(given: str = "", *choices: str) -> str:
+    """What was probably meant: a choice that is written like it, or a text without its command."""
+    if " " in given.strip():
+        return '; a text comes after its command, as in  suffice explain "a fine film"'
+    meant = difflib.get_close_matches(given, choices, 1)
+    return f"; did you mean {meant[0]}?" if meant else ""
 
 
 def build_parser() -> argparse.ArgumentParser:
