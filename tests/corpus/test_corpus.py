@@ -892,7 +892,9 @@ def test_a_file_that_is_read_is_not_written_over(ending, options, folder, tmp_pa
     Path("other.jsonl").write_text("", encoding="utf-8")
     before = texts.read_bytes()
     assert main([options[0], texts.name, *options[1:], "--model", folder]) == 2
-    assert "is read here, and would be written over" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    beside = "The table beside texts.html would be texts.csv, which is read here: name another report."
+    assert "is read here, and would be written over" in said or beside in said
     assert texts.read_bytes() == before
 
 

@@ -154,13 +154,24 @@ def audit(
     older = None if compare is None else _older(compare)
     run = Run(*_beside(report, out, certificates), workers, engine, fresh, on_row)
     for read in (texts, compare):
-        keep(read, run.out, report, None if report is None else Path(report).with_suffix(".csv"))
+        keep(read, run.out, report)
+        _keep_from_table(read, report)
     verb = auditing(classifier, protected, perturbation, options)
     rows = done_rows(verb, texts, run)
     found = summarise((slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older)
     if report is not None:
         save_report(found, Path(report), _title(texts), facts(verb))
     return found
+
+
+def _keep_from_table(read: Any, report: str | Path | None) -> None:
+    """The table that goes beside a report must not be a file that is read either."""
+    try:
+        keep(read, None if report is None else Path(report).with_suffix(".csv"))
+    except InputError as error:
+        raise InputError(
+            f"The table beside {report} would be {read}, which is read here: name another report."
+        ) from error
 
 
 def auditing(
