@@ -103,7 +103,11 @@ function shared(done, who) {
   return [numbers, element("p", told)];
 }
 
-const named = (column) => (new Set(columns.map((one) => one.model)).size > 1 ? form.titled(column.model) : column.text === columns[0].text ? "first text" : "second text");
+const several = (part) => new Set(columns.map((one) => one[part])).size > 1;
+const which = (column) => (column.text === columns[0].text ? "first text" : "second text");
+
+// What tells a column from the others: its text, its model, or both.
+const named = (column) => [several("text") ? which(column) : "", several("model") ? form.titled(column.model) : ""].filter(Boolean).join(", ");
 
 // The place in the text, and the word, of each word in the set.
 function places({ seen, answer: { result } }) {
