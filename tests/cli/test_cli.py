@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -231,7 +232,7 @@ def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> 
         (["explain", "a", "quiet", "film"], "into quotes"),
         (["explain", "sentiment", TEXT], "--model"),
         (["frobnicate"], "frobnicate"),
-        ([], "command"),
+        ([], "COMMAND"),
     ],
 )
 def test_misuse_is_one_clear_line_and_exit_code_2(
@@ -474,7 +475,7 @@ def test_ctrl_c_ends_a_command_with_one_line(
 
     monkeypatch.setattr("suffice.cli.commands.load_any", stopped)
     assert main(["words", "good"]) == 3
-    assert capsys.readouterr() == ("", "suffice: stopped before there was an answer\n")
+    assert capsys.readouterr() == ("", "suffice: stopped before it was done\n")
 
 
 def test_ctrl_c_while_words_are_looked_at_leaves_the_answer(
@@ -546,6 +547,18 @@ def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], 
     assert "  0  " in foot
     assert "  2  bad input or misuse" in foot
     assert ("  3  " in foot) == (command not in ("models", "train"))
+
+
+def test_the_first_help_has_examples_that_run_and_a_line_for_each_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(re.search(rf"^    {name} +\S", shown, re.MULTILINE) for name in CODES)
+    examples = [shlex.split(line) for line in re.findall(r"^  suffice (.*)$", shown, re.MULTILINE)]
+    assert [main(example) for example in examples if example != ["serve"]] == [0, 0, 0]
 
 
 def test_every_command_that_answers_has_its_exit_codes() -> None:

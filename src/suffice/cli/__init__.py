@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SufficeError as error:
         return _complain(str(error))
     except KeyboardInterrupt:
-        print("suffice: stopped before there was an answer", file=sys.stderr)
+        print("suffice: stopped before it was done", file=sys.stderr)
         return UNDECIDED
     except OSError as error:
         where = "" if error.filename is None else f": {error.filename}"
