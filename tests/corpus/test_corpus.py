@@ -910,3 +910,26 @@ def test_a_report_without_anything_to_prove_says_so(tmp_path):
     report = tmp_path / "report.html"
     sf.audit(sf.load("sentiment"), ["a fine film"], ["she"], report=report)
     assert "<p>No text had something to prove.</p>" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("top", "said"),
+    [
+        ("review,label", "one of them `text`, not 'review, label'."),
+        ("text;label", "one of them `text`, not 'text;label'; columns have commas between them."),
+        ("", "one of them `text`."),
+    ],
+)
+def test_a_file_without_a_column_of_texts_is_refused_with_what_it_has(top, said, tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text(f"{top}\na fine film;positive\n" if top else "", encoding="utf-8")
+    with pytest.raises(sf.InputError) as caught:
+        list(sf.batch(sf.load("sentiment"), path))
+    assert str(caught.value).endswith(said)
+
+
+def test_a_batch_says_on_the_terminal_why_texts_failed(tmp_path, capsys):
+    path = tmp_path / "texts.csv"
+    path.write_text('text\na fine film\n""\n', encoding="utf-8")
+    assert main(["batch", str(path), "--out", str(tmp_path / "out.jsonl")]) == 3
+    assert "Row 2: The text has no words: give at least one word." in " ".join(capsys.readouterr().err.split())

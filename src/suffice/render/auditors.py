@@ -147,6 +147,8 @@ def show_summary(console: Console, summary: Summary, out: str) -> None:
         say(console, f"Slowest: {slow}.")
     if summary.failed:
         say(console, f"{failures(summary.failed, summary.texts)}: the `error` of each line says why.", "yellow")
+        for row, reason in sorted(summary.failed.items())[:NAMED]:
+            say(console, f"Row {row}: {reason}")
     layout.show_path(console, "Results", out)
 
 
