@@ -549,6 +549,20 @@ def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], 
     assert ("  3  " in foot) == (command not in ("models", "train"))
 
 
+def test_an_answer_is_no_question_and_is_called_what_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    answer = sf.explain(sf.load(DEFAULT), TEXT)
+    path = tmp_path / "answer.json"
+    path.write_text(answer.to_json(), encoding="utf-8")
+    assert "This is an answer, not a question" in complaint(capsys, "explain", "--question", str(path))
+    path.write_text(json.dumps(answer.question), encoding="utf-8")  # which the message names
+    assert main(["explain", "--question", str(path), "--json"]) == 0
+    assert sf.Explanation.from_json(capsys.readouterr().out).positions == answer.positions
+    path.write_text("[]", encoding="utf-8")
+    assert "an object with a question, not list" in complaint(capsys, "explain", "--question", str(path)).replace(
+        "a JSON object", "an object"
+    )
+
+
 def test_the_first_help_has_examples_that_run_and_a_line_for_each_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

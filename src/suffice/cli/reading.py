@@ -67,7 +67,8 @@ def read_json(path: str, what: str) -> Mapping[str, Any]:
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"The {what} file {path!r} is not JSON: {error}.") from error
     if not isinstance(data, dict):
-        raise InputError(f"The {what} file {path!r} must hold a JSON object from words to values.")
+        kind = "a question" if what == "question" else "words and their values"
+        raise InputError(f"The {what} file {path!r} must hold a JSON object with {kind}, not {type(data).__name__}.")
     return data
 
 

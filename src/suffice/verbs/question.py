@@ -250,8 +250,11 @@ class Question:
         """The question that `to_dict` described, refused where it was asked of another classifier."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT or "text" not in data:
             raise InputError(f"This is not a saved question of format {FORMAT}: save one with `Question.to_dict()`.")
+        if "model" not in data and "meta" in data:
+            raise InputError("This is an answer, not a question: save its `question`, or `Question.to_dict()`.")
         if data.get("model") != classifier.digest:
-            raise InputError(f"The question was asked of another classifier (digest {str(data.get('model'))[:12]}).")
+            own, other = classifier.digest[:12], str(data.get("model"))[:12]
+            raise InputError(f"The question was asked of another classifier (digest {other}; this one has {own}).")
         strange = sorted(data.keys() - {*KEYS, *LIMITS, *MORE, "format", "model"})
         if strange:  # what an answer says of itself is no part of a question
             raise InputError(f"A saved question has no field {strange[0]!r}: take it out.")
