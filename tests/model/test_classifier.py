@@ -796,6 +796,15 @@ def test_a_missing_model_is_refused_with_the_names_there_are():
     assert all(name in str(caught.value) for name in bundled())
 
 
+def test_other_peoples_files_are_refused_with_the_way_in(tmp_path):
+    (tmp_path / "net.onnx").touch()
+    with pytest.raises(ModelError, match=r"brought in first, by  suffice import net.onnx"):
+        load(tmp_path / "net.onnx")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match=rf"a transformer is named hf:{tmp_path} on the command line"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a\0b", "x" * 5000])
 def test_names_that_are_no_model_are_refused(name):
     with pytest.raises(ModelError, match="There is no model"):

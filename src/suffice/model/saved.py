@@ -19,16 +19,17 @@ from suffice.model.tensors import read_step
 from suffice.model.tokenizers import FILE, Tokenizer, from_header, own_function
 
 DEFAULT = "sentiment"  # the bundled model that is meant where none is named
+NETWORKS = (".onnx", ".pt2", ".keras", ".h5")  # files that `suffice import` reads
 BUNDLED = Path(__file__).parents[1] / "models"
 
 
 def load(name: str | Path, tokenizer: Any = None) -> Classifier:
     """A bundled model by name, or a saved folder; `tokenizer` where the model reads texts with your own function."""
+    if not isinstance(name, str | os.PathLike):
+        raise ModelError(f"Give the name of a bundled model or a saved folder, not {name!r}.")
     folder = BUNDLED / name if str(name) in bundled() else Path(name)
     if not os.path.isfile(folder / "classifier.json"):
-        raise ModelError(
-            f"There is no model {str(name)!r}: give a folder with a classifier.json, or one of {', '.join(bundled())}."
-        )
+        raise ModelError(f"There is no model {str(name)!r}: {_instead(folder)}")
     with _damage(name):
         header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
         _refuse_format(header["format"])
@@ -43,6 +44,15 @@ def load(name: str | Path, tokenizer: Any = None) -> Classifier:
     if header.get("digest") != classifier.digest:
         raise ModelError(f"The model in {str(name)!r} is damaged: its digest does not match its files.")
     return classifier
+
+
+def _instead(path: Path) -> str:
+    """What to give where there is no folder of ours."""
+    if path.suffix in NETWORKS and os.path.isfile(path):
+        return f"a network is brought in first, by  suffice import {path.name} --labels A,B --out FOLDER."
+    if os.path.isfile(path / "config.json"):
+        return f"a transformer is named hf:{path} on the command line, and read by sf.from_huggingface."
+    return f"give a folder with a classifier.json, or one of {', '.join(bundled())}."
 
 
 class _Refused(Exception):

@@ -135,7 +135,8 @@ def reason(result: Explanation, detail: Detail) -> str:
     is_asked = detail.position in result.meta.get("include", ())
     if detail.position in result.positions and result.status == "optimal" and not is_asked:
         by = "" if least_by(result) == "proved" else f" {least_by(result)}"
-        return f"With {named(result.text, detail.position)} in it: no cheaper set{asked(result)} is enough{by}."
+        name = named(result.text, detail.position)
+        return f"Without {name}: no example was found, but no cheaper set{asked(result)} is enough{by}."
     return ""
 
 

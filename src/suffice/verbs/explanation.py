@@ -14,6 +14,7 @@ from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Witness
+from suffice.verbs.answer import Answer
 from suffice.verbs.details import Alternatives, Detail, Further, Tested
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, placed, short
@@ -36,7 +37,7 @@ ANSWERED |= {"asked", "candidate", "computed", "not_computed"}  # of black boxes
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Answer):
     """Which words suffice to decide the label, what was proved about them, and at what cost.
 
     status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (robust, optimality open),
@@ -127,9 +128,6 @@ class Explanation:
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
-
-    def to_json(self, indent: int | None = 2) -> str:
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     @staticmethod
     def from_json(source: str) -> Explanation:

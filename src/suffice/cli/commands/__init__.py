@@ -1,7 +1,6 @@
 """The commands: each takes what the parser read, asks, writes files, prints, and gives an exit code.
 
-Files come first, as a reader who goes away (`| head`) ends a command at what it prints; where one cannot be written,
-the answer is printed all the same.
+Files come first; where one cannot be written, the answer is printed all the same.
 
 What only one command needs is loaded by it, so that the others start quickly.
 """

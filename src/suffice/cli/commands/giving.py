@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +32,7 @@ def give(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], N
 
 def print_answer(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]) -> None:
     if args.json:
-        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False))
+        print(result.to_json())
     else:
         show(Console(), result)
 

@@ -16,7 +16,6 @@ import suffice as sf
 from suffice.cli import NEGATIVE, PROVED, UNDECIDED, reading
 from suffice.cli.commands.giving import errors, refuse_costs
 from suffice.importers.named import load_any
-from suffice.render.layout import say, show_path
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -84,8 +83,7 @@ def audit(args: argparse.Namespace) -> int:
             on_row=on_row,
             **reading.asking(args),
         )
-    say(Console(), str(found))
-    show_path(Console(), "Report", args.report)
+    auditors.show_audit(Console(), found, args.report)
     return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
 
 

@@ -54,15 +54,25 @@ def _print_explanation(
     if args.json and args.all:
         print(result.to_json(indent=None))
     elif args.json:
-        _ = result.alternatives, result.details, result.further  # what people are shown is in the data, too
-        print(result.to_json())
+        print(_looked_at(result).to_json())
     else:
+        result = _looked_at(result)
         files = {"swaps.json": args.swaps or "swaps.json", "cost.json": args.cost or "cost.json"}
         terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model, files)
         if result.mistake is not None:
             from suffice.render.auditors import show_mistake
 
             show_mistake(Console(), result.mistake)
+
+
+def _looked_at(result: sf.Explanation) -> sf.Explanation:
+    """The answer with all that people are shown of it; where Ctrl-C ends the look, the answer alone."""
+    try:
+        with terminal.waiting(errors(), "the answer is there; looking at each word"):
+            _ = result.details, result.alternatives, result.further
+    except KeyboardInterrupt:
+        return replace(result, look=None, count=None, ahead=None)
+    return result
 
 
 def contrast(args: argparse.Namespace) -> int:
@@ -106,6 +116,8 @@ def repair(args: argparse.Namespace) -> int:
     question = reading.question(args)
     if args.words is not None:
         named: list[str | int] = [int(w) if w.isdecimal() else w for w in args.words.split(",") if w]
+        if not named:
+            raise InputError("No words are named: --words good,film (or their positions).")
         given = question.text.positions(named, int(question.features.sum()))
         question = replace(question, include=given)
     elif args.question is None:
