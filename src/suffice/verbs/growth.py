@@ -49,7 +49,7 @@ def growth(
 
 
 def _flippers(question: Question, alone: Bools, words: list[int], budget: Budget) -> list[int]:
-    """Those of the words whose change alone flips the label; at a tie nothing has to change, which is no flip of theirs."""
+    """Those of the words whose change alone flips the label; at a tie nothing has to change, so none is named."""
     if not words:
         return []
     asked = Budget(max(budget.left, 1e-3), 1000)
