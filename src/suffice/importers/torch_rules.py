@@ -245,9 +245,7 @@ def _elu(given: Arguments) -> Value:
 
 def _softplus(given: Arguments) -> Value:
     if float(given.threshold) < STRAIGHT:
-        raise ValueError(
-            f"its threshold of {float(given.threshold):g} makes it jump to a line there: leave it at 20, where both meet"
-        )
+        raise ValueError(f"its threshold of {float(given.threshold):g} makes it jump to a line there: leave it at 20")
     return rules.softplus(given.self, float(given.beta))
 
 
