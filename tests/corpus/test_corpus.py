@@ -902,3 +902,29 @@ def test_an_audit_in_which_no_protected_word_occurs_says_so(small):
     assert str(found).startswith("1 text: 0 dependent, 0 independent (proved), 0 undecided, 1 with nothing to prove")
     assert "No text holds a protected word that may change: nothing was proved." in str(found)
     assert "No text holds" not in str(sf.audit(small, ["word1 word2"], ["word1"], perturbation=sf.Deletion()))
+
+
+@pytest.mark.parametrize("how", [{"oracle": "milp"}, {"self_check": False}], ids=["a solver's word", "no checker"])
+def test_an_audit_says_proved_of_nothing_that_no_checker_accepted(small, tmp_path, how):
+    given = (small, ["word1 word2", "word3 word1"], ["word1"], tmp_path / "r.jsonl", tmp_path / "r.html")
+    found = sf.audit(*given, perturbation=sf.KNNBox(1), **how)
+    assert found.overall.independent == 2
+    assert "2 independent (2 of them not checked)" in str(found)
+    assert "2 independent, not checked" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    checked = sf.audit(*given, perturbation=sf.KNNBox(1), fresh=True)
+    assert "2 independent (proved)" in str(checked)
+    assert "not checked" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_recheck_believes_no_verdict_whose_certificate_was_taken_out(asked, tmp_path, capsys):
+    main(asked)
+    out = tmp_path / "r.jsonl"
+    lines = [journal.unsealed(raw, "") for raw in out.read_bytes().splitlines(keepends=True)]
+    proved = [one for one in lines if one.get("certificate")]
+    for one in proved:
+        one["certificate"] = None
+    out.write_bytes(b"".join(map(journal.sealed, lines)))
+    before = capsys.readouterr().out
+    main([*asked, "--recheck"])
+    assert capsys.readouterr().out != before
+    assert (tmp_path / "r.csv").read_text(encoding="utf-8").count("it was not kept") == len(proved) > 1
