@@ -161,10 +161,11 @@ def _cases(lines: Sequence[Line]) -> str:
 def _case(line: Line, place: int) -> str:
     kind, label = verdict(line), line.get("label", "")
     wrong = line.get("expected") not in (None, label)
+    badge = pill(*UNCHECKED) if unchecked(line) else _badge(kind)
     expected = f'<br><span class="soft small">expected {say(line["expected"])}</span>' if wrong else ""
     return (
         f'<tr id="row-{int(line["row"])}" data-kind="{kind}"><td class="number" data-head="row">{int(line["row"])}</td>'
-        f'<td data-value="{place:09d}">{pill(*UNCHECKED) if unchecked(line) else _badge(kind)}</td><td>{say(label)}{expected}</td>'
+        f'<td data-value="{place:09d}">{badge}</td><td>{say(label)}{expected}</td>'
         f'<td class="text" dir="auto">{_marked(line)}</td><td>{_evidence(line)}</td></tr>'
     )
 
