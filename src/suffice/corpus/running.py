@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
-from suffice.corpus.rows import Reply, Row, RowVerb, Texts, digest, failed, texts_of
+from suffice.corpus.naming import named
+from suffice.corpus.rows import Reply, Row, RowVerb, Texts, failed, texts_of
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -66,15 +67,6 @@ def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | Non
 def settings(verb: RowVerb) -> dict[str, Any]:
     options = {name: named(value) if callable(value) else value for name, value in verb.options.items()}
     return {"perturbation": verb.perturbation.to_dict(), "options": options}
-
-
-def named(function: Callable[..., Any]) -> str:
-    """A name for a function that changes when its code does."""
-    kind = getattr(function, "__module__", None) or type(function).__module__
-    code = getattr(function, "__code__", None)
-    plain = [] if code is None else [repr(value) for value in code.co_consts if isinstance(value, str | float)]
-    body = "" if code is None else digest({"code": code.co_code.hex(), "names": [*code.co_names, *plain]})
-    return f"{kind}.{getattr(function, '__qualname__', type(function).__qualname__)} {body}"
 
 
 # --- all rows ---
