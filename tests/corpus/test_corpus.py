@@ -973,7 +973,7 @@ def test_another_function_is_another_run(small, tmp_path, name):
 
 def test_a_function_has_the_same_name_in_every_process():
     program = (
-        "import sys, test_corpus; from suffice.corpus.naming import named; "
+        "import sys, test_corpus; from suffice.model.naming import named; "
         "print([named(one) for pair in test_corpus.OTHER_FUNCTIONS.values() for one in pair])"
     )
     found = set()

@@ -17,12 +17,12 @@ from suffice.corpus import running
 from suffice.corpus.batch import readable
 from suffice.corpus.findings import COLUMNS, Audit, slim, summarise, table
 from suffice.corpus.journal import read_journal
-from suffice.corpus.naming import named
 from suffice.corpus.rows import Reply, Row, beginning, digest, head
 from suffice.corpus.running import Done, OnRow, Run, done_rows, keep, settings
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.naming import named
 from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation, for_audits

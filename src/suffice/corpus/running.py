@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
-from suffice.corpus.naming import named
 from suffice.corpus.rows import Reply, Row, RowVerb, Texts, failed, texts_of
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.naming import named
 
 OnRow: TypeAlias = Callable[[int, int | None, int], None]  # rows done, rows in all where known, rows that failed
 

@@ -1,28 +1,65 @@
-"""Naming: a name for a function that changes with what it does, so that no run goes on with another one's answers."""
+"""Naming: names for functions and objects that change with what they do, so that no answer is taken for another's."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import pickle
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
+from pathlib import Path
 from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from suffice.corpus.rows import digest
+INSTALLED = {"site-packages", "dist-packages"}  # folders of libraries, whose code is named by its place
 
 
 def named(function: Callable[..., Any]) -> str:
     """Where it comes from, and a digest of its code and of the data that it closes over, holds or names."""
     kind = getattr(function, "__module__", None) or type(function).__module__
     name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{kind}.{name} {_digest(function)[:16]}"
+
+
+def content(made: Any) -> str:
+    """SHA-256 of an object as pickle writes it, its functions and classes by what they are made of."""
+    out = io.BytesIO()
     try:
-        return f"{kind}.{name} {digest({'made of': _Making().of(function)})}"
+        _ByContent(out, protocol=4).dump(made)
+    except Exception:  # a lock, a connection, a file
+        return _digest(made)
+    return hashlib.sha256(out.getvalue()).hexdigest()
+
+
+class _ByContent(pickle.Pickler):
+    """Never to be read again: a function or a class of a user's own stands as the name of what it is made of."""
+
+    def reducer_override(self, made: Any) -> Any:
+        if not isinstance(made, FunctionType | type) or _of_a_library(made.__module__ or ""):
+            return NotImplemented
+        if isinstance(made, FunctionType):
+            return str, (named(made),)
+        methods = sorted((name, one) for name, one in vars(made).items() if isinstance(one, FunctionType))
+        return str, (made.__qualname__, *(named(one) for _, one in methods))
+
+
+def _of_a_library(module: str) -> bool:
+    top = module.split(".")[0]
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return (top in sys.stdlib_module_names and top != "__main__") or not INSTALLED.isdisjoint(Path(file).parts)
+
+
+def _digest(made: Any) -> str:
+    try:
+        parts = json.dumps(_Making().of(made))
     except RecursionError:  # it holds lists within lists without end
-        return f"{kind}.{name}"
+        parts = ""
+    return hashlib.sha256(parts.encode()).hexdigest()
 
 
 class _Making:
