@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -985,3 +986,11 @@ def test_a_function_has_the_same_name_in_every_process():
         }
         found.add(subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, check=True).stdout)
     assert len(found) == 1
+
+
+def test_another_reader_of_texts_is_another_run(small, tmp_path):
+    given = {"out": tmp_path / "r.jsonl", "perturbation": sf.KNNBox(2)}
+    first, second = (replace(small, tokenizer=lambda text, least=n: text.split()[least:]) for n in (0, 1))
+    assert list(sf.batch(first, ["word1 word2"], **given))
+    with pytest.raises(sf.InputError, match="results of another run"):
+        list(sf.batch(second, ["word1 word2"], **given))

@@ -16,6 +16,7 @@ from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.naming import named
+from suffice.model.tokenizers import Custom
 
 OnRow: TypeAlias = Callable[[int, int | None, int], None]  # rows done, rows in all where known, rows that failed
 
@@ -66,7 +67,9 @@ def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | Non
 
 def settings(verb: RowVerb) -> dict[str, Any]:
     options = {name: named(value) if callable(value) else value for name, value in verb.options.items()}
-    return {"perturbation": verb.perturbation.to_dict(), "options": options}
+    reader = getattr(verb.classifier, "reader", None)  # a function of its own is no part of a digest but by name
+    reading = {"reader": named(reader.function)} if isinstance(reader, Custom) else {}
+    return {"perturbation": verb.perturbation.to_dict(), "options": options, **reading}
 
 
 # --- all rows ---
