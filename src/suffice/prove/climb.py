@@ -365,7 +365,8 @@ class Climb:
     def __init__(self, land: Land, start: Start) -> None:
         self.land, self.start = land, start
         self.rows, self.logs = with_settled(land, start), start.logs
-        self.several = (land.above.groups.total(start.live.astype(np.float32)) > 1)[..., None]
+        several = land.above.groups.total(start.live.astype(np.float32)) > 1
+        self.push = np.where(several, start.push, np.float32(0.0))  # of lines that can be chosen
         self.scale = _scale(land, start)
         self.forward, self.upward = Steps(), Steps()
 
@@ -386,8 +387,9 @@ class Climb:
         land = self.land
         at, wins = self._guess(view, smooth)
         touched = land.touched(self.rows, view.away, wins, smooth)
-        slope = (touched - at[:, None]) * self.start.push[..., None] * self.several
-        self.rows = land.moved(self.rows, self.forward.step(slope, rate))
+        touched -= at[:, None]
+        touched *= self.push[..., None]
+        self.rows = land.moved(self.rows, self.forward.step(touched, rate))
         self.logs = risen(self.logs, land.below, view.shares, self.start.pull, at, self.upward, rate)
 
     def _loss(self, view: View, at: Floats) -> Floats:
@@ -396,7 +398,7 @@ class Climb:
         values = np.where(self.start.live, at @ above.rows.T + above.own, -np.float32(np.inf))
         line = np.einsum("nmk,nk->nm", self.rows, at) + view.top
         lost = np.maximum(line - above.groups.highest(values), TINY)
-        return np.asarray(np.where(self.several[..., 0], self.start.push * lost, 0.0))
+        return np.asarray(self.push * lost)
 
 
 class Steps:

@@ -107,7 +107,8 @@ class ClimbBack:
         self.own = self.land.above.own + parts.middle @ self.land.above.rows.T  # candidates with words halfway back
         self.price: Floats = np.zeros((len(rows), 1), dtype=np.float32)
         self.price = self._first_price(-self.view().row)
-        self.several = (self.land.above.groups.total(parts.live.astype(np.float32)) > 1)[..., None]
+        several = self.land.above.groups.total(parts.live.astype(np.float32)) > 1
+        self.push = np.where(several, parts.push, np.float32(0.0))  # of lines that can be chosen
         self.forward, self.upward, self.dearer = Steps(), Steps(), Steps()
 
     def run(self, pace: Pace, budget: Budget) -> tuple[Floats, Floats, Floats]:
@@ -146,16 +147,17 @@ class ClimbBack:
         way, parts, below = self.way, self.parts, self.land.below
         at, wins = self._guess(view, smooth)
         moved = self.land.touched(self.rows, view.away, wins, smooth)
-        touched = parts.middle[:, None] + parts.radius[:, None] * moved
-        slope = (touched - at[:, None]) * parts.push[..., None] * self.several
-        self.rows = self.land.moved(self.rows, self.forward.step(slope, rate))
+        moved *= parts.radius[:, None]
+        moved += (parts.middle - at)[:, None]
+        moved *= self.push[..., None]
+        self.rows = self.land.moved(self.rows, self.forward.step(moved, rate))
         self.logs = risen(self.logs, below, view.shares, parts.pull, at, self.upward, rate)
         spent = (at @ way.cost - parts.left)[:, None]
         self.price = np.maximum(self.price + DEAR * way.scale * self.dearer.step(spent, rate), np.float32(0.0))
 
     def _loss(self, view: View, smooth: np.float32) -> Floats:
         at, wins = self._guess(view, smooth)
-        weights = wins * self.land.above.each(self.parts.push * self.several[..., 0])
+        weights = wins * self.land.above.each(self.push)
         apart = np.minimum(at - self.parts.middle + self.parts.radius, self.parts.middle + self.parts.radius - at)
         away = self.land.above.rows - self.rows[:, self.land.above.groups.group]
         return np.asarray(np.einsum("np,npl->nl", weights, np.abs(away)) * apart)
