@@ -11,6 +11,8 @@ from judges import Judge
 
 import suffice as sf
 from suffice.cli import main
+from suffice.verbs.attribute import attributed
+from suffice.verbs.explain import explained
 
 
 @pytest.mark.parametrize("of", ["optimal", "minimal"])
@@ -123,3 +125,12 @@ def test_minimal_explanations_are_minimal_however_far_costs_are_apart(seed):
         for word in one.positions:
             fewer = [i for i in one.positions if i != word]
             assert isinstance(sf.is_robust(classifier, words, fewer, perturbation=sf.Deletion()), sf.Refuted)
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 2**70}, {"limit": 0}, {"oracle": {}}, {"oracle": ["bounds"]}])
+def test_a_saved_question_with_what_no_verb_can_use_is_refused_in_a_sentence(wrong):
+    judge = Judge(1)
+    saved = sf.Question(judge.classifier, judge.words, perturbation=judge.perturbation).to_dict()
+    question = sf.Question.from_dict({**saved, **wrong}, judge.classifier)
+    with pytest.raises(sf.InputError, match=r"limit must be|There is no oracle"):
+        attributed(question) if "limit" in wrong else explained(question)

@@ -34,6 +34,7 @@ from suffice.verbs.why import needed_words
 from suffice.verbs.wording import empty, fitting, placed
 
 LIMIT = 100
+MOST = 2**53  # explanations that a limit may name
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
     of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
     if of not in ("optimal", "minimal"):
         raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit < MOST:
         raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
     if question.blackbox is not None:
         return _asked(question, on_progress, self_check)
