@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -933,3 +935,93 @@ def test_a_batch_says_on_the_terminal_why_texts_failed(tmp_path, capsys):
     path.write_text('text\na fine film\n""\n', encoding="utf-8")
     assert main(["batch", str(path), "--out", str(tmp_path / "out.jsonl")]) == 3
     assert "Row 2: The text has no words: give at least one word." in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("how", [{"oracle": "milp"}, {"self_check": False}], ids=["a solver's word", "no checker"])
+def test_an_audit_says_proved_of_nothing_that_no_checker_accepted(small, tmp_path, how):
+    given = (small, ["word1 word2", "word3 word1"], ["word1"], tmp_path / "r.jsonl", tmp_path / "r.html")
+    found = sf.audit(*given, perturbation=sf.KNNBox(1), **how)
+    assert found.overall.independent == 2
+    assert "2 independent (2 of them not checked)" in str(found)
+    assert "2 independent, not checked" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    checked = sf.audit(*given, perturbation=sf.KNNBox(1), fresh=True)
+    assert "2 independent (proved)" in str(checked)
+    assert "not checked" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_recheck_believes_no_verdict_whose_certificate_was_taken_out(asked, tmp_path, capsys):
+    main(asked)
+    out = tmp_path / "r.jsonl"
+    lines = [journal.unsealed(raw, "") for raw in out.read_bytes().splitlines(keepends=True)]
+    proved = [one for one in lines if one.get("certificate")]
+    for one in proved:
+        one["certificate"] = None
+    out.write_bytes(b"".join(map(journal.sealed, lines)))
+    before = capsys.readouterr().out
+    main([*asked, "--recheck"])
+    assert capsys.readouterr().out != before
+    assert (tmp_path / "r.csv").read_text(encoding="utf-8").count("it was not kept") == len(proved) > 1
+
+
+def closed_over(words):
+    return lambda word: word in words
+
+
+class Listed:
+    def __init__(self, words):
+        self.words = words
+
+    def __call__(self, word):
+        return word in self.words
+
+    def holds(self, word):
+        return word in self.words
+
+
+OTHER_FUNCTIONS = {
+    "a number": (lambda word: 2, lambda word: 3),
+    "a tuple": (lambda word: word in ("a", "b"), lambda word: word in ("a",)),
+    "a set": (lambda word: word in {"a", "b"}, lambda word: word in {"a"}),
+    "a default": (lambda word, least=1: len(word) > least, lambda word, least=2: len(word) > least),
+    "a function inside": (lambda word: [c for c in word if c == 1], lambda word: [c for c in word if c == 2]),
+    "what it closes over": (closed_over({"a"}), closed_over({"b"})),
+    "what an object holds": (Listed(["a"]), Listed(["b"])),
+    "whose method": (Listed(["a"]).holds, Listed(["b"]).holds),
+    "whose built-in method": ({"a"}.__contains__, {"b"}.__contains__),
+    "a pattern": (re.compile("a|b").fullmatch, re.compile("a").fullmatch),
+    "a part": (partial(Listed.holds, Listed("a")), partial(Listed.holds, Listed("b"))),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FUNCTIONS)
+def test_another_function_is_another_run(small, tmp_path, name):
+    first, second = OTHER_FUNCTIONS[name]
+    given = {"out": tmp_path / "r.jsonl", "perturbation": sf.KNNBox(2)}
+    plain = str(sf.audit(small, ["a word1"], first, **given))
+    assert str(sf.audit(small, ["a word1"], first, **given)) == plain  # the same goes on
+    with pytest.raises(sf.InputError, match="results of another run"):
+        sf.audit(small, ["a word1"], second, **given)
+
+
+def test_a_function_has_the_same_name_in_every_process():
+    program = (
+        "import sys, test_corpus; from suffice.model.naming import named; "
+        "print([named(one) for pair in test_corpus.OTHER_FUNCTIONS.values() for one in pair])"
+    )
+    found = set()
+    for seed in ("1", "2"):
+        env = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+        }
+        found.add(subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, check=True).stdout)
+    assert len(found) == 1
+
+
+def test_another_reader_of_texts_is_another_run(small, tmp_path):
+    given = {"out": tmp_path / "r.jsonl", "perturbation": sf.KNNBox(2)}
+    first, second = (replace(small, tokenizer=lambda text, least=n: text.split()[least:]) for n in (0, 1))
+    assert list(sf.batch(first, ["word1 word2"], **given))
+    with pytest.raises(sf.InputError, match="results of another run"):
+        list(sf.batch(second, ["word1 word2"], **given))

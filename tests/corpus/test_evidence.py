@@ -89,6 +89,13 @@ def test_a_row_that_says_something_else_is_named(name, changes, reason, folder, 
     assert reason in failed[1]
 
 
+def test_a_row_that_says_that_padding_may_change_is_named(folder, classifier):
+    rows = [json.loads(line) for line in (folder / "batch.jsonl").read_text(encoding="utf-8").splitlines()]
+    altered(folder / "batch.jsonl", 0, meta={**rows[0]["explanation"]["meta"], "padding": "feature"})
+    ((_, reason),) = recheck(folder, classifier).failed
+    assert "other positions may change" in reason
+
+
 def test_a_dependent_row_that_was_made_independent_is_named(folder, classifier):
     rows = [json.loads(line) for line in (folder / "audit.jsonl").read_text(encoding="utf-8").splitlines()]
     place = next(i for i, row in enumerate(rows) if row["status"] == "dependent")

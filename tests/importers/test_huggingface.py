@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import types
 import warnings
 
@@ -164,6 +165,23 @@ def test_masking_uses_the_tokenizers_own_mask():
     assert clf.mask == "<mask>"
     flip = sf.contrast(clf, TEXTS[0], perturbation=sf.Mask())
     assert flip.flip is None or "<mask>" in flip.flipped_text
+
+
+def test_the_same_weights_in_another_network_are_another_model():
+    """With more heads, or another curve, the same weights give other scores: certificates and caches must not mix."""
+    network, splitter = made(bert)
+    clf, found = sf.from_huggingface(network, splitter), set()
+    for change in ({"num_attention_heads": 4}, {"hidden_act": "relu"}, {"layer_norm_eps": 0.1}):
+        config = copy.deepcopy(network.config)
+        config.update(change)
+        other = transformers.BertForSequenceClassification(config)
+        other.load_state_dict(network.state_dict())
+        found.add(sf.from_huggingface(other, splitter).digest)
+    shorter = copy.deepcopy(splitter)
+    shorter.model_max_length = 7
+    found.add(sf.from_huggingface(network, shorter).digest)
+    assert len(found) == 4
+    assert clf.digest not in found
 
 
 def test_words_are_words_and_not_pieces_of_them():

@@ -17,7 +17,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
-from sklearn.neighbors import NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC, LinearSVC
@@ -442,3 +442,19 @@ def test_every_word_of_the_set_of_a_pipeline_that_is_laid_open_has_a_text_that_f
         assert flip is not None
         assert position in flip.positions
         assert pipeline.predict([flip.text]) == ["neg"]
+
+
+def test_pipelines_with_functions_of_ones_own_do_not_share_their_answers(tmp_path):
+    """Without a pickle the digest was that of the name and the labels: one model's answers were taken for another's."""
+
+    def fitted(labels, ending):
+        read = CountVectorizer(preprocessor=lambda text: text.lower() + ending)
+        return make_pipeline(read, KNeighborsClassifier(1)).fit(["good film", "bad film", "good", "bad"], labels)
+
+    first, second = (sf.from_sklearn(fitted(labels, " x")) for labels in ([1, 0, 1, 0], [0, 1, 0, 1]))
+    third = sf.from_sklearn(fitted([1, 0, 1, 0], " y"))
+    assert len({first.digest, second.digest, third.digest}) == 3
+    cache = tmp_path / "answers"
+    found = [sf.explain(one, "good film", perturbation=sf.Deletion(), cache=cache).label for one in (first, second)]
+    assert found == ["1", "0"]
+    assert sf.from_sklearn(fitted([1, 0, 1, 0], " x")).digest == first.digest

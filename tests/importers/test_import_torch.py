@@ -550,6 +550,7 @@ REFUSED = {
     "almost silu": (lambda: Step(lambda x: x * torch.sigmoid(1.1 * x)), r"mul.*middle \(Step.*both depend"),
     "almost gelu": (lambda: Step(lambda x: 0.5 * x * (1 + torch.erf(x))), r"erf.*middle \(Step.*not among"),
     "silu up to 7": (lambda: Step(lambda x: x * torch.sigmoid(x.clamp(-7, 7))), r"mul.*middle \(Step.*both depend"),
+    "softplus that jumps": (lambda: nn.Softplus(threshold=3), "its threshold of 3 makes it jump"),
     "statistics of a batch": (lambda: Step(lambda x: F.batch_norm(x, None, None, training=True)), "cannot be imported"),
 }
 

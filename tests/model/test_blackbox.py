@@ -681,3 +681,14 @@ def test_a_text_and_a_limit_that_only_a_puzzle_has_are_refused():
         forged_head = {**head, "text": text, "words": ends, "perturbation": chosen, "claim": claim}
         with pytest.raises(Rejected, match=reason):
             sf.check(Certificate((forged_head, {"asked": {"free": [], "at_most": limit, "texts": 1}})), clf)
+
+
+def test_a_lambda_keeps_no_answers_without_a_name_of_its_own(tmp_path) -> None:
+    """All lambdas are called alike: one with the same labels got the answers of another."""
+    file, sets = tmp_path / "answers.sqlite", {"perturbation": sf.Deletion()}
+    for sign in (1, -1):
+        nameless = sf.from_function(lambda texts, sign=sign: np.array([[sign, 0.0]] * len(texts)), LABELS)
+        with pytest.raises(InputError, match="a lambda has none of its own"):
+            sf.explain(nameless, "a good film", cache=file, **sets)
+        named = sf.from_function(nameless.function, LABELS, f"sign {sign}")
+        assert sf.explain(named, "a good film", cache=file, **sets).label == LABELS[sign < 0]

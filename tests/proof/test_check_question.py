@@ -116,6 +116,52 @@ def test_another_question_is_rejected_and_the_part_named(asked, part):
     assert refusal.value.line == 1
 
 
+def test_padding_that_may_change_is_another_question():
+    text, gone = ["good", "fine"], sf.Deletion()
+    for padding, other in itertools.permutations(("fixed", "feature")):
+        found = sf.explain(GOOD, text, perturbation=gone, padding=padding).certificate
+        asked = sf.Question(GOOD, text, perturbation=gone, padding=padding)
+        assert sf.check(found, GOOD, question=asked).optimal
+        with pytest.raises(Rejected, match="other positions may change"):
+            sf.check(found, GOOD, question=replace(asked, padding=other))
+
+
+def test_a_flip_towards_another_label_answers_another_question():
+    def scores(texts):
+        return np.array([[1.0 + ("good" in t), 1.0 - ("bad" in t), 0.5 + ("fine" in t)] for t in texts])
+
+    box, net = sf.from_function(scores, ["yes", "no", "perhaps"]), make_classifier(5, classes=3)
+    for clf, text in ((box, ["good", "fine"]), (net, ["word1", "word2"])):
+        label = clf.predict(text).label
+        rivals = [None, *(one for one in clf.labels if one != label)]
+        for towards in rivals:
+            found = sf.contrast(clf, text, perturbation=sf.Deletion(), towards=towards)
+            for asked in rivals:
+                question = sf.Question(clf, text, perturbation=sf.Deletion(), more={"towards": asked})
+                if asked == towards:
+                    assert sf.check(found.certificate, clf, question=question).kind == "flip"
+                else:
+                    with pytest.raises(Rejected, match="another label to turn to"):
+                        sf.check(found.certificate, clf, question=question)
+
+
+def test_a_question_of_independence_is_about_these_protected_words():
+    box = sf.from_function(lambda texts: np.array([[2.0, len(t) / 99] for t in texts]), ["yes", "no"])
+    for clf, text in ((box, ["good", "fine"]), (GOOD, ["good", "fine", "bad"])):
+        found = sf.bias(clf, text, [len(text) - 1], perturbation=sf.WordSwap({text[-1]: ["good"]}))
+        assert found.status == "independent"
+        asked = sf.Question(clf, text, perturbation=sf.WordSwap({text[-1]: ["good"]}), exclude=[len(text) - 1])
+        assert sf.check(found.certificate, clf, question=asked).kind == "independent"
+        for others in ((), (0,), (0, len(text) - 1)):
+            with pytest.raises(Rejected, match="other words to exclude"):
+                sf.check(found.certificate, clf, question=replace(asked, exclude=others))
+
+
+def test_a_question_and_its_parts_are_not_given_together():
+    with pytest.raises(InputError, match="A question says all of it"):
+        sf.check(b"", GOOD, "good", question=sf.Question(GOOD, "good"))
+
+
 def test_include_and_exclude_are_part_of_the_question_and_of_the_sentence():
     found = run(tree(include=[0], exclude=[2]), GOOD, include=["good"], exclude=["bad"])
     assert "Nothing cheaper that holds 'good' and avoids 'bad' suffices." in found.sentence

@@ -11,12 +11,13 @@ from test_maxima import WORDS, text_cnn
 from test_peaks import TEXT, both_accept, form_of, inputs_of
 
 import suffice as sf
-from suffice.model.network import Network
+from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
 from suffice.model.step import Step
 from suffice.prove import climb
 from suffice.prove.attack import descend, slide, slides
 from suffice.prove.bounds import NEAR, Items, chosen_lines, hidden, margin_bound, margin_rows, plain
 from suffice.prove.branch.climbing import CLIMB, SOME
+from suffice.prove.inputs.numbers import steady
 from suffice.prove.peaks import Peaks
 from suffice.prove.verdict import Budget, Problem
 from suffice.sets.regions import Ball, Box
@@ -184,3 +185,27 @@ def test_small_steps_find_what_no_corner_shows(kind):
     assert found.margin[0] < 0
     assert problem.region.contains(found.point).all()
     assert problem.margins(found.point)[0, 0] == found.margin[0]
+
+
+@pytest.mark.parametrize("power", [0, -60, -100])
+def test_what_singles_cannot_hold_is_no_order_to_split_in(power):
+    """A climb's losses were no numbers there, and a maximum was split on a candidate that was out already."""
+    rows = [[-2, -2], [2, 1], [-2, 0], [2, -2], [2, -1], [-2, -1], [0, 0]]
+    kernel = Conv1d(np.array(rows, dtype=float)[:, None], np.array([-0.5, -0.5, 0.5, 0.5, 0, 1, 1]), padding=1)
+    weights = [[-1, -1, 2, 1, -2, -1, 2], [2, 2, -2, -1, -1, -1, 2], [2, 2, -1, -2, 2, 2, -1]]
+    middle = Dense(np.array(weights, dtype=float), np.array([-1.0, 0.0, -1.0]))
+    last = Dense(np.array([[0.0, 2, 2], [1, 1, 2], [0, 1, 2]]), np.array([-1.0, 1.0, 0.5]))
+    network = Network.build([Transpose(), kernel, Relu(), MaxPool(), middle, Relu(), last], (4, 1))
+    first, second, *rest = network.steps
+    first = replace(first, weight=first.weight * 2.0**power, bias=first.bias * 2.0**power)
+    network = replace(network, steps=(first, replace(second, weight=second.weight * 2.0**-power), *rest))
+    classifier = sf.Classifier(network, [[1.0], [1.0], [-1.0]], ["<PAD>", "<UNK>", "w"], ["a", "b", "c"], 4)
+    box = sf.Boxes([[-1.0], [-1.0], [-3.0], [-1.0]], [[1.0], [-1.0], [-1.0], [1.0]])
+    found = sf.explain(classifier, ["w"] * 4, perturbation=box)
+    assert (found.status, found.cost, found.meta.get("rejected")) == ("optimal", 0, None)
+
+
+def test_the_smallest_numbers_that_there_are_have_an_order():
+    """Doubles below 2^-1022 were divided by zero."""
+    values = np.array([[3.0, -1.0, 0.0, 2.0]])
+    assert (steady(values * 2.0**-1060).argsort() == steady(values).argsort()).all()

@@ -130,7 +130,7 @@ def test_a_cost_that_is_not_decided_is_a_range_and_what_is_impossible_has_no_cos
 
 def line(row, status="independent", trivial=False):
     base = {"row": row, "text": f"text {row}", "label": "positive", "status": status, "trivial": trivial}
-    return {**base, "reason": "", "protected": [], "witness": None, "by_word": [], "by_group": []}
+    return {**base, "reason": "", "protected": [], "witness": None, "by_word": [], "by_group": [], "checked": True}
 
 
 def test_what_did_not_happen_has_no_colour():

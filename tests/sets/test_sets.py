@@ -148,3 +148,12 @@ def test_a_capital_word_is_looked_up_in_lower_case_too():
 def test_numbers_of_numpy_are_numbers():
     assert sf.KNNBox(np.int64(3)).to_dict() == {"kind": "knn-box", "k": 3}
     assert sf.EpsilonBall(np.float64(0.5)).to_dict() == {"kind": "epsilon-ball", "eps": 0.5, "p": "inf"}
+
+
+@pytest.mark.parametrize("make", [sf.WordSwap, sf.RemoveOrSwap], ids=["WordSwap", "RemoveOrSwap"])
+def test_half_a_character_is_no_word(make):
+    for swaps in ({"good": ["b\ud800d"]}, {"\udfff": ["bad"]}):
+        with pytest.raises(sf.InputError, match="set of substitutes holds half a character"):
+            make(swaps)
+    with pytest.raises(sf.InputError, match="mask holds half a character"):
+        sf.Mask("\ud800")

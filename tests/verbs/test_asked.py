@@ -163,3 +163,59 @@ def test_no_verb_asks_more_texts_than_it_may(limit: int, size: float) -> None:
         clf = sf.from_function(counted, ["no", "yes"], name)
         assert str(verb(clf, text, max_queries=limit, **more))
         assert count[0] <= limit, name
+
+
+def test_where_texts_run_out_no_set_is_counted_as_a_minimal_one() -> None:
+    """The whole text was given as the one minimal explanation, and as all there are."""
+    clf, text = box(3), " ".join(WORDS[:8])
+    truth = Truth(sf.Question(clf, text, perturbation=sf.Deletion()))
+    for limit in (3, 10, 30, 60, 100, 400):
+        found = sf.attribute(box(3), text, perturbation=sf.Deletion(), of="minimal", max_queries=limit)
+        held = {sum(1 << i for i in one.positions) for one in found.explanations}
+        assert held <= truth.minimal
+        assert not found.complete or held == truth.minimal
+    assert found.complete
+
+
+def test_explanations_that_the_checker_did_not_accept_are_not_all_there_are(monkeypatch) -> None:
+    from suffice.errors import Rejected
+    from suffice.verbs import answering
+    from suffice.verbs.asked import explaining
+
+    def rejected(*given: object) -> None:
+        raise Rejected(1, "planted")
+
+    for module in (answering, explaining):
+        monkeypatch.setattr(module, "accepted", rejected)
+    for clf in (box(3), sf.load("sst-fc25")):
+        for of in ("optimal", "minimal"):
+            found = sf.attribute(clf, "a gripping film", perturbation=sf.Deletion(at_most=1), of=of)
+            assert found.explanations == () or not found.complete
+            assert not str(found).startswith("There ")
+
+
+def test_a_tie_is_no_label_that_stays_where_no_word_may_change() -> None:
+    clf = sf.from_function(lambda texts: np.full((len(texts), 2), 0.5), ["no", "yes"], "tie")
+    for verb in (sf.explain, sf.contrast, partial(sf.bias, protected=["film"]), partial(sf.repair, words=["film"])):
+        found = verb(clf, "a gripping film", perturbation=sf.WordSwap({}))
+        assert "is a tie with 'yes' as the text stands" in str(found)
+        assert "nothing" not in found.meta
+
+
+FAMILIES = {
+    "other words": lambda n: sf.WordSwap({"film": [f"word{n}"]}),
+    "falling limit": lambda n: sf.Deletion(at_most=9 - n),
+    "fewer words": lambda n: sf.RemoveOrSwap({"film": ["movie"]}) if n < 3 else sf.Deletion(),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+def test_sets_that_are_not_one_inside_the_other_are_refused_for_black_boxes_too(family) -> None:
+    with pytest.raises(sf.InputError, match="do not grow: that of size 2 is not inside"):
+        sf.profile(box(3), "a gripping film", family, [2, 3])
+
+
+def test_sets_that_stay_the_same_for_a_while_are_nested() -> None:
+    lists = {2: ["movie"], 3: ["movie"], 4: ["movie", "story"]}
+    found = sf.profile(box(3), "a gripping film", lambda n: sf.WordSwap({"film": lists[n]}), [2, 3, 4])
+    assert found.costs == tuple(sorted(found.costs))

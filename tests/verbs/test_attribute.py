@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
+from helpers import make_classifier
 from judges import Judge
 
 import suffice as sf
 from suffice.cli import main
+from suffice.verbs.attribute import attributed
+from suffice.verbs.explain import explained
 
 
 @pytest.mark.parametrize("of", ["optimal", "minimal"])
@@ -107,3 +111,26 @@ def test_minimal_sets_of_real_words_are_found_where_that_is_easy_for_maxima_too(
 def test_a_limit_of_none_at_all_is_refused_on_the_command_line_too(capsys):
     assert main(["attribute", "a gorgeous film", "--limit", "0"]) == 2
     assert "The limit must be a whole number of at least 1, not 0." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", [35, 3, 8])
+def test_minimal_explanations_are_minimal_however_far_costs_are_apart(seed):
+    """A solver that allowed a gap of a ten thousandth added cheap words to sets that were enough without them."""
+    classifier, words = make_classifier(seed, length=7), [f"word{(seed * 3 + i) % 8}" for i in range(7)]
+    rng = np.random.default_rng(seed)
+    cost = {word: float(rng.choice([1, 2, 3, 2.0**20, 2.0**20 + 1, 2.0**33])) for word in words}
+    found = sf.attribute(classifier, words, perturbation=sf.Deletion(), of="minimal", cost=cost)
+    assert found.complete
+    for one in found.explanations:
+        for word in one.positions:
+            fewer = [i for i in one.positions if i != word]
+            assert isinstance(sf.is_robust(classifier, words, fewer, perturbation=sf.Deletion()), sf.Refuted)
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 2**70}, {"limit": 0}, {"oracle": {}}, {"oracle": ["bounds"]}])
+def test_a_saved_question_with_what_no_verb_can_use_is_refused_in_a_sentence(wrong):
+    judge = Judge(1)
+    saved = sf.Question(judge.classifier, judge.words, perturbation=judge.perturbation).to_dict()
+    question = sf.Question.from_dict({**saved, **wrong}, judge.classifier)
+    with pytest.raises(sf.InputError, match=r"limit must be|There is no oracle"):
+        attributed(question) if "limit" in wrong else explained(question)

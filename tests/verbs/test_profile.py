@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,9 +12,12 @@ from helpers import make_classifier, make_text
 
 import suffice as sf
 from suffice.cli import main
+from suffice.prove.verdict import Budget
 from suffice.render.cells import held
 from suffice.verbs.climbing import ends_first
 from suffice.verbs.families import parameter_of
+from suffice.verbs.growth import _flippers
+from suffice.verbs.why import flips
 
 TEXT = [f"word{(7 * i + 10) % 80}" for i in range(10)]
 STEPS = [2, 5, 10, 20, 40]
@@ -309,3 +313,18 @@ def test_a_size_named_with_its_set_is_one_of_the_steps(capsys, options, paramete
 def test_a_cache_is_for_black_boxes(large, tmp_path):
     with pytest.raises(sf.InputError, match="cache"):
         sf.profile(large, TEXT, sf.KNNBox, [1], cache=tmp_path / "answers")
+
+
+def test_at_a_tie_no_word_is_said_to_flip_the_label_alone():
+    """Where time ran out before the tie was seen, words that cannot even change were called needed."""
+    plain = make_classifier(3)
+    last = plain.network.steps[-1]
+    network = replace(
+        plain.network, steps=(*plain.network.steps[:-1], replace(last, weight=0 * last.weight, bias=0 * last.bias))
+    )
+    question = sf.Question(
+        replace(plain, network=network), ["word1", "word2"], perturbation=sf.WordSwap({"word1": ["word3"]})
+    )
+    alone = np.eye(len(question.text), dtype=bool)
+    assert _flippers(question, alone, [0, 1], Budget(5)) == []
+    assert flips(question.problem, alone[:2], np.arange(2)) == {}

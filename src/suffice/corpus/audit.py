@@ -17,10 +17,11 @@ from suffice.corpus import running
 from suffice.corpus.findings import COLUMNS, Audit, slim, summarise, table
 from suffice.corpus.journal import read_journal
 from suffice.corpus.rows import Reply, Row, beginning, digest, head
-from suffice.corpus.running import Done, OnRow, Run, done_rows, keep, named, settings
+from suffice.corpus.running import Done, OnRow, Run, done_rows, keep, settings
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.naming import named
 from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation, for_audits
@@ -202,7 +203,7 @@ def _beside(
 
 def _rechecked(row: Done, verb: Auditing, run: Run) -> dict[str, Any]:
     """The line of a row that was done before, or an error where its certificate does not prove it."""
-    if not row.resumed or row.line.get("certificate") is None:
+    if not row.resumed or not _proves(row.line):
         return row.line
     try:
         _check_line(row.line, verb, Path("." if run.out is None else run.out).parent)
@@ -211,9 +212,15 @@ def _rechecked(row: Done, verb: Auditing, run: Run) -> dict[str, Any]:
     return row.line
 
 
+def _proves(line: Mapping[str, Any]) -> bool:
+    """Whether a line says something that has a certificate: a tie as the text stands may have none."""
+    tied = line.get("witness") is not None and not line["witness"]["changed"]
+    return line.get("certificate") is not None or (line.get("status") in ("independent", "dependent") and not tied)
+
+
 def _check_line(line: Mapping[str, Any], verb: Auditing, beside: Path) -> None:
     """Refused unless the file is the one that the line names, the checker accepts it, and it is about this row."""
-    if "certificate_file" not in line:
+    if line["certificate"] is None or "certificate_file" not in line:
         raise InputError("it was not kept; ask again with --fresh.")
     data = (beside / line["certificate_file"]).read_bytes()
     if hashlib.sha256(data).hexdigest() != line["certificate"]["sha256"]:

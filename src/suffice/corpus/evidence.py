@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
@@ -130,7 +131,7 @@ def _reason(path: Path, line: Line | None, classifier: Classifier | BlackBox, se
     try:
         if line is None:
             return _proof(check(path, classifier, seconds=seconds))
-        checked = check(path, classifier, line.row["text"], seconds=seconds, **_asked(line.row))
+        checked = check(path, classifier, seconds=seconds, **_asked(line.row))
         return _proof(checked) or _difference(line.row, checked, classifier)
     except NotChecked:
         raise
@@ -143,12 +144,13 @@ def _reason(path: Path, line: Line | None, classifier: Classifier | BlackBox, se
 
 
 def _asked(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row says of its question beside the text."""
+    """What a row says of its question."""
     if "explanation" not in row:
-        return {"perturbation": row["perturbation"]}
+        return {"text": row["text"], "perturbation": row["perturbation"]}
     meta = row["explanation"]["meta"]
     words = {name: meta.get(name, []) for name in ("include", "exclude")}
-    return {"perturbation": meta["perturbation"], "cost": meta.get("cost") or {}, **words}
+    rest = {"cost": meta.get("cost"), "padding": meta.get("padding"), "more": {}}
+    return {"question": SimpleNamespace(text=row["text"], perturbation=meta["perturbation"], **words, **rest)}
 
 
 def _proof(checked: Checked) -> str:

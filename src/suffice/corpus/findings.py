@@ -117,18 +117,24 @@ class Audit:
 
     def __str__(self) -> str:
         total, rate = len(self.lines), self.overall
-        parts = [f"{rate.dependent} dependent", f"{rate.independent} independent (proved)", f"{rate.unknown} undecided"]
+        independent = f"{rate.independent} independent ({self._authority()})"
+        parts = [f"{rate.dependent} dependent", independent, f"{rate.unknown} undecided"]
         trivial = f"{rate.trivial} with nothing to prove"
         empty = " No text holds a protected word that may change: nothing was proved." if not rate.asked else ""
         changed = f" {self.comparison}" if self.comparison is not None else ""
         counts = f"{', '.join(parts)}, {trivial}, {_many(self.errors, 'error')}"
         return f"{_many(total, 'text')}: {counts}.{empty}{changed}"
 
+    def _authority(self) -> str:
+        """Who says that texts are independent: with a solver, or without the checker, nobody proved it."""
+        open_ = sum(map(unchecked, self.lines))
+        return f"{open_} of them not checked" if open_ else "proved"
+
 
 # What an audit keeps of a line: a corpus may be large.
 KEPT = (
     *("row", "id", "question", "text", "expected", "label", "status", "trivial", "reason", "protected", "witness"),
-    *("by_word", "by_group", "certificate", "certificate_file", "error"),
+    *("by_word", "by_group", "certificate", "certificate_file", "checked", "error"),
 )
 
 
@@ -164,6 +170,11 @@ def verdict(line: Line) -> str:
     if "error" in line:
         return "error"
     return "trivial" if line["trivial"] else str(line["status"])
+
+
+def unchecked(line: Line) -> bool:
+    """Whether a line says that the label is independent, and no checker has accepted that."""
+    return verdict(line) == "independent" and not line.get("checked")
 
 
 def rank(status: str) -> int:

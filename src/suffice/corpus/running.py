@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
-from suffice.corpus.rows import Reply, Row, RowVerb, Texts, digest, failed, texts_of
+from suffice.corpus.rows import Reply, Row, RowVerb, Texts, failed, texts_of
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.naming import named
+from suffice.model.tokenizers import Custom
 
 OnRow: TypeAlias = Callable[[int, int | None, int], None]  # rows done, rows in all where known, rows that failed
 
@@ -65,16 +67,9 @@ def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | Non
 
 def settings(verb: RowVerb) -> dict[str, Any]:
     options = {name: named(value) if callable(value) else value for name, value in verb.options.items()}
-    return {"perturbation": verb.perturbation.to_dict(), "options": options}
-
-
-def named(function: Callable[..., Any]) -> str:
-    """A name for a function that changes when its code does."""
-    kind = getattr(function, "__module__", None) or type(function).__module__
-    code = getattr(function, "__code__", None)
-    plain = [] if code is None else [repr(value) for value in code.co_consts if isinstance(value, str | float)]
-    body = "" if code is None else digest({"code": code.co_code.hex(), "names": [*code.co_names, *plain]})
-    return f"{kind}.{getattr(function, '__qualname__', type(function).__qualname__)} {body}"
+    reader = getattr(verb.classifier, "reader", None)  # a function of its own is no part of a digest but by name
+    reading = {"reader": named(reader.function)} if isinstance(reader, Custom) else {}
+    return {"perturbation": verb.perturbation.to_dict(), "options": options, **reading}
 
 
 # --- all rows ---

@@ -17,6 +17,10 @@ from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.network import Floats
 
+# Of a config: where it came from, what else is given back, and what is hashed by itself.
+IDLE = {"_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "id2label", "label2id"}
+IDLE |= {"return_dict", "use_cache", "output_attentions", "output_hidden_states"}
+
 
 def from_huggingface(
     model: Any, tokenizer: Any = None, *, labels: Sequence[str] | None = None, cache: str | Path | None = None
@@ -41,7 +45,7 @@ def from_huggingface(
         function=predict,
         labels=labels,
         name=Path(folder).name if folder else type(network).__name__,
-        digest=_digest(network, splitter, labels),
+        digest=_digest(network, splitter, labels, limit),
         mask=getattr(splitter, "mask_token", None) or MASK,
         notes=notes,
         cache=cache,
@@ -150,9 +154,11 @@ def _limit(network: Any, splitter: Any) -> int | None:
     return min(found, default=None)
 
 
-def _digest(network: Any, splitter: Any, labels: Sequence[str]) -> str:
-    """SHA-256 over the weights, the labels and what the tokenizer does."""
-    sha = hashlib.sha256(json.dumps(["transformers", type(network).__name__, list(labels)]).encode())
+def _digest(network: Any, splitter: Any, labels: Sequence[str], limit: int | None) -> str:
+    """SHA-256 over weights, what the config makes of them, labels, what the tokenizer does and where texts are cut."""
+    config = {name: value for name, value in network.config.to_dict().items() if name not in IDLE}
+    sha = hashlib.sha256(json.dumps(["transformers", type(network).__name__, list(labels), limit]).encode())
+    sha.update(json.dumps(config, sort_keys=True, default=str).encode())
     for name, tensor in sorted(network.state_dict().items()):
         array = tensor.detach().cpu().contiguous()
         sha.update(f"{name} {tuple(array.shape)} {array.dtype}".encode())

@@ -40,7 +40,7 @@ def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: s
         function=_predictor(session, tokenizer, inputs, limit if notes else None),
         labels=labels,
         name=file.name,
-        digest=_digest(data, tokenizer, labels),
+        digest=_digest(data, tokenizer, labels, limit if notes else None),
         mask=getattr(tokenizer, "mask_token", None) or MASK,
         cache=cache,
         notes=(f"Asked as a function, not laid open as a network: {WHY}.", *notes),
@@ -77,8 +77,8 @@ def _predictor(session: Any, tokenizer: Any, inputs: Sequence[str], limit: int |
     return predict
 
 
-def _digest(data: bytes, tokenizer: Any, labels: Sequence[str]) -> str:
-    sha = hashlib.sha256(json.dumps(["onnx", list(labels)]).encode())
+def _digest(data: bytes, tokenizer: Any, labels: Sequence[str], limit: int | None) -> str:
+    sha = hashlib.sha256(json.dumps(["onnx", list(labels), limit]).encode())
     sha.update(data)
     sha.update(splitting(tokenizer).encode())
     return sha.hexdigest()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +11,8 @@ from suffice.errors import ModelError
 from suffice.importers.bag import largest_difference, lowered
 from suffice.importers.kinds import NotLowered
 from suffice.importers.scores import linear_scores
-from suffice.model.blackbox import BlackBox, named_digest
+from suffice.model.blackbox import BlackBox
+from suffice.model.naming import content
 from suffice.model.network import Floats
 
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
@@ -44,7 +43,7 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
         function,
         labels,
         name,
-        _digest(pipeline, name, labels),
+        content(pipeline),
         notes=(note,),
         meta={"import": {"from": name, "way": "asked as a function", "why": why}},
         again=(asked_instead, (pipeline, reason, why)),
@@ -82,7 +81,7 @@ def opened(pipeline: Any) -> BlackBox | None:
         function,
         labels,
         name,
-        _digest(pipeline, name, labels),
+        content(pipeline),
         notes=(BOUNDED if bag.bounded else TABLES,),
         meta={"import": facts},
         again=(opened, (pipeline,)),
@@ -142,11 +141,3 @@ def _package(pipeline: Any) -> str:
 def _kind(pipeline: Any) -> str:
     steps = getattr(pipeline, "steps", None)
     return type(steps[-1][1] if steps else pipeline).__name__
-
-
-def _digest(pipeline: Any, name: str, labels: tuple[str, ...]) -> str:
-    """SHA-256 of the pickled pipeline: the same object in the same versions; where it has no pickle, of its name."""
-    try:
-        return hashlib.sha256(pickle.dumps(pipeline, protocol=4)).hexdigest()
-    except Exception:  # a lambda inside
-        return named_digest(name, labels)

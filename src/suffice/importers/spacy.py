@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.model.blackbox import BlackBox
+from suffice.model.naming import named
 from suffice.model.network import Floats
 
 WHY = "A pipeline of spaCy hashes sub-words and may attend to neighbours"
@@ -71,5 +72,5 @@ def _digest(nlp: Any) -> str:
     sha.update(nlp.vocab.vectors.to_bytes() if len(nlp.vocab.vectors) else b"")
     for name, part in [("tokenizer", nlp.tokenizer), *nlp.pipeline]:
         sha.update(name.encode())
-        sha.update(part.to_bytes(exclude=["vocab"]) if hasattr(part, "to_bytes") else b"")
+        sha.update(part.to_bytes(exclude=["vocab"]) if hasattr(part, "to_bytes") else named(part).encode())
     return sha.hexdigest()

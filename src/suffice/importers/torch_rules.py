@@ -243,6 +243,12 @@ def _elu(given: Arguments) -> Value:
     return rules.elu(given.self, float(given.alpha), float(given.scale), float(given.input_scale))
 
 
+def _softplus(given: Arguments) -> Value:
+    if float(given.threshold) < STRAIGHT:
+        raise ValueError(f"its threshold of {float(given.threshold):g} makes it jump to a line there: leave it at 20")
+    return rules.softplus(given.self, float(given.beta))
+
+
 def _reshaped(given: Arguments) -> Value:
     return rules.reshape(given.self, getattr(given, "shape", None) or given.size)
 
@@ -256,6 +262,7 @@ def _minimum(given: Arguments) -> Value:
 
 
 SELU = (1.6732632423543772, 1.0507009873554805)
+STRAIGHT = 15.0  # from where on softplus is a line but for less than float32 can tell
 KINDS = ("sum", "mean", "max")  # of bags, by PyTorch's numbers
 RULES: dict[str, Lowering] = {
     # looking up
@@ -314,7 +321,7 @@ RULES: dict[str, Lowering] = {
     "elu": _elu,
     "celu": lambda given: rules.elu(given.self, float(given.alpha), 1.0, 1 / float(given.alpha)),
     "selu": lambda given: rules.elu(given.self, *SELU),
-    "softplus": lambda given: rules.softplus(given.self, float(given.beta)),
+    "softplus": _softplus,
     "softmax": lambda given: rules.softmax(given.self, given.dim),
     "_softmax": lambda given: rules.softmax(given.self, given.dim),
     "abs": lambda given: rules.absolute(given.self),

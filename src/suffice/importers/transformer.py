@@ -21,6 +21,7 @@ def splitting(splitter: Any) -> str:
     """The tokenizer as text, without what calling it changes."""
     backend = getattr(splitter, "backend_tokenizer", None)
     if backend is None:
-        return json.dumps([type(splitter).__name__, sorted(splitter.get_vocab().items())])
+        ways = {name: way for name, way in getattr(splitter, "init_kwargs", {}).items() if isinstance(way, bool)}
+        return json.dumps([type(splitter).__name__, sorted(splitter.get_vocab().items()), sorted(ways.items())])
     data = json.loads(backend.to_str())
     return json.dumps({key: data[key] for key in data if key not in ("truncation", "padding")}, sort_keys=True)

@@ -45,6 +45,11 @@ class BlackBox:
         object.__setattr__(self, "labels", _labels(self.labels))
         if not callable(self.function):
             raise ModelError(f"A black box needs a function from a list of texts to scores, not {self.function!r}.")
+        if self.cache is not None and self.name.endswith("<lambda>"):
+            raise InputError(
+                "A file of answers knows a program by its name, and a lambda has none of its own: give it one, as in "
+                "sf.from_function(predict, labels, name='my-api-v1'), and another one whenever it changes."
+            )
 
     def __repr__(self) -> str:
         return f"<BlackBox {self.name}: {', '.join(self.labels)}>"

@@ -186,9 +186,9 @@ def _shared(found: Sequence[Span], kept: Sequence[Span]) -> tuple[int, ...]:
     return tuple(i for i, ((_, first, _), (_, a, b)) in pairs if i and a == b and first < kept[i - 1][2])
 
 
-def refuse_halves(source: str) -> None:
+def refuse_halves(source: str, what: str = "text") -> None:
     if any("\ud800" <= char <= "\udfff" for char in source):
-        raise InputError("The text holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
+        raise InputError(f"The {what} holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
 
 
 def written(given: str | Sequence[str]) -> Text:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from suffice.corpus.findings import Audit, Comparison, Rate, shown, verdict
+from suffice.corpus.findings import Audit, Comparison, Rate, shown, unchecked, verdict
 from suffice.render.html import document, pill, say
 from suffice.verbs.wording import ends, turned_into
 
@@ -18,6 +18,7 @@ BADGES = {
     "independent": ("good", "✓", "independent"),
     "trivial": ("plain", "–", "nothing to prove"),
 }
+UNCHECKED = ("warn", "◐", "independent, not checked")
 STYLE = """
 .suffice .audit { display: grid; gap: 1.5rem; }
 .suffice .audit .card { display: grid; gap: .9rem; min-width: 0; }
@@ -90,7 +91,9 @@ def _summary(audit: Audit, title: str, facts: Sequence[tuple[str, str]]) -> str:
     rate = audit.overall
     counts = {"dependent": rate.dependent, "unknown": rate.unknown, "independent": rate.independent}
     counts |= {"trivial": rate.trivial, "error": audit.errors}
+    open_ = sum(map(unchecked, audit.lines))
     pills = "".join(_count(kind, count) for kind, count in counts.items())
+    pills += pill(UNCHECKED[0], UNCHECKED[1], f"{open_} {UNCHECKED[2]}") if open_ else ""
     lines = "".join(f"<p class='soft small'>{say(name)}: {say(value)}</p>" for name, value in facts)
     return (
         f'<section class="card"><p class="eyebrow">suffice audit</p><h1>{say(title)}</h1>'
@@ -168,10 +171,11 @@ def _cases(lines: Sequence[Line]) -> str:
 def _case(line: Line, place: int) -> str:
     kind, label = verdict(line), line.get("label", "")
     wrong = line.get("expected") not in (None, label)
+    badge = pill(*UNCHECKED) if unchecked(line) else _badge(kind)
     expected = f'<br><span class="soft small">expected {say(line["expected"])}</span>' if wrong else ""
     return (
         f'<tr id="row-{int(line["row"])}" data-kind="{kind}"><td class="number" data-head="row">{int(line["row"])}</td>'
-        f'<td data-value="{place:09d}">{_badge(kind)}</td><td>{say(label)}{expected}</td>'
+        f'<td data-value="{place:09d}">{badge}</td><td>{say(label)}{expected}</td>'
         f'<td class="text" dir="auto">{_marked(line)}</td><td>{_evidence(line)}</td></tr>'
     )
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.step import LARGEST
-from suffice.model.text import Text
+from suffice.model.text import Text, refuse_halves
 from suffice.sets.neighbours import neighbours
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.substitutes import group, groups, substitutes
@@ -219,6 +219,7 @@ class Mask(_Words):
         super().__post_init__()
         if self.token is not None and (not isinstance(self.token, str) or not self.token.strip()):
             raise InputError(f"The mask must be a word such as '[MASK]', not {self.token!r}.")
+        refuse_halves(self.token or "", "mask")
 
     def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
         return [(self.token or marks.masked,)] * len(text)
@@ -242,6 +243,7 @@ class WordSwap(_Words):
                 raise InputError(f"The substitutes of {word!r} must be a list of words, not {_shown(others)}.")
             if not all(map(str.strip, others)):
                 raise InputError(f"A substitute of {word!r} is empty: RemoveOrSwap lets words be removed as well.")
+            refuse_halves("".join((word, *others)), "set of substitutes")
 
     @cached_property
     def _lower(self) -> Swaps:

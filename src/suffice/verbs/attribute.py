@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -17,8 +17,9 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Proved, Refuted, Witness
+from suffice.prove.verdict import OutOfTime, Proved, Refuted, Witness
 from suffice.search.cost import Cost
+from suffice.search.covers import bits, cheapest_cover, mask_of
 from suffice.search.hitting import sparse_attack
 from suffice.search.node import Node
 from suffice.search.words import Outcome, Search
@@ -34,6 +35,7 @@ from suffice.verbs.why import needed_words
 from suffice.verbs.wording import empty, fitting, placed
 
 LIMIT = 100
+MOST = 2**53  # explanations that a limit may name
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,12 @@ def _none(question: Question, witness: Witness) -> str:
     return f"the label {question.label!r} is a tie with {rival!r} as the text stands"
 
 
+def _lost(found: tuple[Explanation, ...]) -> str:
+    """Why those found may be none: their certificates were not accepted."""
+    lost = any({"rejected", "unchecked"} & one.meta.keys() for one in found)
+    return "the checker did not accept all of their certificates" if lost else ""
+
+
 def _empty(found: tuple[Explanation, ...]) -> bool:
     """Whether the label stays whatever is changed."""
     return bool(found) and not found[0].positions
@@ -206,7 +214,7 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
     of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
     if of not in ("optimal", "minimal"):
         raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit < MOST:
         raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
     if question.blackbox is not None:
         return _asked(question, on_progress, self_check)
@@ -215,7 +223,7 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         hunt = _hunt(question, of, on_progress)
         outcomes = list(islice(hunt.outcomes(), limit + 1))
         found = tuple(finished(question, one, started, self_check) for one in outcomes[:limit])
-        more = "there are more than the limit" if len(outcomes) > limit else hunt.doubt
+        more = ("there are more than the limit" if len(outcomes) > limit else hunt.doubt) or _lost(found)
         necessary = _necessary(question, found, complete=not more)
         sets = [(one.held, one.proof) for one in outcomes if one.held is not None and one.proof is not None]
         every = Every() if more or hunt.root is None else every_set(question, sets, hunt.root, self_check)
@@ -251,15 +259,16 @@ def _asked(question: Question, on_progress: OnProgress | None, self_check: bool)
     started, of = time.monotonic(), question.more.get("of", "optimal")
     heard = _hear(question, of, on_progress, self_check)
     found, every = tuple(heard.found), heard.every
+    more = heard.more or _lost(found)
     return Attribution(
         of=of,
         explanations=found,
         shares=_shares(question, found),
-        necessary=_necessary(question, found, complete=not heard.more),
-        complete=not heard.more,
+        necessary=_necessary(question, found, complete=not more),
+        complete=not more,
         label=question.label,
         text=question.text,
-        reason=heard.more or heard.reason,
+        reason=more or heard.reason,
         certificate=every.certificate,
         stats={"seconds": time.monotonic() - started, "queries": question.asked.meter.spent},
         meta={**question.meta(), **every.meta, **scarce(question, stays=_empty(found))},
@@ -329,23 +338,29 @@ class _Minimal:
     def __init__(self, question: Question, search: Search) -> None:
         self.question, self.search, self.doubt, self.reason = question, search, "", ""
         self.root, self.stats = None, search.inquiry.stats
-        self.attacks: list[Bools] = []
-        self.found: list[Bools] = []
+        self.attacks: list[int] = []
+        self.found: list[int] = []
 
     def outcomes(self) -> Iterator[Outcome]:
+        try:
+            yield from self._outcomes()
+        except OutOfTime:
+            self.doubt = "time is up"
+
+    def _outcomes(self) -> Iterator[Outcome]:
         task, attacker = self.search.task, self.search.inquiry.oracle.attacker
         if isinstance(answer := self._ask(task.everything), Refuted):
             self.reason = _none(self.question, answer.witness)
             return
         rng = np.random.default_rng(task.seed)
-        while (held := self._next()) is not None:
+        while (cover := self._next()) is not None:
+            held = _mask(bits(cover), len(task.include))
             answer = self._ask(held)
             if isinstance(answer, Proved):
-                self.found.append(held)
+                self.found.append(cover)
                 yield self._outcome(held, answer)
             elif isinstance(answer, Refuted):
-                witness = sparse_attack(attacker, answer.witness, rng)
-                self.attacks.append(_mask(witness.positions, len(held)))
+                self.attacks.append(mask_of(sparse_attack(attacker, answer.witness, rng).positions))
             else:
                 self.doubt = "time is up" if task.budget.spent else "some sets are undecided"
                 return
@@ -356,28 +371,15 @@ class _Minimal:
         answer = self.search.inquiry.ask(held[None], self.search.budget.subproblems)[0]
         return answer if isinstance(answer, Proved | Refuted) else None
 
-    def _next(self) -> Bools | None:
-        """The cheapest set that hits all attacks and holds no known explanation; None when there is none."""
-        from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to load
+    def _next(self) -> int | None:
+        """The cheapest set that hits all attacks and holds no known explanation; None when there is none.
 
+        Exactly the cheapest: a solver that allows a gap may add a word to it, and the set would not be minimal.
+        """
         task = self.search.task
-        words = np.flatnonzero(task.problem.features)
-        hits = [LinearConstraint(row[words].astype(float), lb=1.0) for row in self.attacks]
-        news = [LinearConstraint(row[words].astype(float), ub=row.sum() - 1.0) for row in self.found]
-        low, high = task.include[words].astype(float), (~task.exclude)[words].astype(float)
-        answer = milp(
-            task.costs.units[words],
-            integrality=np.ones(len(words)),
-            bounds=Bounds(low, high),
-            constraints=[*hits, *news],
-        )
-        if answer.status == 2:
-            return None
-        if answer.status != 0:
-            raise RuntimeError(f"the hitting-set program ended with status {answer.status}: {answer.message}")
-        held = np.zeros(len(task.problem.features), dtype=bool)
-        held[words] = answer.x > 0.5
-        return held
+        units, look = [int(unit) for unit in task.costs.units], task.budget.look
+        include, exclude = (mask_of(np.flatnonzero(some).tolist()) for some in (task.include, ~task.everything))
+        return cheapest_cover(self.attacks, units, include, exclude, self.found, look)
 
     def _outcome(self, held: Bools, proof: Proved) -> Outcome:
         """Proved to suffice; that nothing cheaper does is not claimed of each."""
@@ -386,7 +388,7 @@ class _Minimal:
         return Outcome(held, proof, lower, cost, Node(task.include, task.exclude, 0), None, {}, finished=False)
 
 
-def _mask(positions: tuple[int, ...], length: int) -> Bools:
+def _mask(positions: Sequence[int], length: int) -> Bools:
     mask = np.zeros(length, dtype=bool)
     mask[list(positions)] = True
     return mask

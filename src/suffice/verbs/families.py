@@ -38,12 +38,17 @@ def parameter_of(sets: Sequence[Mapping[str, Any]]) -> str:
     return grows if grows is not None and differing <= {grows} else "size"
 
 
-def check_nested(questions: Sequence[Question], sizes: Sequence[float]) -> None:
-    """Refuse sets that do not grow: what a step says of the next would not hold."""
-    steps = list(zip(questions, sizes, strict=True))
-    for (small, low), (large, high) in pairwise(steps):
+def check_grown(questions: Sequence[Question], sizes: Sequence[float]) -> None:
+    """Refuse sets of which one is the same as the next, and sets that are not nested."""
+    for (small, low), (large, high) in pairwise(zip(questions, sizes, strict=True)):
         if small.perturbation.to_dict() == large.perturbation.to_dict():
             raise InputError(f"The sets do not grow: they are the same at {exactly(low)} and at {exactly(high)}.")
+    check_nested(questions, sizes)
+
+
+def check_nested(questions: Sequence[Question], sizes: Sequence[float]) -> None:
+    """Refuse sets that do not lie each inside the next: what a step says of the next would not hold."""
+    for (small, low), (large, high) in pairwise(zip(questions, sizes, strict=True)):
         if not _inside(small, large):
             raise InputError(
                 f"The sets do not grow: that of size {exactly(low)} is not inside that of size {exactly(high)}."
@@ -52,7 +57,12 @@ def check_nested(questions: Sequence[Question], sizes: Sequence[float]) -> None:
 
 def _inside(small: Question, large: Question) -> bool:
     limits = [len(one.text) if one.perturbation.at_most is None else one.perturbation.at_most for one in (small, large)]
-    return limits[0] <= limits[1] and _region_inside(small.problem.region, large.problem.region)
+    if limits[0] > limits[1]:
+        return False
+    if small.blackbox is not None:
+        pairs = zip(small.asked.options, large.asked.options, strict=True)
+        return all({*few} <= {*many} for few, many in pairs)
+    return _region_inside(small.problem.region, large.problem.region)
 
 
 def _region_inside(small: Region, large: Region) -> bool:

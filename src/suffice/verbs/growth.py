@@ -49,12 +49,13 @@ def growth(
 
 
 def _flippers(question: Question, alone: Bools, words: list[int], budget: Budget) -> list[int]:
-    """Those of the words whose change alone flips the label."""
+    """Those of the words whose change alone flips the label; at a tie nothing has to change, so none is named."""
     if not words:
         return []
     asked = Budget(max(budget.left, 1e-3), 1000)
     answers = quickest(question.problem).ask(alone[words], asked)
-    return [i for i, answer in zip(words, answers, strict=True) if isinstance(answer, Refuted)]
+    flips = [isinstance(answer, Refuted) and bool(answer.witness.positions) for answer in answers]
+    return [i for i, flip in zip(words, flips, strict=True) if flip]
 
 
 def growth_asked(

@@ -27,7 +27,7 @@ from suffice.verbs.answering import FORMAT
 from suffice.verbs.asked import explaining
 from suffice.verbs.climbing import Climb, interrupted
 from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
-from suffice.verbs.families import LIMIT, check_family, check_nested, parameter_of
+from suffice.verbs.families import LIMIT, check_family, check_grown, check_nested, parameter_of
 from suffice.verbs.growth import Growth, growth, growth_asked
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.radius import Radius, close_in, decided, known_radius
@@ -230,7 +230,7 @@ def _climbed(
     """The steps, the radius as far as time is left, and the words."""
     started, questions = time.monotonic(), [question(size) for size in sizes]
     parameter = parameter_of([one.perturbation.to_dict() for one in questions])
-    check_nested(questions, sizes)
+    check_grown(questions, sizes)
     climb = Climb(questions, on_progress, self_check)
     found = climb.run(budget)
     budget = Budget(1e-3) if climb.stopped else budget
@@ -264,6 +264,7 @@ def _asked(
 ) -> Profile:
     """The steps for a black box, the small ones first: their texts are among those of the larger ones."""
     started, found = time.monotonic(), list[Explanation]()
+    check_nested(questions, sizes)
     for step, question in enumerate(questions):
         left = 0.0 if any(map(interrupted, found)) else budget.left
         share = max(left, 1e-3) / (len(questions) - step)

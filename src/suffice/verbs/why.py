@@ -53,14 +53,14 @@ def _each(words: Bools) -> Bools:
 
 
 def flips(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
-    """For each row of free words, named by one of them, a flip of the label where an attack finds one."""
+    """For each row of free words, named by one of them, a flip of the label where an attack finds one (no mere tie)."""
     if not len(words):
         return {}
     attempt = Attacker.of(problem).attack(free, restarts=RESTARTS)
     hits = np.flatnonzero(attempt.margin <= 0)
     points = _sparse(problem, attempt.point[hits])
     found = zip(words[hits], confirm(problem, points, free[hits]), strict=True)
-    return {int(word): witness for word, witness in found if witness is not None}
+    return {int(word): witness for word, witness in found if witness is not None and witness.positions}
 
 
 def options(region: Region, position: int) -> tuple[str, ...]:

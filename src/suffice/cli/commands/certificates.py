@@ -63,10 +63,7 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.Blac
     """The question that a person has: what the certificate must be about."""
     if args.question is None:
         return {} if args.text is None else {"text": args.text}
-    question = sf.Question.from_dict(reading.read_json(args.question, "question"), classifier)
-    cost = {} if question.cost is None else question.cost
-    asked = {"text": question.text, "perturbation": question.perturbation, "cost": cost}
-    return {**asked, "include": question.include, "exclude": question.exclude}
+    return {"question": sf.Question.from_dict(reading.read_json(args.question, "question"), classifier)}
 
 
 def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:

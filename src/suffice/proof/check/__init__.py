@@ -14,7 +14,7 @@ of suffice the classifier as it was loaded: its weights, embedding, vocabulary, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -73,16 +73,17 @@ def check(
     include: Sequence[str | int] | None = None,
     exclude: Sequence[str | int] | None = None,
     seconds: float = 60.0,
+    more: Mapping[str, Any] | None = None,
 ) -> Checked:
     """What a certificate (a path, bytes or an object with `lines`) proves; Rejected names the first line that fails.
 
     What else is given must be what the certificate is about, or it is rejected too: the text, the perturbation set,
-    the cost of words ({} for 1 each), the words (or positions) to include and exclude. What is not checked after
-    `seconds` is NotChecked, which is a kind of Rejected.
+    the cost of words ({} for 1 each), the words (or positions) to include and exclude, and `more` (padding, towards).
+    What is not checked after `seconds` is NotChecked, which is a kind of Rejected.
     """
     if not isinstance(classifier, Classifier):
         raise InputError(f"A certificate is checked with a Classifier, not {classifier!r}: use load(name) first.")
-    limit, question = Limit.of(seconds), asked(classifier, text, perturbation, cost, include, exclude)
+    limit, question = Limit.of(seconds), asked(classifier, text, perturbation, cost, include, exclude, more)
     evidence = Evidence(lines_of(certificate, classifier), limit)
     with np.errstate(all="ignore"):
         return _checked(evidence, classifier, question)

@@ -14,7 +14,7 @@ from suffice.errors import InputError, Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text
-from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Infeasible, Sufficient
+from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Sufficient
 from suffice.proof.check.reading import need
 from suffice.proof.check.said import real
 
@@ -23,16 +23,22 @@ Cost: TypeAlias = Mapping[str, float] | Callable[[str], float]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The parts of a question that a person gives; None where nothing is said about one."""
+    """The parts of a question that a person gives; None where nothing is said about one.
+
+    `more` is what only a whole question says: its padding, and the label that a flip must lead to, if one is named.
+    """
 
     text: Text | None
     perturbation: Any
     cost: Cost | None
     include: Sequence[str | int] | None
     exclude: Sequence[str | int] | None
+    more: Mapping[str, Any] | None = None
 
 
-def asked(classifier: Classifier, text: Any, perturbation: Any, cost: Any, include: Any, exclude: Any) -> Asked:
+def asked(
+    classifier: Classifier, text: Any, perturbation: Any, cost: Any, include: Any, exclude: Any, more: Any = None
+) -> Asked:
     """What a person gives, once it can be compared: what is wrong here is no fault of a certificate."""
     if perturbation is not None and not isinstance(perturbation, Mapping) and not hasattr(perturbation, "to_dict"):
         raise InputError(f"A perturbation set is one of suffice's or the data of one, not {perturbation!r}.")
@@ -41,7 +47,7 @@ def asked(classifier: Classifier, text: Any, perturbation: Any, cost: Any, inclu
     for name, words in (("include", include), ("exclude", exclude)):
         if words is not None and (isinstance(words, str) or not isinstance(words, Sequence)):
             raise InputError(f"`{name}` takes a list of words or positions, not {words!r}.")
-    return Asked(None if text is None else classifier.read(text), perturbation, cost, include, exclude)
+    return Asked(None if text is None else classifier.read(text), perturbation, cost, include, exclude, more)
 
 
 def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
@@ -52,6 +58,8 @@ def compare(header: Header, asked: Asked, classifier: Classifier) -> None:
     text = classifier.read(shown or list(header.tokens[:1])) if asked.text is None else asked.text
     if asked.text is not None:
         _text(header, text, shown)
+    if asked.more is not None:
+        _more(header, asked.more, text)
     if asked.perturbation is not None:
         _perturbation(header, asked.perturbation, text, classifier)
     costs = getattr(header.claim, "costs", None)
@@ -67,6 +75,16 @@ def _text(header: Header, text: Text, shown: Sequence[str]) -> None:
     words = np.arange(len(text)) < len(text.words)
     usual = (header.features == words).all() or header.features.all()
     need(usual, "only some of the text's words may change in it")
+
+
+def _more(header: Header, more: Mapping[str, Any], text: Text) -> None:
+    """Padding that may change, or may not, and whom a flip lifts: either way the claim is another one."""
+    every = more.get("padding") == "feature"
+    right = header.features.all() if every else (header.features == (np.arange(len(text)) < len(text.words))).all()
+    need(right, f"in it other positions may change: in the question padding {'may' if every else 'may not'}")
+    if isinstance(header.claim, Flip):
+        found, wanted = (repr(one) if one else "any label" for one in (header.claim.towards, more.get("towards")))
+        need(found == wanted, f"it is about another label to turn to: there, {found}, not {wanted}")
 
 
 def _perturbation(header: Header, given: Any, text: Text, classifier: Classifier) -> None:
@@ -123,6 +141,8 @@ def _limits(header: Header, name: str, wanted: Bools) -> None:
             found: Bools = getattr(header.claim, name)
         case Infeasible(exclude):
             found = exclude if name == "exclude" else wanted
+        case Independent(of):
+            found = of if name == "exclude" else np.zeros_like(wanted)  # of a question of independence: the protected
         case Sufficient(positions):
             kept = wanted <= positions if name == "include" else ~(wanted & positions)
             found = wanted if kept.all() else positions

@@ -33,6 +33,7 @@ class Wanted:
     seconds: float = math.inf
     sample: int | None = None
     anew: bool = True  # False: what the black box has answered before counts as run
+    more: Mapping[str, Any] | None = None  # what only a whole question says
 
 
 def compare(head: Mapping[str, Any], text: Text, wanted: Wanted, blackbox: BlackBox) -> None:
@@ -52,9 +53,13 @@ def compare(head: Mapping[str, Any], text: Text, wanted: Wanted, blackbox: Black
         for token, units in zip(text.tokens, claim["costs"], strict=True):
             found = units * Fraction(claim["unit"])
             need(_price_of(wanted.cost, token) == found, f"it is about other costs: there, {token!r} costs {found}")
+    if wanted.more is not None and claim.get("kind") == "flip":
+        found = claim.get("towards")
+        need(found == wanted.more.get("towards"), f"it is about another label to turn to: there, {found!r}")
     for name, given in (("include", wanted.include), ("exclude", wanted.exclude)):
         if given is not None:
-            found = claim.get(name, [])
+            kept = "of" if (name, claim.get("kind")) == ("exclude", "independent") else name
+            found = claim.get(kept, [])
             need(list(text.positions(given)) == found, f"it is about other words to {name}: there, {found}")
 
 

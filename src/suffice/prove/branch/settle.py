@@ -45,6 +45,8 @@ def conclude(
 
 def _scores(run: Run, batch: Items, dual: Dual, found: Pass, first: Floats | None) -> Floats:
     """How much a split on each unit (n, units) promises; of maxima of the first step `first` knows it, if given."""
+    if first is not None and not np.isfinite(first).all():  # beyond what a climb's single precision can tell
+        first = None
     bounds, known = batch.bounds, first is not None and only_maxima(run.form)
     loss = np.zeros_like(found.over) if known else losses(run.form, batch, found, dual)
     if first is not None:

@@ -51,6 +51,6 @@ ORACLES: Mapping[str, Callable[[Problem], Oracle]] = {
 
 
 def make_oracle(name: str, problem: Problem) -> Oracle:
-    if name not in ORACLES:
+    if not isinstance(name, str) or name not in ORACLES:
         raise InputError(f"There is no oracle {name!r}: choose {', '.join(ORACLES)}.")
     return ORACLES[name](problem)

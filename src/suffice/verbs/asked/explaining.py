@@ -46,14 +46,15 @@ def every(
     """Every cheapest (or minimal) explanation, then the certificate that there are no other cheapest ones, or the
     reason why there may be more.
 
-    Where there is none, the one answer that says why not.
+    Where there is none, the one answer that says why not; where not even a cheapest one was found, a set that is no
+    minimal one is not given as one.
     """
     started = time.monotonic()
     search = asking(question, on_progress)
     reason = search.cheapest()
     first = _checked(question, search, reason, started, self_check)
     if reason or search.best is None:
-        yield first
+        yield reason if reason and minimal else first
         return
     found: dict[int, Line] = {}
     try:
@@ -185,7 +186,7 @@ def _infeasible(question: Question, search: Asking, started: float) -> Explanati
     flip = next(one for one in search.flips if one.mask & ~search.exclude == 0)
     head = header(question, {"kind": "infeasible", "exclude": bits(search.exclude)})
     proof = None if not flip.change else Certificate((head, flip_line(question, flip)))
-    seen, meta = search.asked.witness(flip), _meta(question, "") | way(search)
+    seen, meta = search.asked.witness(flip), _meta(question, "", tied=not flip.change) | way(search)
     return infeasible(question.label, question.text, seen, proof, stats(search, started), meta)
 
 
@@ -218,6 +219,6 @@ def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int
     return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved), 0
 
 
-def _meta(question: Question, reason: str) -> dict[str, Any]:
-    empty = nothing(question)
+def _meta(question: Question, reason: str, tied: bool = False) -> dict[str, Any]:
+    empty = "" if tied else nothing(question)
     return {**question.meta(), **({"reason": reason} if reason else {}), **({"nothing": empty} if empty else {})}
