@@ -117,3 +117,16 @@ def test_wrong_input_is_refused_with_what_to_do(clf, call, said):
 def test_a_radius_of_single_precision_is_a_radius(clf):
     """A warning of NumPy's came of it."""
     assert sf.EpsilonBall(np.float32(0.25)).to_dict()["eps"] == 0.25
+
+
+def test_a_sentence_names_the_limit_on_changes_where_it_matters(clf):
+    """Read alone, it claimed more than was proved."""
+    text = "She made a brilliant and moving film about her father , but he hated it"
+    kept = "suffice for the label 'positive'"
+    two, one = (sf.explain(clf, text, perturbation=sf.Deletion(at_most=r), include=["moving"]) for r in (2, 1))
+    assert f"{kept} while at most 2 other words change at once, and no cheaper set" in str(two)
+    assert f"{kept.replace('suffice', 'suffices')} while only one other word changes at a time, and no" in str(one)
+    for everything in (sf.Deletion(), sf.Deletion(at_most=40)):
+        assert " while " not in str(sf.explain(clf, text, perturbation=everything))
+    mended = sf.repair(clf, text, ["brilliant", "moving"], perturbation=sf.Deletion(at_most=2))
+    assert str(mended) == f"The given words already {kept} while at most 2 other words change at once (proved)."

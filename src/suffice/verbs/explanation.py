@@ -17,7 +17,7 @@ from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.answer import Answer
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, listed, placed, short
+from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, limited, listed, placed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -355,7 +355,7 @@ def sentence(result: Explanation) -> str:
     if "nothing" in result.meta:
         return empty(result.meta["nothing"], result.label)
     kept, meta = f"the label {result.label!r}", result.meta
-    suffice = f"{counted(result)} {sufficing(result)} for {kept}"
+    suffice = f"{counted(result)} {sufficing(result)} for {kept}{at_once(result)}"
     enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
     match result.status:
         case "optimal" if not result.positions:
@@ -377,6 +377,13 @@ def sentence(result: Explanation) -> str:
         case "unknown":
             reason = meta.get("reason", "within the limit")
             return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
+
+
+def at_once(result: Explanation) -> str:
+    """The limit on how many other words change at once."""
+    padded = result.meta.get("padding") == "feature"
+    every = len(result.text) if padded else len(result.text.words)
+    return limited(result.meta, every - len(result.positions))
 
 
 def sufficing(result: Explanation) -> str:
