@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from suffice.errors import InputError
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
@@ -273,7 +274,7 @@ class Explanation(Answer):
     @staticmethod
     def from_json(source: str) -> Explanation:
         """The explanation that `to_json` wrote, without the certificate's evidence."""
-        data = json.loads(source)
+        data = _read(source)
         known = data.get("alternatives")
         return Explanation(
             status=data["status"],
@@ -324,6 +325,16 @@ class Explanation(Answer):
         from suffice.render.html import fragment
 
         return fragment(self)
+
+
+def _read(source: str) -> dict[str, Any]:
+    try:
+        data = json.loads(source)
+    except ValueError as error:
+        raise InputError(f"This is not an explanation as `to_json` writes it: {error}.") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT or "status" not in data:
+        raise InputError(f"This is not an explanation of format {FORMAT} as `to_json` writes it.")
+    return data
 
 
 def infeasible(
