@@ -103,6 +103,12 @@ def even(texts):
         (lambda clf: sf.load(None), "Give the name of a bundled model or a saved folder, not None"),
         (lambda clf: sf.explain(clf, TEXT, on_progress=3), "must be a function, not 3"),
         (lambda clf: sf.explain(sf.from_function(even, ["a", "b"]), TEXT, on_progress=3), "must be a function, not 3"),
+        (lambda clf: sf.repair(clf, TEXT, "film"), "or a result of LIME, SHAP or Anchors, not 'film'"),
+        (lambda clf: sf.is_robust(clf, TEXT, "film"), "`positions` takes a list of words or positions, not 'film'"),
+        (lambda clf: sf.bias(clf, TEXT, None), "`protected` takes a list of words or positions, not None"),
+        (lambda clf: sf.profile(clf, TEXT, sf.KNNBox, 5), "`steps` must be a list of at least one size"),
+        (lambda clf: sf.Explanation.from_json("nonsense"), "This is not an explanation as `to_json` writes it"),
+        (lambda clf: sf.Explanation.from_json("{}"), "This is not an explanation of format 1"),
         (lambda clf: sf.explain(clf, TEXT, seconds=None), r'not None: float\("inf"\) is no limit'),
         (lambda clf: sf.explain(clf, TEXT, max_queries=7), "max_queries=7 is for black boxes .* leave it out"),
         (lambda clf: list(sf.batch(clf, "texts.csv")), "There is no file 'texts.csv'.$"),
@@ -117,3 +123,16 @@ def test_wrong_input_is_refused_with_what_to_do(clf, call, said):
 def test_a_radius_of_single_precision_is_a_radius(clf):
     """A warning of NumPy's came of it."""
     assert sf.EpsilonBall(np.float32(0.25)).to_dict()["eps"] == 0.25
+
+
+def test_a_sentence_names_the_limit_on_changes_where_it_matters(clf):
+    """Read alone, it claimed more than was proved."""
+    text = "She made a brilliant and moving film about her father , but he hated it"
+    kept = "suffice for the label 'positive'"
+    two, one = (sf.explain(clf, text, perturbation=sf.Deletion(at_most=r), include=["moving"]) for r in (2, 1))
+    assert f"{kept} while at most 2 other words change at once, and no cheaper set" in str(two)
+    assert f"{kept.replace('suffice', 'suffices')} while only one other word changes at a time, and no" in str(one)
+    for everything in (sf.Deletion(), sf.Deletion(at_most=40)):
+        assert " while " not in str(sf.explain(clf, text, perturbation=everything))
+    mended = sf.repair(clf, text, ["brilliant", "moving"], perturbation=sf.Deletion(at_most=2))
+    assert str(mended) == f"The given words already {kept} while at most 2 other words change at once (proved)."

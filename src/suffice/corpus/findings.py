@@ -113,7 +113,8 @@ class Audit:
 
     def __repr__(self) -> str:
         rate = self.overall
-        return f"<Audit of {len(self.lines)} texts: {rate.dependent} dependent of {rate.asked}, {self.errors} errors>"
+        texts, errors = _many(len(self.lines), "text"), _many(self.errors, "error")
+        return f"<Audit of {texts}: {rate.dependent} dependent of {rate.asked}, {errors}>"
 
     def __str__(self) -> str:
         total, rate = len(self.lines), self.overall

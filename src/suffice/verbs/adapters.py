@@ -14,6 +14,7 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.model.text import Text
+from suffice.verbs.question import shortened
 
 
 class Weighed(NamedTuple):
@@ -30,8 +31,8 @@ def words_of(given: Any, text: Text, label: str, labels: Sequence[str]) -> Seque
     if reader is not None:
         return reader(given, text, label, labels)
     if isinstance(given, str) or not isinstance(given, Iterable):
-        kind = f"{type(given).__module__}.{type(given).__name__}"
-        raise InputError(f"Give a list of words or positions, or a result of LIME, SHAP or Anchors, not a {kind}.")
+        shown = shortened(repr(given))
+        raise InputError(f"Give a list of words or positions, or a result of LIME, SHAP or Anchors, not {shown}.")
     return list(given)
 
 

@@ -28,7 +28,7 @@ from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.asked import verdicts
-from suffice.verbs.question import Given, Padding, Question
+from suffice.verbs.question import Given, Padding, Question, check_listed
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import only_unknown, unknown_substitutes
 from suffice.verbs.wording import authority, change_of, complaint, deed_of, empty, named, placed, short
@@ -187,6 +187,7 @@ def guarded(question: Question, protected: Protected) -> tuple[int, ...]:
         protected = list(protected_group(protected))
     if callable(protected):
         return tuple(word.position for word in text.words if protected(word.text))
+    check_listed(protected, "protected")
     places = (standing(text, item) if isinstance(item, str) else (item,) for item in protected)
     return text.positions([place for some in places for place in some], count)
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from suffice.errors import InputError
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
@@ -17,7 +18,7 @@ from suffice.prove.verdict import Witness
 from suffice.verbs.answer import Answer
 from suffice.verbs.details import Alternatives, Detail, Further, Tested
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, placed, short
+from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, limited, placed, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -132,7 +133,7 @@ class Explanation(Answer):
     @staticmethod
     def from_json(source: str) -> Explanation:
         """The explanation that `to_json` wrote, without the certificate's evidence."""
-        data = json.loads(source)
+        data = _read(source)
         known = data.get("alternatives")
         return Explanation(
             status=data["status"],
@@ -185,6 +186,16 @@ class Explanation(Answer):
         return fragment(self)
 
 
+def _read(source: str) -> dict[str, Any]:
+    try:
+        data = json.loads(source)
+    except ValueError as error:
+        raise InputError(f"This is not an explanation as `to_json` writes it: {error}.") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT or "status" not in data:
+        raise InputError(f"This is not an explanation of format {FORMAT} as `to_json` writes it.")
+    return data
+
+
 def infeasible(
     label: str,
     text: Text,
@@ -214,7 +225,7 @@ def sentence(result: Explanation) -> str:
     if "nothing" in result.meta:
         return empty(result.meta["nothing"], result.label)
     kept, meta = f"the label {result.label!r}", result.meta
-    suffice = f"{counted(result)} {sufficing(result)} for {kept}"
+    suffice = f"{counted(result)} {sufficing(result)} for {kept}{at_once(result)}"
     enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
     match result.status:
         case "optimal" if not result.positions:
@@ -236,6 +247,13 @@ def sentence(result: Explanation) -> str:
         case "unknown":
             reason = meta.get("reason", "within the limit")
             return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
+
+
+def at_once(result: Explanation) -> str:
+    """The limit on how many other words change at once."""
+    padded = result.meta.get("padding") == "feature"
+    every = len(result.text) if padded else len(result.text.words)
+    return limited(result.meta, every - len(result.positions))
 
 
 def sufficing(result: Explanation) -> str:

@@ -12,7 +12,7 @@ from suffice.sets.perturbations import Perturbation
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import public
 from suffice.verbs.asked import verdicts
-from suffice.verbs.question import Given, Named, Padding, Question
+from suffice.verbs.question import Given, Named, Padding, Question, check_listed
 from suffice.verbs.running import single_threaded
 
 
@@ -34,6 +34,7 @@ def is_robust(
     The independent checker reads the certificate before you see the verdict, unless `self_check` is False; what it does
     not accept is Unknown. A solver's word (`oracle="milp"`, `"marabou"`) has no certificate when it is Proved.
     """
+    check_listed(positions, "positions")
     question = Question(
         classifier,
         text,

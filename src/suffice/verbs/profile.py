@@ -215,7 +215,7 @@ def profile(
 
 
 def _sizes(steps: Sequence[float]) -> tuple[float, ...]:
-    if isinstance(steps, str) or not len(steps):
+    if isinstance(steps, str) or not hasattr(steps, "__len__") or not len(steps):
         raise InputError("`steps` must be a list of at least one size, such as [5, 10, 15, 25].")
     return tuple(sorted(set(steps)))
 

@@ -372,9 +372,13 @@ def _asked_for(text: Text, include: Named, exclude: Named, padding: Padding) -> 
 
 
 def _positions(text: Text, given: Named, count: int, role: str) -> tuple[int, ...]:
+    check_listed(given, role)
+    return text.positions(list(given), count)
+
+
+def check_listed(given: Any, role: str) -> None:
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise InputError(f"`{role}` takes a list of words or positions, not {given!r}.")
-    return text.positions(list(given), count)
 
 
 def _seconds(given: Any) -> float:

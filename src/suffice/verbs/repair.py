@@ -22,7 +22,7 @@ from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, finished, public, summary
 from suffice.verbs.asked import explaining, verdicts
 from suffice.verbs.bias import sparser
-from suffice.verbs.explanation import Explanation, least_by
+from suffice.verbs.explanation import Explanation, at_once, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
 from suffice.verbs.wording import authority, can, empty, placed
@@ -106,7 +106,8 @@ class Repair(Answer):
         if self.explanation.tied is not None:
             return str(self.explanation)
         if self.sufficed:
-            return f"The given words already suffice for the label {self.label!r} ({self._by})."
+            kept = f"the label {self.label!r}{at_once(self.explanation)}"
+            return f"The given words already suffice for {kept} ({self._by})."
         return f"{self._doubt()} {self._extension()}"
 
     @property

@@ -87,6 +87,19 @@ def change_of(meta: Mapping[str, Any], which: str, count: float = math.inf) -> s
             return f"allowed change of up to {limit} of {which}"
 
 
+def limited(meta: Mapping[str, Any], others: float) -> str:
+    """Where it matters, how many of so many other words may change at once, at the end of what then holds."""
+    match meta.get("perturbation", {}).get("at_most"):
+        case None:
+            return ""
+        case limit if others <= limit:
+            return ""
+        case 1:
+            return " while only one other word changes at a time"
+        case limit:
+            return f" while at most {limit} other words change at once"
+
+
 def authority(meta: Mapping[str, Any], claim: str) -> str:
     """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim."""
     if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):
