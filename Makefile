@@ -41,7 +41,7 @@ paper: .venv/.dev
 
 # The documentation site, offline and strict, into build/site.
 docs: .venv/.dev
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 docs-serve: .venv/.dev
 	$(BIN)/mkdocs serve

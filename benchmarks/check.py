@@ -24,7 +24,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import suffice as sf
-from suffice.model.classifier import bundled
+from suffice.model.saved import bundled
 from suffice.sets.perturbations import Perturbation
 
 DATA = {"sst": "sst2", "imdb": "imdb", "trec": "trec6", "twitter": "twitter"}

@@ -26,9 +26,11 @@ from unittest.mock import patch
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from suffice.model.classifier import Classifier, bundled, load
+from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
-from suffice.prove import bounds, branch
+from suffice.model.saved import bundled, load
+from suffice.prove.bounds import ascent
+from suffice.prove.branch import rounds, units
 from suffice.prove.oracles import bounds as oracles
 from suffice.prove.oracles import make_oracle
 from suffice.prove.oracles.bounds import BoundsOracle
@@ -301,7 +303,7 @@ def _bulk_of_one(problem: Problem, rng: np.random.Generator, count: int) -> tupl
 # --- what each part brings ---
 
 
-class _SlopesOnly(bounds.Ascent):
+class _SlopesOnly(ascent.Ascent):
     """Leaves multipliers, which have no upper limit, as they are."""
 
     def step(self, value: Floats, gradient: Floats) -> Floats:
@@ -313,13 +315,13 @@ def _nothing(*_: Any) -> None:
 
 
 WITHOUT: dict[str, tuple[Any, str, Any]] = {
-    "all of it": (branch, "STEPS", branch.STEPS),
+    "all of it": (units, "STEPS", units.STEPS),
     "no optimised slopes before branching": (oracles, "CHEAP_STEPS", 0),
-    "no slopes or multipliers while branching": (branch, "STEPS", (0, 0)),
-    "no multipliers": (bounds, "Ascent", _SlopesOnly),
+    "no slopes or multipliers while branching": (units, "STEPS", (0, 0)),
+    "no multipliers": (ascent, "Ascent", _SlopesOnly),
     "no attacks first": (BoundsOracle, "_refute", _nothing),
-    "one unit per split": (branch, "FEW", 1),
-    "one subproblem per round": (branch, "PER_QUESTION", 1),
+    "one unit per split": (rounds, "FEW", 1),
+    "one subproblem per round": (rounds, "PER_QUESTION", 1),
 }
 
 

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from suffice.model import classifier as model
+from suffice.model import saved as model
 
 MODELS = Path(__file__).parents[1] / "src" / "suffice" / "models"
 

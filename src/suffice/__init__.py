@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from suffice.importers.torch import from_torch
     from suffice.importers.vectors import read_vectors
     from suffice.model.blackbox import BlackBox, from_function
-    from suffice.model.classifier import Classifier, Prediction, load
+    from suffice.model.classifier import Classifier, Prediction
     from suffice.model.network import Network
+    from suffice.model.saved import load
     from suffice.model.text import Text, Word
     from suffice.proof.certificate import Certificate
     from suffice.proof.checking import check
@@ -91,7 +92,7 @@ LATER = {
     "from_spacy": "suffice.importers.spacy",
     "from_torch": "suffice.importers.torch",
     "is_robust": "suffice.verbs.is_robust",
-    "load": "suffice.model.classifier",
+    "load": "suffice.model.saved",
     "neighbours": "suffice.verbs.neighbours",
     "profile": "suffice.verbs.profile",
     "read_vectors": "suffice.importers.vectors",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from rich.cells import cell_len
 import suffice as sf
 from suffice.cli import main
 from suffice.cli.parser import CODES, build_parser
-from suffice.model.classifier import DEFAULT
+from suffice.model.saved import DEFAULT
 
 TEXT = "a quiet , moving film that is never dull"
 
@@ -231,7 +232,7 @@ def test_unknown_and_cut_words_are_shown(capsys: pytest.CaptureFixture[str]) -> 
         (["explain", "a", "quiet", "film"], "into quotes"),
         (["explain", "sentiment", TEXT], "--model"),
         (["frobnicate"], "frobnicate"),
-        ([], "command"),
+        ([], "COMMAND"),
     ],
 )
 def test_misuse_is_one_clear_line_and_exit_code_2(
@@ -452,6 +453,51 @@ def test_files_are_written_though_nobody_reads_the_answer(tmp_path: Path, verb: 
     assert [file.name for file in files.values() if not file.exists()] == []
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [(["explain", TEXT], 0), (["explain", TEXT, "--json"], 0), (["explain", "qqqq"], 1), (["models"], 0)],
+)
+def test_a_reader_who_goes_away_does_not_change_the_exit_code(options: list[str], code: int) -> None:
+    """`suffice explain ... | head -1` ended with 1, which is an answer in the negative."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "suffice.cli", *options]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_ctrl_c_ends_a_command_with_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.cli.commands.load_any", stopped)
+    assert main(["words", "good"]) == 3
+    assert capsys.readouterr() == ("", "suffice: stopped before it was done\n")
+
+
+def test_ctrl_c_while_words_are_looked_at_leaves_the_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suffice.verbs.answering.details", stopped)
+    assert main(["explain", TEXT]) == 0
+    out, err = capsys.readouterr()
+    assert "proved, and nothing cheaper is enough" in out
+    assert err == ""
+
+
+def test_the_line_end_of_standard_input_is_not_part_of_the_text() -> None:
+    """As `echo` and editors add one."""
+    for end in ("", "\n", "\r\n"):
+        done = run("explain", "-", "--json", input=f"a good film{end}")
+        assert json.loads(done.stdout)["text"]["source"] == "a good film"
+
+
 @pytest.mark.parametrize("verb", WRITTEN)
 def test_an_answer_whose_file_cannot_be_written_is_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, verb: str
@@ -465,6 +511,34 @@ def test_an_answer_whose_file_cannot_be_written_is_printed(
     assert TEXT.split()[0] in out
 
 
+def test_an_audit_names_the_worst_rows_where_nobody_opens_the_report(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.csv"
+    woman = "the story of a woman who cannot forget"
+    texts.write_text("text\n" + f"{woman}\n" * 6 + '""\na fine film\n', encoding="utf-8")
+    swaps = tmp_path / "swaps.json"
+    swaps.write_text('{"woman": ["man"]}', encoding="utf-8")
+    report = str(tmp_path / "report.html")
+    done = run("audit", str(texts), "--protected", "woman", "--swaps", str(swaps), "--report", report)
+    said = " ".join(done.stdout.split())
+    assert f"Row 5, dependent: “{woman}” (woman → man: positive)" in said
+    assert "Row 6, " not in said
+    assert "The other 2 of these are in the report." in said
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (["explian", "x"], "did you mean explain?"),
+        (["explain", "x", "--padding", "futures"], "did you mean feature?"),
+        (["a quiet film"], 'suffice explain "a fine film"'),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_probably_meant(
+    capsys: pytest.CaptureFixture[str], options: list[str], hint: str
+) -> None:
+    assert hint in complaint(capsys, *options)
+
+
 @pytest.mark.parametrize("command", ["", *CODES, "models", "train"])
 def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit):
@@ -473,6 +547,32 @@ def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], 
     assert "  0  " in foot
     assert "  2  bad input or misuse" in foot
     assert ("  3  " in foot) == (command not in ("models", "train"))
+
+
+def test_an_answer_is_no_question_and_is_called_what_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    answer = sf.explain(sf.load(DEFAULT), TEXT)
+    path = tmp_path / "answer.json"
+    path.write_text(answer.to_json(), encoding="utf-8")
+    assert "This is an answer, not a question" in complaint(capsys, "explain", "--question", str(path))
+    path.write_text(json.dumps(answer.question), encoding="utf-8")  # which the message names
+    assert main(["explain", "--question", str(path), "--json"]) == 0
+    assert sf.Explanation.from_json(capsys.readouterr().out).positions == answer.positions
+    path.write_text("[]", encoding="utf-8")
+    assert "an object with a question, not list" in complaint(capsys, "explain", "--question", str(path)).replace(
+        "a JSON object", "an object"
+    )
+
+
+def test_the_first_help_has_examples_that_run_and_a_line_for_each_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(re.search(rf"^    {name} +\S", shown, re.MULTILINE) for name in CODES)
+    examples = [shlex.split(line) for line in re.findall(r"^  suffice (.*)$", shown, re.MULTILINE)]
+    assert [main(example) for example in examples if example != ["serve"]] == [0, 0, 0]
 
 
 def test_every_command_that_answers_has_its_exit_codes() -> None:

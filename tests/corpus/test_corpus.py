@@ -894,7 +894,9 @@ def test_a_file_that_is_read_is_not_written_over(ending, options, folder, tmp_pa
     Path("other.jsonl").write_text("", encoding="utf-8")
     before = texts.read_bytes()
     assert main([options[0], texts.name, *options[1:], "--model", folder]) == 2
-    assert "is read here, and would be written over" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    beside = "The table beside texts.html would be texts.csv, which is read here: name another report."
+    assert "is read here, and would be written over" in said or beside in said
     assert texts.read_bytes() == before
 
 
@@ -904,6 +906,35 @@ def test_an_audit_in_which_no_protected_word_occurs_says_so(small):
     assert str(found).startswith("1 text: 0 dependent, 0 independent (proved), 0 undecided, 1 with nothing to prove")
     assert "No text holds a protected word that may change: nothing was proved." in str(found)
     assert "No text holds" not in str(sf.audit(small, ["word1 word2"], ["word1"], perturbation=sf.Deletion()))
+
+
+def test_a_report_without_anything_to_prove_says_so(tmp_path):
+    report = tmp_path / "report.html"
+    sf.audit(sf.load("sentiment"), ["a fine film"], ["she"], report=report)
+    assert "<p>No text had something to prove.</p>" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("top", "said"),
+    [
+        ("review,label", "one of them `text`, not 'review, label'."),
+        ("text;label", "one of them `text`, not 'text;label'; columns have commas between them."),
+        ("", "one of them `text`."),
+    ],
+)
+def test_a_file_without_a_column_of_texts_is_refused_with_what_it_has(top, said, tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text(f"{top}\na fine film;positive\n" if top else "", encoding="utf-8")
+    with pytest.raises(sf.InputError) as caught:
+        list(sf.batch(sf.load("sentiment"), path))
+    assert str(caught.value).endswith(said)
+
+
+def test_a_batch_says_on_the_terminal_why_texts_failed(tmp_path, capsys):
+    path = tmp_path / "texts.csv"
+    path.write_text('text\na fine film\n""\n', encoding="utf-8")
+    assert main(["batch", str(path), "--out", str(tmp_path / "out.jsonl")]) == 3
+    assert "Row 2: The text has no words: give at least one word." in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("how", [{"oracle": "milp"}, {"self_check": False}], ids=["a solver's word", "no checker"])

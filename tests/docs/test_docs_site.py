@@ -18,7 +18,7 @@ import pytest
 
 import suffice
 from suffice.cli.parser import build_parser
-from suffice.model.classifier import bundled as suffice_models
+from suffice.model.saved import bundled as suffice_models
 from suffice.sets.table import KINDS
 
 ROOT = Path(__file__).parents[2]

@@ -27,7 +27,8 @@ import suffice as sf
 from fuzzing.common import Wrong, accept, both_accept, exact_model, need
 from fuzzing.subsets import shown, some_classifier
 from suffice.model.network import Conv1d, Dense, Floats, MaxPool, Network, Relu, Transpose
-from suffice.prove import branch, sieve
+from suffice.prove import sieve
+from suffice.prove.branch import roots
 from suffice.prove.oracles import make_oracle
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
 
@@ -46,12 +47,12 @@ def one(seed: int, counts: Counter[str]) -> Iterator[str]:
 
 def maxima(seed: int, counts: Counter[str]) -> Iterator[str]:
     """TextCNNs over boxes, for every other seed with short sieves although there are so few maxima."""
-    rng, usual = np.random.default_rng([29, seed]), (branch.MAXIMA, sieve.PARTS)
-    branch.MAXIMA, sieve.PARTS = (1, FEW_PARTS) if seed % 2 else usual
+    rng, usual = np.random.default_rng([29, seed]), (roots.MAXIMA, sieve.PARTS)
+    roots.MAXIMA, sieve.PARTS = (1, FEW_PARTS) if seed % 2 else usual
     try:
         yield from questions(text_cnn(rng), some_box, rng, counts)
     finally:
-        branch.MAXIMA, sieve.PARTS = usual
+        roots.MAXIMA, sieve.PARTS = usual
 
 
 def questions(classifier: sf.Classifier, sets: Sets, rng: np.random.Generator, counts: Counter[str]) -> Iterator[str]:

@@ -430,6 +430,20 @@ def test_scores_that_predict_follows_are_kept_and_texts_are_read_once():
     assert len(read) == 2  # once here, once by the box
 
 
+def test_every_word_of_the_set_of_a_pipeline_that_is_laid_open_has_a_text_that_flips_without_it():
+    """The search had found flips for some of the words only."""
+    texts = ["good film", "great fun", "bad plot", "dull and bad", "a fine cast", "awful mess"]
+    labels = ["pos", "pos", "neg", "neg", "pos", "neg"]
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, labels)
+    result = sf.explain(sf.from_sklearn(pipeline), "a bad film and a good cast")
+    assert [word.text for word in result.words] == ["film", "good"]
+    for position in result.positions:
+        flip = result.details[position].flip
+        assert flip is not None
+        assert position in flip.positions
+        assert pipeline.predict([flip.text]) == ["neg"]
+
+
 def test_pipelines_with_functions_of_ones_own_do_not_share_their_answers(tmp_path):
     """Without a pickle the digest was that of the name and the labels: one model's answers were taken for another's."""
 

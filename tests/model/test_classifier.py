@@ -28,7 +28,7 @@ from safetensors.numpy import load_file, save_file
 import suffice as sf
 from suffice.errors import InputError, ModelError
 from suffice.model import step as networks
-from suffice.model.classifier import BUNDLED, Classifier, _reading_parts, bundled, load
+from suffice.model.classifier import Classifier, _reading_parts
 from suffice.model.network import (
     AvgPool,
     Conv1d,
@@ -43,6 +43,7 @@ from suffice.model.network import (
     Step,
     Transpose,
 )
+from suffice.model.saved import BUNDLED, bundled, load
 from suffice.model.tokenizers import HuggingFace, Pattern
 
 SOME = settings(max_examples=40)
@@ -793,6 +794,15 @@ def test_a_missing_model_is_refused_with_the_names_there_are():
     with pytest.raises(ModelError, match=r"There is no model 'no-such-model': give a folder") as caught:
         load("no-such-model")
     assert all(name in str(caught.value) for name in bundled())
+
+
+def test_other_peoples_files_are_refused_with_the_way_in(tmp_path):
+    (tmp_path / "net.onnx").touch()
+    with pytest.raises(ModelError, match=r"brought in first, by  suffice import net.onnx"):
+        load(tmp_path / "net.onnx")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match=rf"a transformer is named hf:{tmp_path} on the command line"):
+        load(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a\0b", "x" * 5000])

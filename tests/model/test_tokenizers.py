@@ -21,8 +21,8 @@ import suffice as sf
 from suffice.cli import main
 from suffice.errors import InputError, MissingExtra, ModelError
 from suffice.model import tokenizers as kinds
-from suffice.model.classifier import bundled
 from suffice.model.patterns import why_refused
+from suffice.model.saved import bundled
 from suffice.render import phrases
 
 PIECES = ["[PAD]", "[UNK]", "good", "##ness", "bad", "film", "a", "##s", "!", "very"]

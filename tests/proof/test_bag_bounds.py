@@ -15,9 +15,10 @@ from suffice.errors import Rejected
 from suffice.importers.bag import lowered
 from suffice.model.text import written
 from suffice.proof.bag import ceilings
-from suffice.proof.bag.bounds import Form, Region
 from suffice.proof.bag.ceilings import Sets
 from suffice.proof.bag.check import BagCheck
+from suffice.proof.bag.forms import Form
+from suffice.proof.bag.regions import Region
 
 WORDS = ["good", "bad", "plot", "film", "dull", "fine", "a", "b"]
 Chosen = tuple[int, ...]

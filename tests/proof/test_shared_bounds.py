@@ -9,7 +9,7 @@ import pytest
 
 import suffice as sf
 from suffice.proof.check import network
-from suffice.prove import branch
+from suffice.prove.branch import units
 
 TEXT = "This film is a wonderful , moving and funny piece of work but the end is dull and far too long for me"
 
@@ -22,7 +22,7 @@ def close(mine: Any, other: Any) -> bool:
 def compared(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[bool]]:
     """Whether what is shared is the same as what is worked out for each alone, each time that something is."""
     seen: dict[str, list[bool]] = {"prover": [], "checker": []}
-    hidden, step_bounds = branch.hidden, network.Net._step_bounds
+    hidden, step_bounds = units.hidden, network.Net._step_bounds
 
     def both(form: Any, inputs: Any, signs: Any = None, known: Any = None, budget: Any = None) -> Any:
         shared, alone = hidden(form, inputs, signs, known, budget), hidden(form, inputs, signs)
@@ -37,7 +37,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[bool]]:
             seen["checker"].append(close(shared, self.bounds(k, inputs, states, around)))
         return shared
 
-    monkeypatch.setattr(branch, "hidden", both)
+    monkeypatch.setattr(units, "hidden", both)
     monkeypatch.setattr(network.Net, "_step_bounds", checked)
     return seen
 

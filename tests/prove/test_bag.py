@@ -247,7 +247,8 @@ def _steeper(fees: Fees) -> None:
 @pytest.mark.parametrize("spoil", [_one_range, _steeper])
 def test_prices_from_wrong_lines_are_found_out(spoil):
     rng = np.random.default_rng(7)
-    assert sum(too_cheap(rng, spoil) > 0 for _ in range(250)) > 3
+    found = filter(None, (too_cheap(rng, spoil) for _ in range(250)))
+    assert len(list(itertools.islice(found, 4))) == 4
 
 
 def cheapest(texts: list[tuple[frozenset[int], str]], flips: list[bool], costs: list[int], forced: set[int]) -> float:
@@ -491,7 +492,7 @@ def _empty_leaf(lines: list[Any]) -> None:
 @pytest.mark.parametrize("edit", [_free_more, _raise_lower, _shrink_weights, _drop_a_proof, _empty_leaf])
 @pytest.mark.parametrize("orders", [(1, 1), (1, 2)], ids=["words", "pairs"])
 def test_a_forged_certificate_is_rejected(edit, orders, monkeypatch):
-    monkeypatch.setattr("suffice.search.opened.fits", lambda *_: False)  # by rules, not by ceilings
+    monkeypatch.setattr("suffice.search.opened.search.fits", lambda *_: False)  # by rules, not by ceilings
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=orders)))
     result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert sf.check(result.certificate, box).optimal
@@ -588,8 +589,8 @@ def test_a_rule_that_the_checker_rejects_is_left_out_and_the_words_stay(monkeypa
 def test_rules_that_shares_of_words_break_lead_to_the_same_answers(seed, monkeypatch):
     from tests import pipelines
 
-    monkeypatch.setattr("suffice.search.opened.SHORT", 0)
-    monkeypatch.setattr("suffice.search.opened.fits", lambda *_: False)
+    monkeypatch.setattr("suffice.search.opened.search.SHORT", 0)
+    monkeypatch.setattr("suffice.search.opened.search.fits", lambda *_: False)
     rng, made = np.random.default_rng([5, seed]), pipelines.kinds()
     seen = [pipelines.judged(rng, made[kind](rng), kind == "streams") for kind in ("weights", "streams") * 5]
     assert seen.count("computed") > 3

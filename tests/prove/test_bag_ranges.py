@@ -12,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from suffice.importers.bag import lowered
 from suffice.model.bag import Bag
 from suffice.model.text import written
-from suffice.proof.bag.bounds import Region, Walk
+from suffice.proof.bag.bounds import Walk
 from suffice.proof.bag.check import BagCheck
+from suffice.proof.bag.regions import Region
 from suffice.prove.bag import Case
 from suffice.prove.layout import laid_out
 

@@ -23,8 +23,8 @@ from suffice.prove import ceiling
 from suffice.prove.asked import OutOfBudget
 from suffice.prove.bag import Case
 from suffice.prove.layout import laid_out
-from suffice.search import opened
-from suffice.search.opened_writing import _parts
+from suffice.search.opened import ceilings
+from suffice.search.opened.writing import _parts
 from tests.prove.test_bag import (
     WORDS,
     case_of,
@@ -271,7 +271,7 @@ def test_ceilings_and_rules_come_to_the_same_words_of_the_same_cost(seed, monkey
         box = sf.from_sklearn(pipeline)
         lifted = sf.explain(box, source, perturbation=sf.Deletion())
         with monkeypatch.context() as patch:
-            patch.setattr(opened, "fits", lambda *_: False)
+            patch.setattr("suffice.search.opened.search.fits", lambda *_: False)
             ruled = sf.explain(box, source, perturbation=sf.Deletion())
         assert (lifted.status, lifted.cost) == (ruled.status, ruled.cost)
         ways |= {name for line in lifted.certificate.lines for name in line if name in ("ceilings", "rule")}
@@ -352,7 +352,7 @@ def test_ceilings_that_the_checker_rejects_are_left_out_and_the_words_stay(monke
         raise Rejected(0, "not today")
 
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
-    monkeypatch.setattr("suffice.proof.replay.run.none_enough", strict)
+    monkeypatch.setattr("suffice.proof.replay.evidence.none_enough", strict)
     result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert result.meta["checked"] is True
     assert result.lower_bound < result.cost
@@ -386,7 +386,7 @@ def test_some_words_are_proved_before_time_goes_into_the_lower_bound(monkeypatch
 
     monkeypatch.setattr(ceiling.Lift, "below", lambda *_: None)
     monkeypatch.setattr(ceiling.Lift, "above", lambda lift, _: (ceiling.Mixture(0, np.zeros(0), ()), None))
-    monkeypatch.setattr(opened.Opened, "_raised", endless)
+    monkeypatch.setattr(ceilings, "_raised", endless)
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=(1, 2))))
     result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert (result.status, result.meta["checked"]) == ("sufficient", True)

@@ -16,8 +16,10 @@ from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.check import inputs as checking
 from suffice.proof.check import sums
-from suffice.prove import branch, choices, wordwise
+from suffice.prove import choices, wordwise
 from suffice.prove.bounds import Form
+from suffice.prove.branch import decide
+from suffice.prove.tree import Pick
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown
 from suffice.prove.windows import Windows
 from suffice.search.covering import Covering
@@ -224,12 +226,12 @@ def test_sums_are_between_their_bounds_and_reach_them(seed):
 def test_proofs_have_nothing_but_words_and_leaves_without_numbers(seed):
     problem = choices.by_choice(asked(seed).problem)
     free = np.eye(LENGTH, dtype=bool) | np.eye(LENGTH, k=1, dtype=bool)
-    for answer in branch.decide(Form.of(problem), free, Budget()):
+    for answer in decide(Form.of(problem), free, Budget()):
         assert isinstance(answer, Proved | Refuted)
         waiting = [] if isinstance(answer, Refuted) else list(answer.evidence)
         while waiting:
             node = waiting.pop()
-            assert isinstance(node, branch.Pick) or (node.alpha is None and not len(node.beta))
+            assert isinstance(node, Pick) or (node.alpha is None and not len(node.beta))
             waiting += getattr(node, "branches", ())
 
 
@@ -299,6 +301,17 @@ def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed, at_most):
         answer = wordwise.decide_by_words(windows.within(free), free, Budget())
         assert isinstance(answer, Refuted) == bool((flips & ~(changed & ~free).any(-1)).any())
         assert not isinstance(answer, Unknown)
+
+
+def test_windows_that_would_not_fit_end_the_question_and_prove_nothing(monkeypatch):
+    monkeypatch.setattr(wordwise, "MEMORY", 1)
+    reasons = []
+    for seed in range(0, 36, 3):
+        problem = choices.by_choice(asked(seed).problem)
+        windows = Windows.of(Form.of(problem)).within(problem.features)
+        answer = wordwise.decide_by_words(windows, problem.features, Budget())
+        reasons += [answer.reason] if isinstance(answer, Unknown) else []
+    assert any("would not fit into memory" in reason for reason in reasons)
 
 
 @pytest.mark.parametrize("seed", [0, 3, 6, 9, 12, 15])

@@ -16,7 +16,7 @@ from suffice.model.step import Step
 from suffice.prove import climb
 from suffice.prove.attack import descend, slide, slides
 from suffice.prove.bounds import NEAR, Items, chosen_lines, hidden, margin_bound, margin_rows, plain
-from suffice.prove.branch import CLIMB, SOME
+from suffice.prove.branch.climbing import CLIMB, SOME
 from suffice.prove.inputs.numbers import steady
 from suffice.prove.peaks import Peaks
 from suffice.prove.verdict import Budget, Problem

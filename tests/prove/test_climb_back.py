@@ -11,9 +11,13 @@ from test_peaks import TEXT, both_accept
 
 import suffice as sf
 from suffice.errors import Rejected
-from suffice.prove import branch, climb_back, peaks
+from suffice.prove import climb_back, peaks
 from suffice.prove.bounds import NEAR, Form, hidden
 from suffice.prove.branch import Restorable, decide_restorations
+from suffice.prove.branch.rounds import evaluate
+from suffice.prove.branch.run import Run
+from suffice.prove.branch.subproblem import root_of
+from suffice.prove.branch.units import OnUnits
 from suffice.prove.inputs import Restored
 from suffice.prove.tilts import rounded
 from suffice.prove.verdict import Budget, Problem, Proved
@@ -85,14 +89,14 @@ def test_climbs_stay_below_every_choice_and_gain_much():
     climbed, plain = [], []
     for seed in range(20):
         form, inputs = attacked(seed, filters=24)
-        run = branch.Branching(form, inputs, [[0]], -1.0, lambda sets, *_: [None] * len(sets), Budget())
-        root, other = (branch.Subproblem(0, 0, inputs, np.zeros(form.units, dtype=np.int8), -np.inf) for _ in "ab")
+        run = Run.of(form, inputs, [[0]], -1.0, lambda sets, *_: [None] * len(sets), Budget())
+        root, other = (root_of(0, 0, inputs, form.units) for _ in "ab")
         run.questions[0].roots = [root]
-        run._evaluate([root])
+        evaluate(OnUnits(run), [root])
         best = -form.problem.margins(restored(inputs, choices(inputs)))[:, 0].max()
         assert root.bound <= best + 1e-9
         run.tilts = None  # the lines of maxima that have no rows of their own
-        run._evaluate([other])
+        evaluate(OnUnits(run), [other])
         if not root.closed:
             climbed.append(best - root.bound)
             plain.append(best - other.bound)

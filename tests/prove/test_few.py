@@ -12,8 +12,9 @@ from test_peaks import both_accept, form_of, hard_questions, leaves_above
 
 import suffice as sf
 from suffice.model.network import Network
-from suffice.prove import branch, few
+from suffice.prove import few
 from suffice.prove.bounds import Form, Items, hidden, margin_bound, margin_rows
+from suffice.prove.branch import decide, roots
 from suffice.prove.inputs import Free
 from suffice.prove.lean import lean
 from suffice.prove.verdict import Budget, Proved, Refuted, Unknown
@@ -74,7 +75,7 @@ def test_answers_are_those_of_the_whole():
     seen = {Proved: 0, Refuted: 0}
     for form, words in questions():
         free = np.isin(np.arange(6), words)
-        answer, same = few.decide_few(form, free, Budget(20)), branch.decide(form, free[None], Budget(20))[0]
+        answer, same = few.decide_few(form, free, Budget(20)), decide(form, free[None], Budget(20))[0]
         assert type(answer) is type(same)
         seen[type(answer)] += 1
         if isinstance(answer, Refuted):
@@ -115,7 +116,7 @@ def test_explanations_are_the_same_and_both_checkers_accept_them(monkeypatch, tm
 
 def sieving(monkeypatch):
     always(monkeypatch)
-    monkeypatch.setattr(branch, "MAXIMA", 1)
+    monkeypatch.setattr(roots, "MAXIMA", 1)
 
 
 def test_sieves_of_few_words_are_read_by_both_checkers(monkeypatch, tmp_path):

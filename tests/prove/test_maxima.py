@@ -131,6 +131,16 @@ def test_the_largest_of_a_group_is_at_its_first_unit_in_floats_and_exactly():
 # --- explanations ---
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("relu", [True, False])
+def test_slopes_through_winners_alone_are_those_through_all_weights(seed, relu):
+    network, rng = text_cnn(seed, relu=relu, filters=5).network, np.random.default_rng(seed)
+    first, after = network.steps
+    z = first.apply(rng.standard_normal((9, network.inputs)))
+    back = rng.standard_normal((9, len(after.bias)))
+    np.testing.assert_allclose(first.inward(back, z, after), first.backward(back, z, after) @ first.weight)
+
+
 def cheapest_by_force(classifier, text):
     """The least number of words to keep so that no removal of others changes the label: every removal is tried."""
     read = classifier.read(text)

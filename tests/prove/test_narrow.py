@@ -12,8 +12,9 @@ from helpers import make_classifier, make_text, refused
 import suffice as sf
 from suffice.model.network import Network
 from suffice.proof import check_exact
-from suffice.prove import branch, narrow
+from suffice.prove import narrow
 from suffice.prove.bounds import Form, hidden, margin_rows
+from suffice.prove.branch import decide, questions, roots
 from suffice.prove.inputs import Free, Restored
 from suffice.prove.verdict import Budget, Problem
 from suffice.sets.regions import Ball, Box, Hull
@@ -82,7 +83,7 @@ def sides(found, plain):
 
 def narrowing(monkeypatch):
     """Take every network as a wide one."""
-    monkeypatch.setattr(branch, "WIDE", 0)
+    monkeypatch.setattr(roots, "WIDE", 0)
 
 
 def stated(certificate):
@@ -177,19 +178,19 @@ def test_a_bound_is_used_below_its_line_alone(monkeypatch):
 
 def test_a_wide_network_takes_far_fewer_subproblems(monkeypatch):
     spent = {}
-    run = branch.Branching.run
+    answers = questions.answers
 
-    def counted(self):
-        answers = run(self)
-        spent[branch.WIDE] = spent.get(branch.WIDE, 0) + sum(question.spent for question in self.questions)
-        return answers
+    def counted(way):
+        found = answers(way)
+        spent[roots.WIDE] = spent.get(roots.WIDE, 0) + sum(question.spent for question in way.run.questions)
+        return found
 
-    monkeypatch.setattr(branch.Branching, "run", counted)
+    monkeypatch.setattr(questions, "answers", counted)
     rng = np.random.default_rng(1)
     region = region_of("box", rng, words=6)
     problem = problem_of(region, 1, (60, 12))
     for many in (0, 10**9):
-        monkeypatch.setattr(branch, "WIDE", many)
+        monkeypatch.setattr(roots, "WIDE", many)
         free = np.eye(6, dtype=bool) | (np.arange(6) < 2)
-        branch.decide(Form.of(problem), free, Budget(60, 3000))
+        decide(Form.of(problem), free, Budget(60, 3000))
     assert 2 * spent[0] < spent[10**9]

@@ -19,8 +19,10 @@ from suffice.model import step
 from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.export import export
-from suffice.prove import branch, bundles, sieve
+from suffice.prove import bundles, sieve
 from suffice.prove.bounds import Form
+from suffice.prove.branch import decide, roots, rounds, sets_of_free, units
+from suffice.prove.branch.run import Run
 from suffice.prove.oracles.milp import MilpOracle
 from suffice.prove.tree import Leaf, Sieved, Split
 from suffice.prove.verdict import Budget, Problem, Proved, Refuted
@@ -68,7 +70,7 @@ def stages(tree):
 def _few_maxima():
     """Sieves for networks in which splits alone would do."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(branch, "MAXIMA", 1)
+        patched.setattr(roots, "MAXIMA", 1)
         yield
 
 
@@ -76,7 +78,7 @@ def _few_maxima():
 def sieves(monkeypatch):
     """What each run of a sieve began with, every sieve on its way, and what it ended with."""
     seen = []
-    run, first, sifted = branch.sifted, sieve._everybody, bundles.Sieve.sifted
+    run, first, sifted = roots.sifted, sieve._everybody, bundles.Sieve.sifted
 
     def recorded(form, batch, dual, ground, *rest):
         seen.append(SimpleNamespace(first=first(form, batch, dual, ground), way=[], tree=None, ground=ground))
@@ -88,7 +90,7 @@ def sieves(monkeypatch):
         seen[-1].way.append((self, left))
         return left
 
-    monkeypatch.setattr(branch, "sifted", recorded)
+    monkeypatch.setattr(roots, "sifted", recorded)
     monkeypatch.setattr(bundles.Sieve, "sifted", kept)
     return seen
 
@@ -101,7 +103,7 @@ def sieves(monkeypatch):
 def test_answers_are_those_of_a_mixed_integer_program(seed, above, sieves):
     form, _ = asked(seed, above, classes=2 + seed % 2)
     free = np.ones((1, LENGTH), dtype=bool)
-    answer = branch.decide(form, free, Budget(60))[0]
+    answer = decide(form, free, Budget(60))[0]
     exact = MilpOracle(form.problem).ask(free, Budget(120))[0]
     assert type(answer) is type(exact)
     assert isinstance(answer, Proved | Refuted)
@@ -109,7 +111,7 @@ def test_answers_are_those_of_a_mixed_integer_program(seed, above, sieves):
 
 def test_most_of_these_questions_take_a_sieve_and_some_a_split(sieves):
     for seed in range(8):
-        branch.decide(asked(seed, 0.6)[0], np.ones((1, LENGTH), dtype=bool), Budget(60))
+        decide(asked(seed, 0.6)[0], np.ones((1, LENGTH), dtype=bool), Budget(60))
     proofs = [stages(run.tree) for run in sieves if run.tree is not None]
     assert len(proofs) >= 4
     assert any(splits for _, splits in proofs)
@@ -121,11 +123,11 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
     form, points = asked(seed, -0.4)
     lost = points[form.problem.margins(points).min(-1) <= 0]
     assert len(lost)
-    inputs = branch.sets_of_free(form, np.ones((1, LENGTH), dtype=bool))
+    inputs = sets_of_free(form, np.ones((1, LENGTH), dtype=bool))
     budget = Budget(60, sieve.PARTS // 2)  # one part, without splits
-    quiet = branch.Branching(form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget)
-    quiet._evaluate([question.roots[0] for question in quiet.questions])
-    quiet._sieve()
+    quiet = Run.of(form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget)
+    rounds.evaluate(units.OnUnits(quiet), [question.roots[0] for question in quiet.questions])
+    roots.sieve(quiet)
     (run,) = sieves
     assert run.tree is None
     above = run.ground.land.above
@@ -142,7 +144,7 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
 
 
 def cnn_and_text(seed):
-    """Of such networks and texts, every third or fourth needs a sieve."""
+    """Of such networks and texts, some need a sieve: which ones depends on attacks, and on how a machine rounds."""
     classifier = text_cnn(seed, filters=14, width=3, classes=2 + seed % 2)
     return classifier, " ".join(np.random.default_rng(seed).permutation(WORDS)[:6])
 
@@ -153,28 +155,31 @@ def sieving(certificate):
 
 @pytest.fixture(scope="module")
 def proved():
-    """A classifier and a certificate with sieves and splits."""
-    for seed in range(20):
+    """A classifier and a certificate with sieves and splits, of an answer with words."""
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
-        if sieving(found.certificate) and any("split" in line for line in found.certificate.lines):
+        splits = any("split" in line for line in found.certificate.lines)
+        if found.positions and splits and sieving(found.certificate):
             return classifier, found
     raise AssertionError("no such question is left: make them harder")
 
 
 def test_both_checkers_accept_and_the_answer_is_that_without_sieves(monkeypatch, tmp_path):
     used = 0
-    for seed in range(14):
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         with monkeypatch.context() as patched:
-            patched.setattr(branch.Branching, "_sieve", lambda self: None)
+            patched.setattr(units, "sieve", lambda run: None)
             plain = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         assert found.status == plain.status == "optimal"
         assert (found.cost, found.lower_bound) == (plain.cost, plain.lower_bound)
         both_accept(found.certificate, classifier, tmp_path)
         used += bool(sieving(found.certificate))
-    assert used >= 2
+        if seed >= 8 and used >= 2:
+            return
+    raise AssertionError("no such questions are left: make them harder")
 
 
 BUGS = {
@@ -212,14 +217,14 @@ def spoiled(stage):
 def test_sparse_weights_are_sieved_as_others_are(monkeypatch):
     monkeypatch.setattr(step, "SPARSE_SIZE", 1)
     monkeypatch.setattr(step, "SPARSE_DENSITY", 1.0)
-    used = 0
-    for seed in range(8):
+    for seed in range(100):
         classifier, text = cnn_and_text(seed)
         assert step.is_sparse(classifier.network.steps[0].weight)
         found = sf.explain(classifier, text, perturbation=sf.KNNBox(2), seconds=30)
         sf.check(found.certificate, classifier)
-        used += bool(sieving(found.certificate))
-    assert used
+        if sieving(found.certificate):
+            return
+    raise AssertionError("no such question is left: make them harder")
 
 
 def test_both_checkers_refuse_sieves_that_make_no_sense(proved, tmp_path):

@@ -11,8 +11,9 @@ from helpers import make_classifier, make_text, refused
 import suffice as sf
 from suffice.model.network import Network
 from suffice.proof import check_exact
-from suffice.prove import branch, tilts
+from suffice.prove import tilts
 from suffice.prove.bounds import Form
+from suffice.prove.branch import decide, questions, units
 from suffice.prove.inputs import Free, Restored
 from suffice.prove.verdict import Budget, Problem, Proved
 from suffice.sets.regions import Ball, Box, Hull
@@ -70,7 +71,7 @@ def test_a_tilted_line_is_above_its_relu_whatever_the_shares(kind, seed):
 
 def tilted(monkeypatch):
     """Tilt lines from the first subproblem on."""
-    monkeypatch.setattr(branch, "HARD", 0)
+    monkeypatch.setattr(units, "HARD", 0)
 
 
 def both_accept(certificate, classifier, folder):
@@ -111,14 +112,14 @@ def test_a_planted_bug_in_the_constant_above_is_found_by_the_checker(kind, monke
 def test_a_wide_first_step_takes_far_fewer_subproblems(monkeypatch):
     """A dozen inputs and two dozen relus, close to the boundary, as in safeNLP."""
     spent = {}
-    run = branch.Branching.run
+    answers = questions.answers
 
-    def counted(self):
-        answers = run(self)
-        spent[branch.HARD] = sum(question.spent for question in self.questions)
-        return answers
+    def counted(way):
+        found = answers(way)
+        spent[units.HARD] = sum(question.spent for question in way.run.questions)
+        return found
 
-    monkeypatch.setattr(branch.Branching, "run", counted)
+    monkeypatch.setattr(questions, "answers", counted)
     rng = np.random.default_rng(3)
     center = rng.standard_normal((1, 12)) * 0.3
     region = Box(center, center - 0.35, center + 0.35)
@@ -129,8 +130,8 @@ def test_a_wide_first_step_takes_far_fewer_subproblems(monkeypatch):
     network = Network.dense([hidden, (np.stack([out, 0 * out]), np.array([1.0 - lowest, 0.0]))])
     problem = Problem(network, region, 0, np.ones(1, dtype=bool))
     for hard in (0, 10**9):
-        monkeypatch.setattr(branch, "HARD", hard)
-        answer = branch.decide(Form.of(problem), np.ones((1, 1), dtype=bool), Budget(60))[0]
+        monkeypatch.setattr(units, "HARD", hard)
+        answer = decide(Form.of(problem), np.ones((1, 1), dtype=bool), Budget(60))[0]
         assert isinstance(answer, Proved)
     assert 3 * spent[0] < spent[10**9]
 

@@ -148,13 +148,27 @@ def test_joiners_stay_and_marks_do_not():
     assert phrases.visible("one\r\ntwo\rthree") == "one\ntwo\ufffdthree"
 
 
-@pytest.mark.parametrize(("options", "shown"), [([], "caf?"), (["--json"], "café")])
+@pytest.mark.parametrize(("options", "shown"), [([], "caf\\xe9"), (["--json"], "café")])
 def test_a_terminal_that_is_not_unicode_is_no_reason_to_fail(options, shown):
     command = [sys.executable, "-m", "suffice.cli", "explain", "café great film", "--deletion", *options]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert shown in done.stdout.decode("utf-8")
+
+
+def test_on_a_terminal_that_is_not_unicode_the_signs_of_proof_and_doubt_differ():
+    """There a question mark stood for both."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "suffice.cli", "explain"]
+    signs = {}
+    for text, method in (("a great film", "search"), ("a great film", "hs"), ("qqqq", "search")):
+        options = ["--oracle", "marabou"] if method == "hs" else []  # which does not take sets of words
+        done = subprocess.run([*command, text, "--method", method, *options], capture_output=True, env=environment)
+        assert done.stderr == b""
+        words = done.stdout.decode("ascii")
+        signs[done.returncode] = re.search(r"^  (\S) ", words, re.MULTILINE)[1]
+    assert signs == {0: "+", 3: "?", 1: "x"}
 
 
 # --- the live line ---
@@ -186,3 +200,7 @@ def test_in_a_pipe_there_is_no_live_line():
     with terminal.live(console) as progress:
         assert progress is None
     assert console.file.getvalue() == ""
+
+
+def test_what_is_all_but_certain_is_not_called_certain():
+    assert list(map(phrases.sure, [0.99996, 1.0, 0.848])) == ["over 99.9% sure", "100.0% sure", "84.8% sure"]

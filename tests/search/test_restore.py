@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.model.network import Bools, Floats
-from suffice.prove import branch
 from suffice.prove.bounds import Form
-from suffice.prove.branch import Restorable, decide_restorations
+from suffice.prove.branch import Restorable, decide, decide_restorations
+from suffice.prove.branch.split import follow
+from suffice.prove.branch.subproblem import Subproblem
 from suffice.prove.inputs import Restored
-from suffice.prove.tree import Tree
+from suffice.prove.tree import Leaf, Pick, Tree
 from suffice.prove.verdict import Budget, Problem, Proved, Unknown
 from suffice.search.cost import Costs
 from suffice.search.restoration import Exchange, Prover, Restoration
@@ -56,9 +57,9 @@ def margin(problem: Problem, inputs: Restored, words: Bools) -> float:
 
 def picks(tree: Tree) -> int:
     """How many decisions about words a proof makes."""
-    if isinstance(tree, branch.Leaf):
+    if isinstance(tree, Leaf):
         return 0
-    return isinstance(tree, branch.Pick) + sum(picks(part) for part in tree.branches)
+    return isinstance(tree, Pick) + sum(picks(part) for part in tree.branches)
 
 
 def test_a_restoration_is_ruled_out_exactly_when_none_helps() -> None:
@@ -103,11 +104,11 @@ def test_a_word_is_needed_where_the_least_sum_rises_without_it(seed: int) -> Non
 @FIXED
 @given(SEEDS)
 def test_words_taken_at_once_leave_subproblems_that_cover_all(seed: int) -> None:
-    """What `_follow` splits a subproblem into are all of its affordable restorations, each in exactly one part."""
+    """What `follow` splits a subproblem into are all of its affordable restorations, each in exactly one part."""
     problem, inputs = attacked(seed)
-    node = branch.Subproblem(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
+    node = Subproblem(0, 0, inputs, np.zeros(13, dtype=np.int8), -0.1)
     node.row = np.random.default_rng(seed).standard_normal(problem.center.shape)
-    rest, closing = branch._follow(node, 4)
+    rest, closing = follow(node, 4)
     parts: list[tuple[bytes, ...]] = []
     for part in (rest, *closing):
         assert isinstance(part.inputs, Restored)
@@ -196,13 +197,31 @@ def test_what_is_said_of_an_attack_is_so_whatever_found_it() -> None:
     assert undone > 20
 
 
+def test_an_attack_costs_no_more_to_undo_than_words_that_a_proof_came_upon() -> None:
+    """Putting words back one at a time may take more of them; other words may not be open, and say nothing then."""
+    cheaper = 0
+    for seed in range(400):
+        problem, inputs = attacked(seed)
+        if problem.margins(inputs.start).min() >= 0:
+            continue
+        prover, opened = Prover(Form.of(problem), Costs(inputs.cost, Fraction(1)), Budget(60)), inputs.open[0]
+        before, level = prover.hardest([inputs.start[0]], opened), int(inputs.budget[0])
+        answer = prover.decide([before], [opened], [level])[0]
+        after = prover.hardest([inputs.start[0]], opened)
+        if isinstance(answer, Restorable):
+            assert after.cost == min(before.cost, inputs.cost[answer.words].sum())
+            assert margin(problem, inputs, after.words) >= 0
+        cheaper += after.cost < before.cost
+    assert cheaper
+
+
 def test_what_is_given_up_for_lack_of_promise_would_have_been_undecided() -> None:
     """The same answers, but that some are given up, sooner than at the limit."""
     given_up = 0
     for seed in range(60):
         problem, _ = attacked(seed)
         form, free = Form.of(problem), np.ones((1, WORDS), dtype=bool) & problem.features
-        whole, brief = (branch.decide(form, free, Budget(60, 40, promising=say))[0] for say in (False, True))
+        whole, brief = (decide(form, free, Budget(60, 40, promising=say))[0] for say in (False, True))
         if isinstance(brief, Unknown):
             given_up += isinstance(whole, Unknown) and whole.reason != brief.reason
         else:
@@ -215,7 +234,7 @@ def test_a_question_with_a_crowd_of_open_parts_is_left_open_and_else_answered_al
     for seed in range(60):
         problem, _ = attacked(seed)
         form, free = Form.of(problem), np.ones((1, WORDS), dtype=bool) & problem.features
-        whole, brief = (branch.decide(form, free, Budget(60, 400, crowd=most))[0] for most in (np.inf, 1))
+        whole, brief = (decide(form, free, Budget(60, 400, crowd=most))[0] for most in (np.inf, 1))
         if isinstance(brief, Unknown):
             given_up += not isinstance(whole, Unknown)
         else:

@@ -542,8 +542,7 @@ def stopped_after(allowed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_search_that_is_stopped_says_the_bound_that_its_certificate_proves(kind: str, monkeypatch) -> None:
     """After each number of rounds: no more than what the checker accepts, and no more than the truth."""
-    for seed, allowed in itertools.product(range(8), range(4)):
-        case = Case(kind, seed, length=6)
+    for case, allowed in itertools.product([Case(kind, seed, length=6) for seed in range(8)], range(4)):
         stopped_after(allowed, monkeypatch)
         result = case.explain()
         if result.status not in ("sufficient", "unknown") or result.certificate is None:

@@ -15,7 +15,7 @@ import pytest
 import suffice as sf
 from suffice.cli import main
 from suffice.errors import InputError, MissingExtra
-from suffice.model.classifier import load
+from suffice.model.saved import load
 from suffice.train import robust as robustly
 from suffice.train.arguments import add_train_arguments
 from suffice.train.command import run_train

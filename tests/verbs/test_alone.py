@@ -8,7 +8,7 @@ import pytest
 import suffice as sf
 from suffice.render import details
 from suffice.verbs.alone import alone
-from suffice.verbs.explanation import Alone
+from suffice.verbs.details import Alone
 from suffice.verbs.question import Question
 
 TEXT = "the jokes fall flat but the cast is great fun"

@@ -202,6 +202,21 @@ def test_a_proof_in_which_no_unit_can_change_sides_is_accepted(sst):
     assert (found.status, found.meta["checked"]) == ("independent", True)
 
 
+def test_a_label_that_is_a_tie_before_anything_changes_does_not_depend_on_protected_words():
+    """It was called dependent, also in texts without any protected word."""
+    clf = sf.load("sentiment")
+    even = sf.from_function(lambda texts: [[0.5, 0.5]] * len(texts), ["negative", "positive"], "even")
+    empty, held = sf.bias(clf, "zxqv blorp", ["she"]), sf.bias(even, "zxqv blorp", ["blorp"])
+    assert (empty.status, empty.trivial, empty.tied, empty.certificate) == ("independent", True, "positive", None)
+    tie = "the label 'negative' is a tie with 'positive' as the text stands."
+    assert str(empty) == f"Nothing to prove: no protected word is in the text, and {tie}"
+    assert (held.status, held.tied, held.certificate) == ("unknown", "positive", None)
+    assert str(held) == f"Undecided: {tie}"
+    for asked, verdicts in ((clf, (0, 0, 2)), (even, (0, 1, 1))):
+        rate = sf.audit(asked, ["zxqv blorp", "zxqv"], ["blorp"]).overall
+        assert (rate.dependent, rate.unknown, rate.trivial) == verdicts
+
+
 def test_a_tie_is_called_one():
     """Equal scores count against the label, but no other label wins."""
     rows = {"she won": [1.0, 0.0], "he won": [0.5, 0.5], "they won": [0.1, 0.9]}

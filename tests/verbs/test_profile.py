@@ -13,6 +13,7 @@ from helpers import make_classifier, make_text
 import suffice as sf
 from suffice.cli import main
 from suffice.prove.verdict import Budget
+from suffice.render.cells import held
 from suffice.verbs.climbing import ends_first
 from suffice.verbs.families import parameter_of
 from suffice.verbs.growth import _flippers
@@ -235,9 +236,10 @@ def test_the_limit_on_changes_at_once_is_a_size_too(large):
 
 
 def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):
-    from suffice.render.auditors import _growth
+    from suffice.render.auditors import grown as told
     from suffice.verbs.wording import named
 
+    lines = list(told(grown))
     for item in grown.growth:
         holding = tuple(
             s for s, one in zip(grown.steps, grown.explanations, strict=True) if item.word.position in one.positions
@@ -245,7 +247,38 @@ def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):
         assert item.steps == holding
         if holding and item.needed is None:
             said = f": in the explanation at k = {', '.join(map(str, holding))}"
-            assert _growth(item, grown) == named(grown.text, [item.word.position]) + said
+            mine = [line for line in lines if line.endswith(said)]
+            assert [named(grown.text, [item.word.position]) in line for line in mine] == [True]
+
+
+def test_words_of_which_the_same_is_to_be_said_share_a_line(large):
+    from suffice.render.auditors import grown as told
+
+    found = sf.profile(large, TEXT, lambda r: sf.Deletion(at_most=r), [1, 2, 3])
+    lines = list(told(found))
+    kinds = {(item.steps, item.needed) for item in found.growth} - {((), None)}
+    assert len(lines) == len(kinds)
+
+
+def test_what_no_word_is_needed_for_is_said_once():
+    text = "a quiet , moving film"
+    found = sf.profile(sf.load("sentiment"), text, lambda r: sf.Deletion(at_most=r), [1, 2, 3])
+    assert str(found).startswith("No word is needed up to ")
+    assert str(found).count("word is needed") == 1
+
+
+def test_ctrl_c_in_one_step_ends_the_others_too(large):
+    stops = iter([True])
+
+    def stop_once(*_: object) -> None:
+        if next(stops, False):
+            raise KeyboardInterrupt
+
+    found = sf.profile(large, TEXT, sf.KNNBox, STEPS, on_progress=stop_once)
+    reasons = [one.meta.get("reason") for one in found.explanations]
+    assert reasons.count("interrupted") == 1
+    assert set(reasons) == {"interrupted", "time is up"}
+    assert "none shown" in [held(one) for one in found.explanations]
 
 
 def test_radii_are_called_proved_only_where_the_checker_accepts(large, monkeypatch):

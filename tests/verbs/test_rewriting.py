@@ -13,7 +13,7 @@ from suffice.errors import InputError
 from suffice.model.text import written
 from suffice.prove.verdict import Witness
 from suffice.render import details
-from suffice.verbs.explanation import Change
+from suffice.verbs.details import Change
 from suffice.verbs.rewriting import tried
 
 TEXT = "so very good, not bad"

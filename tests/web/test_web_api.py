@@ -24,6 +24,7 @@ from serving import LASTING, LASTING_SET, TEXT, lasting_model, serving
 from starlette.applications import Starlette
 
 import suffice as sf
+from suffice.cli import main
 from suffice.sets import table
 from suffice.web import fields, guard, openapi
 from suffice.web.app import Routes, make_app
@@ -639,3 +640,12 @@ def test_a_client_that_has_gone_is_not_sent_what_is_waiting():
 
     anyio.run(listen)
     assert 1 <= sum(b"progress" in message.get("body", b"") for message in sent) < 5
+
+
+def test_a_port_that_is_taken_is_refused_with_what_to_do(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--port", str(port)]) == 2
+    assert capsys.readouterr().err == (
+        f"suffice: Port {port} is in use: name another one, or --port 0 for one that is free.\n"
+    )

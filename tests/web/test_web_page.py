@@ -161,10 +161,29 @@ def test_the_sentence_that_answers_comes_before_the_words_and_these_before_the_b
     assert page.inner_text("#axis-end").endswith(" s")
 
 
+def test_on_a_phone_the_answer_comes_into_view_and_the_keyboard_stays_where_it_was(chromium, address):
+    """The form fills a phone: nothing seemed to happen when the button was pressed."""
+    with opened(chromium, viewport={"width": 390, "height": 844}, reduced_motion="reduce") as phone:
+        phone.goto(address)
+        phone.wait_for_selector("html[data-ready]")
+        phone.fill("#text", TEXT)
+        phone.focus("#go")
+        phone.keyboard.press("Enter")
+        phone.wait_for_selector(ANSWERED)
+        phone.wait_for_selector("#running", state="hidden")
+        assert 0 <= phone.evaluate("document.getElementById('headline').getBoundingClientRect().top") < 500
+        assert phone.evaluate("document.activeElement.id") == "go"
+
+
+def test_what_is_all_but_certain_is_not_called_certain(page):
+    said = page.evaluate("import('./static/draw.js').then(draw => [0.99996, 1, 0.848].map(draw.percent))")
+    assert said == ["over 99.9%", "100.0%", "84.8%"]
+
+
 def test_all_class_scores_are_shown_the_highest_first(page):
     ask(page)
     said = sf.load("sst-fc25").predict(TEXT)
-    shares = [float(share.removesuffix(" %")) for share in page.locator("#scores .share").all_inner_texts()]
+    shares = [float(share.removesuffix("%")) for share in page.locator("#scores .share").all_inner_texts()]
     assert shares == sorted((round(100 * sure, 1) for sure in said.probabilities), reverse=True)
     assert page.inner_text("#scores .top-score .name") == said.label
 

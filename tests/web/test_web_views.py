@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,18 @@ def test_two_texts_answer_side_by_side_and_the_link_holds_both(tab, address):
     tab.click(".column >> nth=1 >> a")
     tab.wait_for_selector(ANSWERED)
     assert tab.input_value("#text") == "a dull film"
+
+
+def test_two_texts_before_two_models_are_told_apart_by_both(tab, address):
+    visit(tab, address, "compare")
+    tab.fill("#first", "a gripping film")
+    tab.fill("#second", "a dull film")
+    tab.locator("#models input").nth(1).check()
+    tab.click("#go")
+    tab.wait_for_selector("#shared p")
+    names = re.findall(r"\d+ \(([^)]*)\)", tab.inner_text("#shared p"))
+    assert len(set(names)) == 4
+    assert [name.split(", ")[0] for name in names] == ["first text", "first text", "second text", "second text"]
 
 
 def test_nothing_to_compare_is_told_in_words(tab, address):

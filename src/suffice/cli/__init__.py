@@ -12,8 +12,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
+from suffice.cli.streams import as_utf8, lasting
 from suffice.errors import SufficeError
 
 PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
@@ -21,18 +21,24 @@ PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; every expected failure is one line on standard error and exit code 2."""
-    args = _loaded()().parse_args(argv)
-    _any_text(sys.stdout, getattr(args, "json", False))
-    command: Callable[[argparse.Namespace], int] = args.run
     try:
-        return command(args)
+        with lasting():
+            return _run(_loaded()().parse_args(argv))
     except SufficeError as error:
         return _complain(str(error))
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader went away; so do we, quietly)
-        return PROVED
+    except KeyboardInterrupt:
+        print("suffice: stopped before it was done", file=sys.stderr)
+        return UNDECIDED
     except OSError as error:
-        return _complain(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+        where = "" if error.filename is None else f": {error.filename}"
+        return _complain(f"{error.strerror or error}{where}")
+
+
+def _run(args: argparse.Namespace) -> int:
+    if getattr(args, "json", False):
+        as_utf8(sys.stdout)
+    command: Callable[[argparse.Namespace], int] = args.run
+    return command(args)
 
 
 @cache
@@ -49,13 +55,6 @@ def _loaded() -> Callable[[], argparse.ArgumentParser]:
     gc.freeze()
     gc.enable()
     return build_parser
-
-
-def _any_text(stream: Any, json: bool) -> None:
-    """Let any text out of a stream that is not UTF-8: JSON as UTF-8, for people with question marks."""
-    encoding = getattr(stream, "encoding", None) or "utf-8"  # a StringIO has none and takes anything
-    if encoding.lower().replace("-", "") != "utf8" and hasattr(stream, "reconfigure"):
-        stream.reconfigure(**({"encoding": "utf-8"} if json else {"errors": "replace"}))
 
 
 def _complain(message: str) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
+import re
 import sys
-from functools import partial
 from typing import Any, NoReturn
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.console import Console
 from suffice.cli import MISUSE, NEGATIVE, PROVED, UNDECIDED
 from suffice.cli import commands as run
 from suffice.corpus.engines import ENGINES
-from suffice.model.classifier import DEFAULT
+from suffice.model.saved import DEFAULT
 from suffice.sets.substitutes import groups
 from suffice.sets.table import KINDS
 from suffice.verbs.question import METHODS
@@ -46,6 +47,14 @@ CODES: dict[str, tuple[str, str, str]] = {
 }
 # how argparse speaks of words that no option and no place takes, and of an option without its value
 LOOSE, BARE = "unrecognized arguments: ", "expected one argument"
+PADDING = "feature: what fills a short text up may change and be in the set, too"
+ORACLE = "who decides whether words suffice (default: bounds); milp and marabou are other solvers"
+OF = "the cheapest sets (default), or all from which no word can be left out"
+EXAMPLES = """examples:
+  suffice explain "a quiet , moving film"
+  suffice contrast "a quiet , moving film" --deletion
+  suffice bias "she gave a fine performance" --protected gender
+  suffice serve"""
 ANY = ("answered with proof, or done", "answered in the negative: infeasible, dependent, rejected", "undecided")
 
 
@@ -57,12 +66,23 @@ def exit_codes(command: str = "") -> str:
     return "\n".join(["exit codes:", *(f"  {code}  {meaning}" for code, meaning in meant.items() if meaning)])
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal, in a pipe too, with room for commands, which stand further in than options."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=Console().width - 2)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action.choices, dict):
+            self._action_max_length = max(self._action_max_length, 4 + max(map(len, action.choices)))
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse, but misuse is one line, and help as wide as the terminal, in a pipe too."""
+    """argparse, but misuse is one line."""
 
     def __init__(self, **settings: Any) -> None:
-        shown = partial(argparse.RawDescriptionHelpFormatter, width=Console().width - 2)
-        super().__init__(**{"formatter_class": shown, **settings})
+        super().__init__(**{"formatter_class": Help, **settings})
 
     def error(self, message: str) -> NoReturn:
         print(f"suffice: {message}{_hint(message)} (see {self.prog} --help)", file=sys.stderr)
@@ -75,19 +95,29 @@ def _hint(message: str) -> str:
         return "; if that is a text, put -- before it, which ends the options"
     if message.startswith(LOOSE):
         return "; put the whole text into quotes, and name a model by --model"
+    if "invalid choice: '" in message:
+        return _nearest(*re.findall(r"'([^']*)'", message))
     if message.endswith(BARE):
         return "; one that begins with a dash is joined by =, as in  --exclude=-word"
     return ""
+
+
+def _nearest(given: str = "", *choices: str) -> str:
+    """What was probably meant: a choice that is written like it, or a text without its command."""
+    if " " in given.strip():
+        return '; a text comes after its command, as in  suffice explain "a fine film"'
+    meant = difflib.get_close_matches(given, choices, 1)
+    return f"; did you mean {meant[0]}?" if meant else ""
 
 
 def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="suffice",
         description="Which words of a text suffice to decide a classifier's answer, with proof.",
-        epilog=exit_codes(),
+        epilog=f"{EXAMPLES}\n\n{exit_codes()}\n\nsuffice COMMAND --help tells more of each.",
     )
     parser.add_argument("--version", action="version", version=f"suffice {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     _add_explain(commands.add_parser("explain", parents=[_question()], help="the cheapest set of words that suffices"))
     _add_contrast(
         commands.add_parser("contrast", parents=[_question()], help="the cheapest change that flips the label")
@@ -138,9 +168,9 @@ def _add_settings(parent: argparse.ArgumentParser) -> None:
     parent.add_argument("--norm", type=float, default=math.inf, metavar="1|2|inf", help="of the ball (default: inf)")
     parent.add_argument("--at-most", type=int, metavar="R", help="no more than R of the free words change at once")
     parent.add_argument("--cost", metavar="FILE", help="JSON: word to cost (others cost 1)")
-    parent.add_argument("--padding", choices=["fixed", "feature"], default="fixed")
+    parent.add_argument("--padding", choices=["fixed", "feature"], default="fixed", help=PADDING)
     parent.add_argument("--seconds", type=float, default=60.0, metavar="S", help="time limit (default: 60)")
-    parent.add_argument("--seed", type=int, default=0, metavar="N")
+    parent.add_argument("--seed", type=int, default=0, metavar="N", help="of random starts (default: 0)")
     parent.add_argument("--max-queries", type=int, metavar="N", help="of a black box: ask N texts at most")
     parent.add_argument("--cache", metavar="FILE", help="of a black box: keep its answers in this file")
 
@@ -164,7 +194,7 @@ def _add_auditors(commands: Any) -> None:
 
 def _add_bias(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--protected", metavar="FILE|WORDS|GROUPS", help=PROTECTED)
-    parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds", help=ORACLE)
     parser.add_argument("--certificate", metavar="FILE", help="save the certificate")
     parser.set_defaults(run=run.bias)
 
@@ -183,7 +213,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_attribute(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--of", choices=["optimal", "minimal"], default="optimal")
+    parser.add_argument("--of", choices=["optimal", "minimal"], default="optimal", help=OF)
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="explanations at most (default: 100)")
     parser.add_argument("--certificate", metavar="FILE", help="save the certificate that these are all")
     parser.set_defaults(run=run.attribute)
@@ -217,8 +247,8 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         "--include", action="append", default=[], metavar="WORD", help="must be in the set (repeatable)"
     )
     parser.add_argument("--exclude", action="append", default=[], metavar="WORD", help="must not be in it (repeatable)")
-    parser.add_argument("--method", choices=METHODS, default="search")
-    parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds")
+    parser.add_argument("--method", choices=METHODS, default="search", help="hs and msa: as published, to compare")
+    parser.add_argument("--oracle", choices=["bounds", "milp", "marabou"], default="bounds", help=ORACLE)
     _add_confidence(parser)
     parser.add_argument("--why-wrong", metavar="LABEL", help="the label that a misclassified text should have")
     parser.add_argument("--all", action="store_true", help="every optimal set (with --json: one line each)")

@@ -42,12 +42,12 @@ def check_folders(*paths: str | None) -> None:
 
 
 def read_text(given: str | None) -> str:
-    """The text itself, or standard input for "-"."""
+    """The text itself, or standard input for "-", without the line end that a command such as `echo` adds."""
     if given is None:
         raise InputError("Give a text, or --question FILE.")
     if given == "-":
         try:
-            return sys.stdin.buffer.read().decode("utf-8")
+            return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
             raise InputError(f"Standard input is not UTF-8: byte {error.start} cannot be decoded.") from error
     if any("\udc80" <= char <= "\udcff" for char in given):
@@ -67,7 +67,8 @@ def read_json(path: str, what: str) -> Mapping[str, Any]:
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"The {what} file {path!r} is not JSON: {error}.") from error
     if not isinstance(data, dict):
-        raise InputError(f"The {what} file {path!r} must hold a JSON object from words to values.")
+        kind = "a question" if what == "question" else "words and their values"
+        raise InputError(f"The {what} file {path!r} must hold a JSON object with {kind}, not {type(data).__name__}.")
     return data
 
 

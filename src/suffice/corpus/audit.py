@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from suffice.corpus import running
-from suffice.corpus.batch import readable
 from suffice.corpus.findings import COLUMNS, Audit, slim, summarise, table
 from suffice.corpus.journal import read_journal
 from suffice.corpus.rows import Reply, Row, beginning, digest, head
@@ -30,7 +29,7 @@ from suffice.sets.substitutes import group, groups
 from suffice.sets.table import in_general
 from suffice.verbs.answering import summary
 from suffice.verbs.bias import Bias, Protected, bias, guarded, protected_group, standing
-from suffice.verbs.question import Given, Question
+from suffice.verbs.question import Given, Question, check_classifier
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
 LONGEST = 200  # characters of a fact
@@ -151,18 +150,29 @@ def audit(
     `out` of an older audit, say of another version of the model. With `recheck`, the certificates of rows that were
     done before go through the checker again; a row whose certificate is gone or wrong counts as failed.
     """
-    readable(classifier)
+    check_classifier(classifier)
     inspect.signature(bias).bind(classifier, "", protected, **options)
     older = None if compare is None else _older(compare)
     run = Run(*_beside(report, out, certificates), workers, engine, fresh, on_row)
     for read in (texts, compare):
-        keep(read, run.out, report, None if report is None else Path(report).with_suffix(".csv"))
+        keep(read, run.out, report)
+        _keep_from_table(read, report)
     verb = auditing(classifier, protected, perturbation, options)
     rows = done_rows(verb, texts, run)
     found = summarise((slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older)
     if report is not None:
         save_report(found, Path(report), _title(texts), facts(verb))
     return found
+
+
+def _keep_from_table(read: Any, report: str | Path | None) -> None:
+    """The table that goes beside a report must not be a file that is read either."""
+    try:
+        keep(read, None if report is None else Path(report).with_suffix(".csv"))
+    except InputError as error:
+        raise InputError(
+            f"The table beside {report} would be {read}, which is read here: name another report."
+        ) from error
 
 
 def auditing(

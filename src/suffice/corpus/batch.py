@@ -15,13 +15,13 @@ from suffice.corpus import engines
 from suffice.corpus.rows import Reply, Row, digest, head
 from suffice.corpus.running import Done, OnRow, Run, done_rows, guarded, settings
 from suffice.corpus.summary import Summary, Tally, failures
-from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.proof.certificate import MAX_TEXT, Certificate, read
 from suffice.sets.perturbations import BundledSubstitutes, Perturbation
 from suffice.verbs.explain import explain
 from suffice.verbs.explanation import Explanation
+from suffice.verbs.question import check_classifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +110,11 @@ def explained_rows(
     classifier: Classifier | BlackBox, texts: Any, run: Run, perturbation: Perturbation | None = None, **options: Any
 ) -> Iterator[Done]:
     """The lines of a batch as they are done; what is wrong for every text is refused at once."""
-    readable(classifier)
+    check_classifier(classifier)
     engines.check(run.engine, run.workers)
     inspect.signature(explain).bind(classifier, "", **options)
     verb = Explaining(classifier, BundledSubstitutes() if perturbation is None else perturbation, options)
     return done_rows(verb, texts, run)
-
-
-def readable(classifier: Any) -> None:
-    if isinstance(classifier, str):
-        raise InputError(f"Give a classifier, not the name {classifier!r}: sf.load({classifier!r}) loads one.")
 
 
 def _explanation(row: Done) -> Explanation:

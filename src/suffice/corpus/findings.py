@@ -263,10 +263,11 @@ COLUMNS = (
 
 def table(audit: Audit) -> list[dict[str, Any]]:
     """One row per text, the worst first, for a CSV file."""
-    return [_cells(line) for line in audit.lines]
+    return [cells_of(line) for line in audit.lines]
 
 
-def _cells(line: Line) -> dict[str, Any]:
+def cells_of(line: Line) -> dict[str, Any]:
+    """A line as the cells of a table."""
     witness = line.get("witness") or {}
     moves = [f"{move['word']} → {move['became'] or 'removed'}" for move in witness.get("changed", ())]
     return {

@@ -98,7 +98,8 @@ def texts_of(given: Any) -> Texts:
     """A file's name, a list or a column of texts, or any iterable, which is read as it is needed."""
     if isinstance(given, str | Path):
         if not Path(given).is_file():
-            raise InputError(f"There is no file {str(given)!r}; texts themselves go in a list.")
+            hint = "" if Path(given).suffix else "; texts themselves go in a list"
+            raise InputError(f"There is no file {str(given)!r}{hint}.")
         return Texts(partial(read_rows, given), again=True)
     if isinstance(given, Mapping | bytes) or hasattr(given, "columns") or not isinstance(given, Iterable):
         raise InputError(f"Give a file, a list of texts or one column of a table, not {type(given).__name__}.")
@@ -158,10 +159,19 @@ def _from_csv(lines: Iterator[str], name: str) -> Iterator[Row]:
     top = next(found, Record(1, []))
     header = [field.strip().lower() for field in top.fields]
     if top.error or "text" not in header:
-        raise InputError(f"{name} needs a first line that names its columns, one of them `text`. {top.error}".strip())
+        raise InputError(f"{name} needs a first line that names its columns, one of them `text`{_instead(top)}")
     for number, record in enumerate(found, start=1):
         wrong = record.error or _unfit(record, header)
         yield Row(number, error=wrong) if wrong else _row(number, dict(zip(header, record.fields, strict=True)))
+
+
+def _instead(top: Record) -> str:
+    """What the first line holds instead."""
+    if top.error:
+        return f". {top.error}"
+    found = ", ".join(top.fields)
+    commas = "; columns have commas between them" if ";" in found or "\t" in found else ""
+    return f", not {found[:80]!r}{commas}." if found else "."
 
 
 def _unfit(record: Record, header: list[str]) -> str:

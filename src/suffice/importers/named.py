@@ -11,7 +11,8 @@ from typing import Any
 from suffice.errors import ModelError
 from suffice.importers.skops import PICKLES, PIPELINE, from_skops
 from suffice.model.blackbox import BlackBox, from_function
-from suffice.model.classifier import Classifier, load
+from suffice.model.classifier import Classifier
+from suffice.model.saved import load
 
 
 def load_any(name: str | Path) -> Classifier | BlackBox:

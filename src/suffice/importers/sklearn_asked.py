@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelError
-from suffice.importers.bag import largest_difference, linear_scores, lowered
+from suffice.importers.bag import largest_difference, lowered
 from suffice.importers.kinds import NotLowered, kind_of
+from suffice.importers.scores import linear_scores
 from suffice.model.blackbox import BlackBox
 from suffice.model.naming import content
 from suffice.model.network import Floats

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,22 +13,18 @@ from typing import Any
 import numpy as np
 import scipy  # its subpackages load on first use, which keeps `import suffice` quick
 from numpy.typing import ArrayLike
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from suffice.errors import InputError, ModelError
 from suffice.model import text as texts
-from suffice.model.network import Floats, Ints, Network, Step, compact, validated
+from suffice.model.network import Floats, Ints, Network, compact
 from suffice.model.step import LARGEST, fixed, is_sparse, stored, within_reach
+from suffice.model.tensors import MOST_INPUTS, narrow, step_tensors
 from suffice.model.text import Text
-from suffice.model.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer, from_header, own_function
+from suffice.model.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer
 
 FORMAT = 2
-MOST_INPUTS = 2**24  # numbers that a text may be for the network: its words times their dimensions
-MOST_UNITS = 2**24  # of one step of the network
 READING = ("format", "length", "pad", "unknown", "tokenizer")  # of the header: what decides how a text is read
-DEFAULT = "sentiment"  # the bundled model that is meant where none is named
-BUNDLED = Path(__file__).parents[1] / "models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,59 +209,8 @@ class Classifier:
             (path / FILE).write_text(self.reader.json, encoding="utf-8", newline="\n")
         tensors = {"embedding": self.table}
         for place, step in enumerate(self.network.steps):
-            tensors |= _step_tensors(place, step)
-        save_file({name: _narrow(array) for name, array in tensors.items()}, path / "weights.safetensors")
-
-
-def load(name: str | Path, tokenizer: Any = None) -> Classifier:
-    """A bundled model by name, or a saved folder; `tokenizer` where the model reads texts with your own function."""
-    folder = BUNDLED / name if str(name) in bundled() else Path(name)
-    if not os.path.isfile(folder / "classifier.json"):
-        raise ModelError(
-            f"There is no model {str(name)!r}: give a folder with a classifier.json, or one of {', '.join(bundled())}."
-        )
-    with _damage(name):
-        header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
-        _refuse_format(header["format"])
-        named = header["tokenizer"]
-    brought = own_function(named, tokenizer)
-    with _damage(name):
-        words = (folder / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        tensors = load_file(folder / "weights.safetensors")
-        file = folder / FILE
-        saved = file.read_text(encoding="utf-8") if os.path.isfile(file) else None
-        classifier = _assemble(header, words, tensors, from_header(named, saved, brought))
-    if header.get("digest") != classifier.digest:
-        raise ModelError(f"The model in {str(name)!r} is damaged: its digest does not match its files.")
-    return classifier
-
-
-class _Refused(Exception):
-    """A folder that is whole, but not one that this version reads."""
-
-
-def _refuse_format(found: Any) -> None:
-    if found == FORMAT:
-        return
-    old = "is of an older version: import or train the model again" if found == 1 else "is unknown here"
-    raise _Refused(f"its format {found!r} {old}; this version reads format {FORMAT}.")
-
-
-@contextmanager
-def _damage(name: str | Path) -> Iterator[None]:
-    """Whatever goes wrong while a folder is read means that it is damaged."""
-    try:
-        yield
-    except _Refused as error:
-        raise ModelError(f"The model in {str(name)!r} cannot be read: {error}") from error
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, SafetensorError, RecursionError) as error:
-        what = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}."
-        raise ModelError(f"The model in {str(name)!r} is damaged: {what}") from error
-
-
-def bundled() -> tuple[str, ...]:
-    """The names of the models that come with the package."""
-    return tuple(sorted(path.parent.name for path in BUNDLED.glob("*/classifier.json")))
+            tensors |= step_tensors(place, step)
+        save_file({name: narrow(array) for name, array in tensors.items()}, path / "weights.safetensors")
 
 
 def _header(classifier: Classifier) -> dict[str, Any]:
@@ -319,77 +262,6 @@ def _array_parts(array: Any) -> Iterator[Any]:
         yield from (np.ascontiguousarray(part, dtype="<i8").view(np.uint8) for part in (rows.indptr, rows.indices))
         array = rows.data
     yield (np.ascontiguousarray(array, dtype="<f8").ravel() + 0.0).view(np.uint8)
-
-
-def _assemble(header: dict[str, Any], words: list[str], tensors: dict[str, Floats], how: Tokenizer) -> Classifier:
-    curves = header.get("curves", [{}] * len(header["relu"]))
-    maxima = header.get("maxima", [[]] * len(header["relu"]))
-    marks = zip(header["relu"], curves, maxima, strict=True)
-    steps = [_read_step(tensors, place, *mark) for place, mark in enumerate(marks)]
-    return Classifier(
-        network=Network(validated(steps)),
-        embedding=tensors["embedding"],
-        vocabulary=words,
-        labels=header["labels"],
-        length=header["length"],
-        pad=header["pad"],
-        unknown=header["unknown"],
-        meta=header.get("meta", {}),
-        tokenizer=how,
-    )
-
-
-def _step_tensors(place: int, step: Step) -> dict[str, Floats]:
-    """One dense tensor, or the three arrays of CSR where most weights are zero (convolutions, pooling)."""
-    name = f"step{place}.weight"
-    rows = scipy.sparse.csr_array(step.weight)
-    if rows.nnz * 2 > step.weight.shape[0] * step.weight.shape[1]:
-        return {name: step.dense(), f"step{place}.bias": step.bias}
-    small = np.min_scalar_type(max(rows.nnz, *rows.shape))
-    return {
-        f"{name}.data": rows.data,
-        f"{name}.indices": rows.indices.astype(small),
-        f"{name}.indptr": rows.indptr.astype(small),
-        f"{name}.shape": np.array(rows.shape, dtype=np.int64),
-        f"step{place}.bias": step.bias,
-    }
-
-
-def _read_step(
-    tensors: dict[str, Floats], place: int, relus: list[int], curved: dict[str, list[int]], pooled: list[list[int]]
-) -> Step:
-    name = f"step{place}.weight"
-    bias = np.asarray(tensors[f"step{place}.bias"], dtype=np.float64)
-    weight = np.array(tensors[name], dtype=np.float64) if name in tensors else _read_rows(tensors, name, len(bias))
-    relu = np.zeros(len(bias), dtype=bool)
-    relu[relus] = True
-    curves = tuple((name, np.array(units, dtype=np.int64)) for name, units in sorted(curved.items()))
-    maxima = tuple(np.array(group, dtype=np.int64) for group in pooled)
-    return Step(weight, bias, relu, curves, maxima)
-
-
-def _read_rows(tensors: dict[str, Floats], name: str, outputs: int) -> Floats:
-    """A weight in CSR, once its declared shape fits the numbers that are there: an array of that shape may be made."""
-    data, indices, indptr, shape = (tensors[f"{name}.{part}"] for part in ("data", "indices", "indptr", "shape"))
-    rows, columns = (int(size) for size in shape)
-    if rows != outputs or not 0 < columns <= max(MOST_INPUTS, MOST_UNITS) or rows > MOST_UNITS:
-        raise ModelError(f"{name} declares a shape of {(rows, columns)} for {outputs} biases.")
-    parts = (data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64))
-    matrix = scipy.sparse.csr_array(parts, shape=(rows, columns))
-    matrix.check_format()
-    return compact(matrix)
-
-
-def _narrow(array: Floats) -> Floats:
-    """float16 or float32 where that loses nothing, as with weights trained or rounded so."""
-    if array.dtype != np.float64:
-        return np.ascontiguousarray(array)
-    for kind in (np.float16, np.float32):
-        with np.errstate(over="ignore"):
-            short = array.astype(kind)
-        if np.array_equal(short, array):
-            return np.ascontiguousarray(short)
-    return np.ascontiguousarray(array)
 
 
 def _validate(classifier: Classifier) -> None:

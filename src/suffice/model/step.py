@@ -142,6 +142,15 @@ class Step:
         np.put_along_axis(found, winners, back @ after.weight[:, self.groups.leaders], axis=-1)
         return found
 
+    def inward(self, back: Floats, z: Floats, after: Step) -> Floats:
+        """The same over what this step receives: of maxima, only the rows of winners are looked at."""
+        if not self._all_pooled or is_sparse(after.weight) or is_sparse(self.weight):
+            return np.asarray(self.backward(back, z, after) @ self.weight)
+        assert self.groups is not None
+        winners = self.groups.units[self.groups.best(self.groups.among(z))]
+        pull = back @ after.weight[:, self.groups.leaders]
+        return np.asarray(np.matmul(pull[:, None], self.weight[winners])[:, 0])
+
     def slopes(self, z: Floats) -> Floats | Bools:
         """The derivative of each unit's activation at z (of a maximum: 1 at its winner); 0 and 1 are booleans."""
         on = ~(self.relu & (z <= 0))

@@ -8,6 +8,7 @@ attack returns is only a candidate until `exact.confirm` has run it through the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -36,10 +37,11 @@ class Attempt:
 
 def gradients(problem: Problem, points: Floats, rivals: Ints, free: Bools | None = None) -> tuple[Floats, Floats]:
     """Margins (n,) against one rival each, and their gradients (n, length, dimension), at free words at the least."""
-    first = problem.network.steps[0]
-    margin, back = first_gradients(problem, first_sums(problem, points), rivals)
+    first, z = problem.network.steps[0], first_sums(problem, points)
     if not is_sparse(first.weight):
-        return margin, steady((back @ first.weight).reshape(points.shape))
+        margin, slopes = _input_gradients(problem, z, rivals)
+        return margin, steady(slopes.reshape(points.shape))
+    margin, back = first_gradients(problem, z, rivals)
     found, wanted = np.zeros_like(points), np.broadcast_to(True if free is None else free, points.shape[:2])
     for word, (units, block) in enumerate(first.by_word(len(problem.center))):
         rows = np.flatnonzero(wanted[:, word])
@@ -63,6 +65,20 @@ def first_sums(problem: Problem, points: Floats) -> Floats:
 
 def first_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, Floats]:
     """Margins (n,) from sums (n, units) of the first step on, and their gradients there (n, units)."""
+    margin, back = _second_gradients(problem, z, rivals)
+    first, *later = problem.network.steps
+    return margin, first.backward(back, z, later[0]) if later else back
+
+
+def _input_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, Floats]:
+    """The same margins, and their gradients (n, inputs) at the input."""
+    margin, back = _second_gradients(problem, z, rivals)
+    first, *later = problem.network.steps
+    return margin, first.inward(back, z, later[0]) if later else np.asarray(back @ np.asarray(first.weight))
+
+
+def _second_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, Floats]:
+    """The same margins, and their gradients where the second step sums up; where the first does if it is the last."""
     pairs, sums = list(pairwise(problem.network.steps)), [z]
     for step, after in pairs:
         sums.append(step.onward(sums[-1], after))
@@ -70,7 +86,7 @@ def first_gradients(problem: Problem, z: Floats, rivals: Ints) -> tuple[Floats, 
     back = np.zeros_like(scores)
     back[:, problem.label] = 1.0
     back[index, others] -= 1.0
-    for (step, after), here in zip(reversed(pairs), reversed(sums), strict=True):
+    for (step, after), here in zip(reversed(pairs[1:]), reversed(sums[1:]), strict=True):
         back = step.backward(back, here, after)
     return scores[:, problem.label] - scores[index, others], back
 
@@ -214,6 +230,16 @@ class Attacker:
             turn += many
         return found
 
+    def deepest(self, free: Bools, restarts: int, seed: int, budget: Budget | None = None) -> Floats:
+        """Several attacks (n, length, dimension) on one set of free words, as deep as they get; some may not flip."""
+        problem, rows = self.problem, np.repeat(free[None], restarts, axis=0)
+        promise = self.promise(free[None])[0]
+        rivals = promise[np.arange(restarts) % min(3, len(promise))]
+        start = jump(problem, rows, _aims(seed, (restarts, *problem.center.shape)))
+        moved = chosen(problem, free[None], self.push[rivals[:1]])[0]
+        start[0] = np.where(moved[:, None], self.corners[rivals[0]], problem.center)
+        return descend(problem, rows, start, rivals, 8, deepest=True, budget=budget).point
+
     def _from_corner(self, free: Bools, rivals: Ints, steps: int, budget: Budget | None) -> Attempt:
         moved = chosen(self.problem, free, self.push[rivals])
         start = np.where(moved[:, :, None], self.corners[rivals], self.problem.center)
@@ -221,6 +247,12 @@ class Attacker:
 
     def _random(self, rng: np.random.Generator, free: Bools) -> Floats:
         return jump(self.problem, free, rng.standard_normal((len(free), *self.problem.center.shape)))
+
+
+@lru_cache(maxsize=8)  # the same for every question about texts of one shape
+def _aims(seed: int, shape: tuple[int, ...]) -> Floats:
+    """Directions in which attacks begin."""
+    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def _lowest(found: Attempt, turns: int) -> Attempt:

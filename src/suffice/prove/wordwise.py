@@ -31,6 +31,7 @@ from suffice.prove.verdict import Budget, OutOfTime, Proved, Refuted, Unknown, V
 from suffice.prove.windows import Windows, largest, remaining
 
 CHUNK = 64  # subproblems worked on together
+MEMORY = 10**9  # bytes that those that wait may take in all
 WORTH = 0.7  # share of units that may still win below which the others are dropped
 DESCENTS = 3  # first chunks in which the most doubtful subproblem is attacked
 
@@ -160,6 +161,10 @@ class _View:
     signs: Floats
     moves: Floats
     purse: _Purse | None
+
+    @cached_property
+    def bytes(self) -> int:
+        return self.added.nbytes + self.low.nbytes + self.high.nbytes + self.moves.nbytes
 
     def take(self, live: Bools) -> _View:
         """The view with these units only, and the maxima that have some of them."""
@@ -299,6 +304,12 @@ class _Chunk:
         return np.asarray(share @ self.view.moves)
 
 
+def _bytes(waiting: Sequence[_Chunk]) -> int:
+    """What chunks take, many of which share a view."""
+    views = {id(chunk.view): chunk.view.bytes for chunk in waiting}
+    return sum(views.values()) + sum(chunk.low.nbytes + chunk.high.nbytes for chunk in waiting)
+
+
 class _Proof:
     """One question against one rival."""
 
@@ -327,6 +338,8 @@ class _Proof:
                 if answer is not None:
                     return answer
                 waiting += parts
+                if _bytes(waiting) > MEMORY:
+                    return Unknown(f"undecided after {len(self.cut)} subproblems, and more would not fit into memory")
         except OutOfTime:
             return Unknown("time ran out before all words were decided on")
         return self._tree()

@@ -59,10 +59,16 @@ SCRIPT = """
       const value = row => row.cells[head.cellIndex].dataset.value || row.cells[head.cellIndex].textContent;
       const order = (a, b) => value(a).localeCompare(value(b), undefined, { numeric: true });
       rows.sort((a, b) => up ? order(a, b) : order(b, a)).forEach(row => body.append(row));
+      table.querySelectorAll("th[aria-sort]").forEach(other => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
     };
     head.tabIndex = 0;
     head.addEventListener("click", sort);
-    head.addEventListener("keydown", event => { if (event.key === "Enter") sort(); });
+    head.addEventListener("keydown", event => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      sort();
+    });
   });
 })();
 """
@@ -91,9 +97,13 @@ def _summary(audit: Audit, title: str, facts: Sequence[tuple[str, str]]) -> str:
     lines = "".join(f"<p class='soft small'>{say(name)}: {say(value)}</p>" for name, value in facts)
     return (
         f'<section class="card"><p class="eyebrow">suffice audit</p><h1>{say(title)}</h1>'
-        f"<p>Dependent: {say(rate)} texts that had something to prove.</p>"
+        f"<p>{say(_overall(rate))}</p>"
         f'<p class="counts">{pills}</p><div>{lines}</div></section>'
     )
+
+
+def _overall(rate: Rate) -> str:
+    return f"Dependent: {rate} texts that had something to prove." if rate.asked else "No text had something to prove."
 
 
 def _count(kind: str, count: int) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text as Line
+from rich.text import Text as Styled
 
+from suffice.corpus.findings import Audit, Line, cells_of, verdict
 from suffice.corpus.summary import Summary, failures
 from suffice.model.numbers import exactly
 from suffice.render import details, guarantee, layout, phrases
@@ -19,12 +20,13 @@ from suffice.verbs.attribute import Attribution
 from suffice.verbs.bias import Bias
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.families import LIMIT
-from suffice.verbs.growth import Growth
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.profile import Profile
 from suffice.verbs.repair import Repair
 from suffice.verbs.wording import named
 
+NAMED = 5  # rows of an audit that are named
+WIDEST = 60  # characters of their texts
 OnRow = Callable[[int, int | None, int], None]
 SIGNS = {"good": "✓", "bad": "✗", "warn": "◐"}
 TONES = {"independent": "good", "dependent": "bad", "optimal": "good"}
@@ -56,26 +58,37 @@ def show_profile(console: Console, result: Profile) -> None:
         GROWS.get(result.parameter, result.parameter), "cost", "status", "words", left=("status", "words")
     )
     for step, one in zip(result.steps, result.explanations, strict=True):
-        table.add_row(exactly(step), exactly(one.cost), one.status, Line(phrases.visible(held(one))))
+        table.add_row(exactly(step), exactly(one.cost), one.status, Styled(phrases.visible(held(one))))
     layout.show_table(console, table)
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
     nothing = all("nothing" in one.meta for one in result.explanations)
     tone = "warn" if not sure else "bad" if last.status == "infeasible" else "good"
     layout.show_verdict(console, *_signed(tone, nothing), str(result))
-    for item in result.growth:
-        if item.steps or item.needed is not None:
-            say(console, _growth(item, result))
+    for line in grown(result):
+        say(console, line)
     layout.show_foot(console, replace(last, stats=result.stats), "", guarantee.about_substitutes(last.meta))
 
 
-def _growth(item: Growth, result: Profile) -> str:
-    at = ", ".join(exactly(step) for step in item.steps)
-    changes = "change" if at == "1" else "changes"
-    where = f"{at} {changes} at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
-    parts = [f"in the explanation at {where}"] if item.steps else []
-    if item.needed is not None:
-        parts.append(f"in every explanation from {result.named(item.needed)} on (changing it alone flips the label)")
-    return f"{named(result.text, [item.word.position])}: {', '.join(parts)}"
+def grown(result: Profile) -> Iterator[str]:
+    """From where on each word matters, in a line for all words of which the same is to be said."""
+    alike: dict[tuple[tuple[float, ...], float | None], list[int]] = {}
+    for item in result.growth:
+        if item.steps or item.needed is not None:
+            alike.setdefault((item.steps, item.needed), []).append(item.word.position)
+    for (steps, needed), positions in alike.items():
+        yield f"{named(result.text, positions)}: {', '.join(_when(result, steps, needed, len(positions)))}"
+
+
+def _when(result: Profile, steps: Sequence[float], needed: float | None, count: int) -> Iterator[str]:
+    """At which sizes the explanation holds some words, and from which on every explanation must."""
+    if steps:
+        at = ", ".join(map(exactly, steps))
+        changes = "change" if at == "1" else "changes"
+        where = f"{at} {changes} at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
+        yield f"in the explanation at {where}"
+    if needed is not None:
+        alone = "changing it alone" if count == 1 else "changing one of them alone"
+        yield f"in every explanation from {result.named(needed)} on ({alone} flips the label)"
 
 
 def show_attribution(console: Console, result: Attribution) -> None:
@@ -88,7 +101,7 @@ def show_attribution(console: Console, result: Attribution) -> None:
         if item.count:
             note = "  in all" if item.word.position in fixed else ""
             table.add_row(
-                Line(phrases.visible(named(result.text, [item.word.position])) + note),
+                Styled(phrases.visible(named(result.text, [item.word.position])) + note),
                 f"{item.share:.0%}",
                 str(item.count),
             )
@@ -134,7 +147,32 @@ def show_summary(console: Console, summary: Summary, out: str) -> None:
         say(console, f"Slowest: {slow}.")
     if summary.failed:
         say(console, f"{failures(summary.failed, summary.texts)}: the `error` of each line says why.", "yellow")
+        for row, reason in sorted(summary.failed.items())[:NAMED]:
+            say(console, f"Row {row}: {reason}")
     layout.show_path(console, "Results", out)
+
+
+def show_audit(console: Console, found: Audit, report: str) -> None:
+    """The counts, the worst rows by name (the log of a CI run has no report), and where the report is."""
+    say(console, str(found))
+    worst = [line for line in found.lines if verdict(line) in ("dependent", "unknown", "error")]
+    for line in worst[:NAMED]:
+        say(console, _worst(line))
+    if len(worst) > NAMED:
+        say(console, f"The other {len(worst) - NAMED} of these are in the report.")
+    layout.show_path(console, "Report", report)
+
+
+def _worst(line: Line) -> str:
+    """A row that somebody has to look at, and why."""
+    cells = cells_of(line)
+    why = f"{cells['changed']}: {cells['witness_label']}" if cells["changed"] else cells["reason"]
+    name = "undecided" if cells["verdict"] == "unknown" else cells["verdict"]
+    return f"Row {cells['row']}, {name}: {phrases.quoted(_cut(cells['text']))} ({why.rstrip('.')})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.profile import Profile
+from suffice.verbs.repair import Repair
 from suffice.verbs.wording import placed
 
 WORST = 10  # texts shown of an audit
@@ -35,6 +36,11 @@ def contrast(result: Contrast) -> str:
     return _cell(shown, _badge(verdicts.flip_badge(result)), _line(result))
 
 
+def repair(result: Repair) -> str:
+    """The words that are enough, those that were given and those that had to be added."""
+    return _cell(text(result.text, result.positions, {}), _badge(phrases.badge(result.explanation)), _line(result))
+
+
 def _badge(badge: tuple[str, str, str]) -> str:
     return f"<p>{pill(*badge)}</p>"
 
@@ -44,7 +50,9 @@ def changes(witness: Witness | None) -> dict[int, str]:
 
 
 def held(one: Explanation) -> str:
-    """The words of one step of a profile."""
+    """The words of one step of a profile; where nothing was shown, the whole text is no explanation."""
+    if one.status == "unknown":
+        return "none shown"
     return "no set" if one.status == "infeasible" else placed(one.text, one.words) or "none"
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from suffice.model.text import EMPTY, Text, rewritten, with_gaps
 from suffice.prove.verdict import Witness
 from suffice.render.phrases import Piece, asked, pieces, quoted, visible
-from suffice.verbs.explanation import Alone, Change, Detail, Explanation, least_by
+from suffice.verbs.details import Alone, Change, Detail
+from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.wording import ends, turned_into
 from suffice.verbs.wording import named as in_its_place
 
@@ -134,7 +135,8 @@ def reason(result: Explanation, detail: Detail) -> str:
     is_asked = detail.position in result.meta.get("include", ())
     if detail.position in result.positions and result.status == "optimal" and not is_asked:
         by = "" if least_by(result) == "proved" else f" {least_by(result)}"
-        return f"With {named(result.text, detail.position)} in it: no cheaper set{asked(result)} is enough{by}."
+        name = named(result.text, detail.position)
+        return f"Without {name}: no example was found, but no cheaper set{asked(result)} is enough{by}."
     return ""
 
 

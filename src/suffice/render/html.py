@@ -13,7 +13,8 @@ from urllib.parse import quote
 from suffice.model.numbers import exactly
 from suffice.render import details, guarantee, phrases
 from suffice.render.style import sheet, themed
-from suffice.verbs.explanation import Alone, Detail, Explanation
+from suffice.verbs.details import Alone, Detail
+from suffice.verbs.explanation import Explanation
 
 REPORT = """
 body.suffice { margin: 0; }

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.sets.table import command_options
-from suffice.verbs.explanation import Alternatives, Explanation, counted, ladder, least_by
+from suffice.verbs.details import Alternatives
+from suffice.verbs.explanation import Explanation, counted, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, placed
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -163,7 +164,8 @@ def meaning(result: Explanation) -> str:
             return f"With every word kept nothing is left to change, so the label stays {label}."
         case _:
             others = change_of(result.meta, "the others")
-            return f"While the marked words stay, no {others} can change the label {label}."
+            kept = "word stays" if len(result.positions) == 1 else "words stay"
+            return f"While the marked {kept}, no {others} can change the label {label}."
 
 
 def _flipping(result: Explanation) -> str:
@@ -190,6 +192,12 @@ def price(result: Explanation) -> str:
 def capital(words: str) -> str:
     """With a capital first letter; what follows (a word of the text, a name) stays as it is written."""
     return words[:1].upper() + words[1:]
+
+
+def sure(probability: float) -> str:
+    """How sure a classifier is; what is not all of it is not called 100%."""
+    rounded = f"{probability:.1%}"
+    return "over 99.9% sure" if rounded == "100.0%" and probability < 1 else f"{rounded} sure"
 
 
 def quoted(words: str) -> str:

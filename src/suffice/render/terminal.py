@@ -35,7 +35,7 @@ def show_explanation(
 ) -> None:
     """The label, the marked text, what was proved in plain words, why each word is there, and what stands behind it."""
     tone, sign, word = phrases.badge(result)
-    layout.show_text(console, result.label, f"{max(prediction.probabilities):.1%} sure", result.text, result.positions)
+    layout.show_text(console, result.label, phrases.sure(max(prediction.probabilities)), result.text, result.positions)
     layout.show_verdict(console, tone, sign, phrases.headline(result), f": {word}.")
     say(console, phrases.meaning(result))
     if result.witness is not None:
@@ -117,6 +117,16 @@ def live(console: Console, more: Callable[[], str] | None = None) -> Iterator[On
     bounds = Bounds(more)
     with Live(bounds, console=console, refresh_per_second=8, transient=True):
         yield bounds.report
+
+
+@contextmanager
+def waiting(console: Console, words: str) -> Iterator[None]:
+    """A line that says what is being done; nothing at all where there is no terminal."""
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(words, spinner_style="cyan"):
+        yield
 
 
 def show_models(console: Console, models: Sequence[tuple[str, Mapping[str, Any]]]) -> None:

@@ -6,17 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suffice.model.network import Bools, Floats
-from suffice.prove.attack import slide, slides
-from suffice.prove.inputs import steady
+from suffice.model.network import Bools
 from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.verdict import Budget, Oracle, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search.known import Known
-from suffice.search.restoration import strongest
 from suffice.search.task import Best, Task
 
-HARD = 24  # attacks on a likely explanation before it is looked at completely
-SLID = 8  # of them, from which small steps go on
 FIRST = 120, 10**8  # subproblems for a first complete look at a candidate, or more: so many multiplications
 PROBE = 400, 5_000  # the most of them at the end, where they are large and where they are small
 PROBE_WORK = 2 * 10**9  # multiplications that such a look may take, so that a hopeless one ends in a few seconds
@@ -96,20 +91,8 @@ class Inquiry:
         return answer if isinstance(answer, Proved) else None
 
     def _attacked_hard(self, free: Bools) -> list[Witness]:
-        problem = self.task.problem
-        points = strongest(self.oracle.attacker, free, HARD, self.task.seed, self.task.budget)
-        flips: Floats = points[problem.margins(points).min(-1) <= 0]
-        if not len(flips) and self.oracle.form.pooled is not None and slides(problem):
-            flips = self._slid(free, points)
+        flips = self.oracle.flips(free, self.task.seed, self.task.budget)
         return self.known.add_points(flips, np.repeat(free[None], len(flips), axis=0))
-
-    def _slid(self, free: Bools, points: Floats) -> Floats:
-        """Flips that small steps find from the best of these points."""
-        problem, scores = self.task.problem, self.task.problem.margins(points)
-        best = np.argsort(steady(scores.min(-1)[None])[0], kind="stable")[:SLID]
-        found = slide(problem, free[None], points[best], scores[best].argmin(-1), budget=self.task.budget)
-        flips: Floats = found.point[found.margin <= 0]
-        return flips
 
     @property
     def probe(self) -> int:

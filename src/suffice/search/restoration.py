@@ -10,8 +10,7 @@ words in which the budget q is spent inside the propagation (inputs.Restored).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.attack import Attacker, chosen, descend, first_gradients, jump
+from suffice.prove.attack import first_gradients
 from suffice.prove.bounds import Form
 from suffice.prove.branch import Restorable, decide_restorations
 from suffice.prove.inputs import PIECE, Restored, pieces, steady
@@ -32,12 +31,12 @@ TURNS, STEPS = 16, 6  # of making an attack harder to undo: sets of words that u
 IDLE, STRIDE = 2, 0.1  # turns that bring nothing, or less than this share of what is wanted, after which they end
 PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
-LEAST, WORK = 240, 4 * 10**9  # of them in any case, and multiplications that the others may take
+LEAST, WORK = (240, 400), 4 * 10**9  # of them in any case, also over maxima, and multiplications of the others
 QUICK = 24  # for a first idea of what can be proved
 CROWD = 24, 96  # of them open at the same time, with which such proofs hardly ever end; and over maxima
 EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
 CLOSER = 1e-6  # what an exchange must help by, as a share of the margin
-CLEAR = 0.05  # of the text's own margin: how far the label should stay behind whatever is put back
+CLEAR = 0.2  # of the text's own margin: how far the label should stay behind whatever is put back
 PATIENCE, WAIT = 16, 5  # exchanges that do not help, and turns that words wait after them, where proofs go over maxima
 
 
@@ -70,6 +69,7 @@ class Prover:
     form: Form
     costs: Costs
     budget: Budget
+    undone: dict[bytes, list[Bools]] = field(default_factory=dict)  # by attacked text, words that undo it
 
     def hardest(self, starts: Sequence[Floats], opened: Bools) -> Attack:
         """Among perturbed texts, the one that takes most of the open words to undo."""
@@ -78,9 +78,16 @@ class Prover:
         found = stamina(
             problem, texts, rivals, np.repeat(opened[None], len(texts), axis=0), self.costs.units, self.budget
         )
-        best = int(found.cost.argmax())
-        cost, words, order = float(found.cost[best]), found.words[best], found.order[best]
-        return Attack(texts[best], int(rivals[best]), best, cost, words, order)
+        sets = [self._cheapest(*one, opened) for one in zip(texts, found.words, found.cost, strict=True)]
+        best = int(np.argmax([cost for _, cost in sets]))
+        words, cost = sets[best]
+        return Attack(texts[best], int(rivals[best]), best, cost, words, found.order[best])
+
+    def _cheapest(self, text: Floats, words: Bools, cost: float, opened: Bools) -> tuple[Bools, float]:
+        """What undoes an attack at the lowest cost: these words, or some that a proof came upon."""
+        known = [(some, float(self.costs.of(some))) for some in self.undone.get(text.tobytes(), ())]
+        affordable = [(some, price) for some, price in known if not (some & ~opened).any()]
+        return min([(words, float(cost)), *affordable], key=lambda pair: pair[1])
 
     def hardened(self, start: Floats, opened: Bools, free: Bools, enough: float, sets: Sequence[Bools]) -> Floats:
         """An attack on the free words that takes more to undo, as far as one is found; until undoing costs `enough`.
@@ -152,7 +159,11 @@ class Prover:
         left = [i for i, answer in enumerate(answers) if answer is None]
         for i, answer in zip(left, self._decide([asked[i] for i in left], effort, plain), strict=True):
             answers[i] = answer
-        return [answer for answer in answers if answer is not None]
+        found = [answer for answer in answers if answer is not None]
+        for attack, said in zip(attacks, found, strict=True):
+            if isinstance(said, Restorable):
+                self.undone.setdefault(attack.start.tobytes(), []).append(said.words)
+        return found
 
     def _decide(
         self, asked: Sequence[tuple[Attack, Bools, int]], effort: int | None, plain: bool
@@ -163,8 +174,9 @@ class Prover:
         start, budget = np.stack([attack.start for attack in attacks]), np.array(levels, dtype=np.float64)
         inputs = Restored(self.form.problem.center, start, np.stack(opened), self.costs.units, budget)
         rivals = np.array([attack.rival for attack in attacks])
-        most = min(EFFORT, max(LEAST, WORK // self.form.effort)) if effort is None else effort
-        crowd = CROWD[self.form.pooled is not None]  # then words are split instead
+        pooled = self.form.pooled is not None
+        most = min(EFFORT, max(LEAST[pooled], WORK // self.form.effort)) if effort is None else effort
+        crowd = CROWD[pooled]  # then words are split instead
         limits = Budget(self.budget.left, most, crowd=crowd, plain=plain)
         answers = decide_restorations(self.form, inputs, rivals, limits)
         return [_proved(attack, level, one) for attack, level, one in zip(attacks, levels, answers, strict=True)]
@@ -240,25 +252,6 @@ class Stamina:
     cost: Floats
     words: Bools
     order: tuple[tuple[int, ...], ...]
-
-
-def strongest(attacker: Attacker, free: Bools, restarts: int, seed: int, budget: Budget | None = None) -> Floats:
-    """Several deep attacks (n, length, dimension) on one set of free words; some may not flip the label."""
-    problem = attacker.problem
-    rows = np.repeat(free[None], restarts, axis=0)
-    aim = _aims(seed, (restarts, *problem.center.shape))
-    promise = attacker.promise(free[None])[0]
-    rivals = promise[np.arange(restarts) % min(3, len(promise))]
-    start = jump(problem, rows, aim)
-    moved = chosen(problem, free[None], attacker.push[rivals[:1]])[0]
-    start[0] = np.where(moved[:, None], attacker.corners[rivals[0]], problem.center)
-    return descend(problem, rows, start, rivals, 8, deepest=True, budget=budget).point
-
-
-@lru_cache(maxsize=8)  # the same for every question about texts of one shape
-def _aims(seed: int, shape: tuple[int, ...]) -> Floats:
-    """Directions in which attacks begin."""
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def stamina(

@@ -23,7 +23,7 @@ from suffice.prove.verdict import Oracle, OutOfTime, Proved, Refuted, Unknown, W
 from suffice.search.freeing import approach, free_by_attacks, free_many, free_more, free_singly, withstanding
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
-from suffice.search.restoration import QUICK, Attack, Prover, Restoration, strongest
+from suffice.search.restoration import QUICK, Attack, Prover, Restoration
 from suffice.search.task import Best, Task
 from suffice.sets.regions import Ball, Box, Hull, Region
 
@@ -288,7 +288,7 @@ class Search:
         for node in nodes:
             free = self.problem.features & ~node.held
             inherited = [np.where(free[:, None], start, self.problem.center) for start in node.starts]
-            fresh = strongest(self.inquiry.oracle.attacker, free, STARTS, self.task.seed, self.budget)
+            fresh = self.inquiry.oracle.attacker.deepest(free, STARTS, self.task.seed, self.budget)
             node.starts = self._flipped([*inherited, *fresh])
             if node.starts or not self._put_aside(node):
                 kept.append(node)

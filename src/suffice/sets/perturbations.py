@@ -113,7 +113,7 @@ class EpsilonBall(_Set):
             raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
         if not (math.isfinite(self.eps) and self.eps >= 0):
             raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
-        if self.eps > LARGEST:
+        if float(self.eps) > LARGEST:
             raise InputError(f"The radius eps = {self.eps!r} is too large to compute with: give at most 2^128.")
         if self.p not in (1, 2, math.inf):
             raise InputError(f"The norm must be 1, 2 or inf, not {self.p!r}.")
@@ -231,7 +231,7 @@ class WordSwap(_Words):
 
     kind = "word-swap"
 
-    swaps: Swaps
+    swaps: Swaps = field(hash=False)  # a mapping has no hash
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from suffice.errors import InputError
-from suffice.model.classifier import BUNDLED
+from suffice.model.saved import BUNDLED
 
 Table: TypeAlias = MappingProxyType[str, tuple[str, ...]]
 

@@ -15,7 +15,7 @@ from suffice.prove.bounds import Form, Items, hidden, margin_bound, margin_rows,
 from suffice.prove.branch import sets_of_free
 from suffice.prove.verdict import Problem
 from suffice.sets.regions import Choice
-from suffice.verbs.explanation import Alone
+from suffice.verbs.details import Alone
 
 LARGEST = 4_000_000  # numbers per batch of inputs
 

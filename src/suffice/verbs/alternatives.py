@@ -7,7 +7,7 @@ from itertools import islice
 from suffice.prove.verdict import Budget
 from suffice.search.words import Outcome
 from suffice.search.writing import positions
-from suffice.verbs.explanation import Alternatives
+from suffice.verbs.details import Alternatives
 from suffice.verbs.question import Question
 from suffice.verbs.running import equals, single_threaded
 from suffice.verbs.why import needed_words

@@ -24,6 +24,7 @@ from suffice.search.hitting import sparse_attack
 from suffice.search.node import Node
 from suffice.search.words import Outcome, Search
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, Every, every_of, every_set, finished, summary
 from suffice.verbs.asked import explaining, flips
 from suffice.verbs.explanation import Explanation
@@ -47,7 +48,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Attribution:
+class Attribution(Answer):
     """In which share of the explanations each word stands.
 
     `of` says of which: "optimal" (the cheapest) or "minimal" (no word can be left out). `necessary` are the words

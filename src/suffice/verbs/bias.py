@@ -25,6 +25,7 @@ from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups
 from suffice.verbs.accepting import accepted
+from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.asked import verdicts
 from suffice.verbs.question import Given, Padding, Question
@@ -37,12 +38,13 @@ Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
 
 
 @dataclass(frozen=True, eq=False)
-class Bias:
+class Bias(Answer):
     """Whether the label depends on protected words.
 
     status: "independent" (no allowed change of the protected words changes the label), "dependent"
     (`witness` changes only protected words, and the label), "unknown" (`reason` says why). `trivial` says that there
-    was nothing to prove: no protected word is in the text, or none of them may change.
+    was nothing to prove: no protected word is in the text, or none of them may change. A label that is a tie with
+    another (`tied`) while nothing changes depends on no word: that is unknown, or nothing to prove.
     """
 
     status: Independence
@@ -61,6 +63,8 @@ class Bias:
     def __str__(self) -> str:
         names, kept = placed(self.text, self.words), f"the label {self.label!r}"
         match self.status:
+            case "independent" if self.tied is not None:
+                return f"Nothing to prove: {self.reason}, and {self._tie}."
             case "independent" if self.trivial:
                 return empty(self.reason, self.label)
             case "independent":
@@ -68,13 +72,22 @@ class Bias:
                 return f"Independent: no {change} changes {kept} ({authority(self.meta, 'enough')})."
             case "dependent":
                 assert self.witness is not None
-                if not self.witness.positions:
-                    return f"Dependent: {kept} is a tie with {self.witness.label!r} as the text stands."
                 guilty = named(self.text, [i for i in self.witness.positions if i < len(self.text.words)]) or "padding"
                 deed = deed_of(self.label, self.witness.label, tie=self.witness.margin >= 0)
                 return f"Dependent: changing only {guilty} {deed}."
+            case "unknown" if self.tied is not None:
+                return f"Undecided: {self._tie}."
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
+
+    @property
+    def tied(self) -> str | None:
+        """The label that does as well as this one while nothing changes; None without one."""
+        return self.witness.label if self.witness is not None and not self.witness.positions else None
+
+    @property
+    def _tie(self) -> str:
+        return f"the label {self.label!r} is a tie with {self.tied!r} as the text stands"
 
     def to_html(self) -> str:
         """A self-contained page."""
@@ -212,16 +225,18 @@ def _in_a_row(text: Text, item: str) -> tuple[int, ...]:
 
 
 def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
-    status, reason, certificate = _judged(question, verdict)
+    witness = question.witness(verdict.witness) if isinstance(verdict, Refuted) else None
+    tied = witness is not None and not witness.positions
+    status, reason, certificate = ("unknown", "a tie as it stands", None) if tied else _judged(question, verdict)
+    idle = _nothing(question) if tied or status == "independent" else ""
     positions = tuple(writing.positions(question.excluded))
-    idle = _nothing(question) if status == "independent" else ""
     return Bias(
-        status=status,
+        status="independent" if idle else status,
         positions=positions,
         words=tuple(question.text.words[i] for i in positions if i < len(question.text.words)),
         label=question.label,
         text=question.text,
-        witness=question.witness(verdict.witness) if isinstance(verdict, Refuted) else None,
+        witness=witness,
         certificate=certificate,
         reason=idle or reason,
         trivial=bool(idle),

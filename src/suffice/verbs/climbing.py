@@ -40,12 +40,14 @@ class Climb:
         self.questions, self.on_progress, self.self_check = questions, on_progress, self_check
         self.known = [_Known() for _ in questions]
         self.reused = 0
+        self.stopped = False  # by Ctrl-C, which stops all steps
 
     def run(self, budget: Budget) -> tuple[Explanation, ...]:
         found: dict[int, Explanation] = {}
         for step in ends_first(len(self.questions)):
-            share = max(budget.left, 1e-3) / (len(self.questions) - len(found) + 1)
-            found[step] = self._step(step, Budget(share))
+            left = 0.0 if self.stopped else budget.left
+            found[step] = self._step(step, Budget(max(left, 1e-3) / (len(self.questions) - len(found) + 1)))
+            self.stopped |= interrupted(found[step])
         return tuple(found[step] for step in range(len(self.questions)))
 
     def _step(self, step: int, budget: Budget) -> Explanation:
@@ -67,6 +69,11 @@ class Climb:
         outcome = search.run()
         self.known[step] = _learnt(step, search, outcome.root)
         return outcome
+
+
+def interrupted(result: Explanation) -> bool:
+    """Whether Ctrl-C ended the search."""
+    return result.meta.get("reason") == "interrupted"
 
 
 def _learnt(step: int, search: Search, root: Node) -> _Known:

@@ -24,6 +24,7 @@ from suffice.search.cost import Cost
 from suffice.search.flip import CheapestFlip, FlipStatus
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.accepting import accepted
+from suffice.verbs.answer import Answer
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
@@ -85,7 +86,7 @@ def contrasted(question: Question, on_progress: OnProgress | None = None, self_c
 
 
 @dataclass(frozen=True, eq=False)
-class Contrast:
+class Contrast(Answer):
     """Which words have to change to flip the label, and to what.
 
     status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (no allowed change of any

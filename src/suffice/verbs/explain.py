@@ -58,6 +58,11 @@ def explain(
     result's `alternatives` are the others. The certificate is checked by the independent checker before this returns,
     unless `self_check` is False; a quarter of `seconds` is for that, and what is not checked by then is not claimed.
 
+    `cost` is a mapping from words to prices (others cost 1) or a function of the word; with `padding="feature"` the
+    padding after a short text may change and be in the set, too. `on_progress(lower, upper, elapsed, positions)` is
+    called whenever more is known. `method` "hs" or "msa" and `oracle` "milp" or "marabou" are for comparisons: those of
+    the paper, and other solvers. Same input and `seed`, same answer, unless the time limit cuts in.
+
     `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
     push towards the wrong label, and the cheapest change that would put it right (a quarter of the time is for that).
 

@@ -25,7 +25,7 @@ from suffice.sets.perturbations import (
     RemoveOrSwap,
     WordSwap,
 )
-from suffice.verbs.explanation import Further
+from suffice.verbs.details import Further
 from suffice.verbs.question import Question
 from suffice.verbs.running import single_threaded
 from suffice.verbs.wording import can

@@ -22,9 +22,10 @@ from suffice.proof.certificate import Certificate
 from suffice.prove.verdict import Budget
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
+from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT
 from suffice.verbs.asked import explaining
-from suffice.verbs.climbing import Climb
+from suffice.verbs.climbing import Climb, interrupted
 from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
 from suffice.verbs.families import LIMIT, check_family, check_grown, check_nested, parameter_of
 from suffice.verbs.growth import Growth, growth, growth_asked
@@ -35,7 +36,7 @@ from suffice.verbs.wording import authority, fitting, placed
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(Answer):
     """How the explanation grows with the size of the perturbation sets.
 
     One explanation per step. No word at all is needed up to `free_until`, and some word is from `needed_from` on; None
@@ -72,7 +73,14 @@ class Profile:
 
     def __str__(self) -> str:
         last = self.explanations[-1]
-        return f"{self._start()} {self._end()}" if last.tied is None else str(last)
+        if last.tied is not None:
+            return str(last)
+        return self._start() if self._said_already(last) else f"{self._start()} {self._end()}"
+
+    def _said_already(self, last: Explanation) -> bool:
+        """Whether the last step is one of those up to where no word is needed."""
+        free = self.free_until is not None and self.steps[-1] <= self.free_until
+        return free and last.status == "optimal" and not last.positions and "nothing" not in last.meta
 
     def _start(self) -> str:
         free, needed = self.free_until, self.needed_from
@@ -225,6 +233,7 @@ def _climbed(
     check_grown(questions, sizes)
     climb = Climb(questions, on_progress, self_check)
     found = climb.run(budget)
+    budget = Budget(1e-3) if climb.stopped else budget
     radius = known_radius(sizes, found, questions[0])
     if parameter != "size":
         at = partial(decided, _within(question, parameter), self_check, budget)
@@ -257,7 +266,8 @@ def _asked(
     started, found = time.monotonic(), list[Explanation]()
     check_nested(questions, sizes)
     for step, question in enumerate(questions):
-        share = max(budget.left, 1e-3) / (len(questions) - step)
+        left = 0.0 if any(map(interrupted, found)) else budget.left
+        share = max(left, 1e-3) / (len(questions) - step)
         spent = 0 if step == 0 else questions[step - 1].asked.meter.total
         found.append(explaining.explained(question, on_progress, self_check, share / question.seconds, spent))
     radius = known_radius(sizes, found, questions[0])

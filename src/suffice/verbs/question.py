@@ -87,8 +87,8 @@ class Question:
         if isinstance(classifier, BlackBox):
             _check_asking(perturbation, padding, method, oracle, confidence, max_queries)
             classifier = classifier if cache is None else replace(classifier, cache=cache)
-        elif (confidence, max_queries, cache) != (None, None, None):
-            raise InputError("confidence, max_queries and cache are for black boxes (sf.from_function and its like).")
+        else:
+            _refuse_asking(confidence=confidence, max_queries=max_queries, cache=cache)
         read = classifier.read(text)
         wanted, barred = _asked_for(read, include, exclude, padding)
         chosen = BundledSubstitutes() if perturbation is None else perturbation
@@ -250,8 +250,11 @@ class Question:
         """The question that `to_dict` described, refused where it was asked of another classifier."""
         if not isinstance(data, Mapping) or data.get("format") != FORMAT or "text" not in data:
             raise InputError(f"This is not a saved question of format {FORMAT}: save one with `Question.to_dict()`.")
+        if "model" not in data and "meta" in data:
+            raise InputError("This is an answer, not a question: save its `question`, or `Question.to_dict()`.")
         if data.get("model") != classifier.digest:
-            raise InputError(f"The question was asked of another classifier (digest {str(data.get('model'))[:12]}).")
+            own, other = classifier.digest[:12], str(data.get("model"))[:12]
+            raise InputError(f"The question was asked of another classifier (digest {other}; this one has {own}).")
         strange = sorted(data.keys() - {*KEYS, *LIMITS, *MORE, "format", "model"})
         if strange:  # what an answer says of itself is no part of a question
             raise InputError(f"A saved question has no field {strange[0]!r}: take it out.")
@@ -288,11 +291,47 @@ class Question:
 # --- reading ---
 
 
+def check_classifier(given: Any) -> None:
+    """Refuse what is no classifier of ours; the message says what makes one of it."""
+    shown = shortened(repr(given))
+    if isinstance(given, str) and " " in given:
+        raise InputError(f"The classifier comes first, then the text: {shown} is no classifier.")
+    if isinstance(given, str):
+        raise InputError(f"Give a classifier, not the name {shown}: sf.load({shown}) loads one.")
+    if not hasattr(given, "read") or isinstance(given, type):
+        raise InputError(f"Give a classifier, not {shown}: {_made_by(given)}.")
+
+
+def _made_by(given: Any) -> str:
+    """Which of our functions makes a classifier of something."""
+    if hasattr(given, "predict_proba") or hasattr(given, "decision_function"):
+        return "sf.from_sklearn makes one of a pipeline"
+    if hasattr(given, "tokenizer") or hasattr(given, "config"):
+        return "sf.from_huggingface makes one of a model or a pipeline"
+    if hasattr(given, "state_dict"):
+        return "sf.from_torch makes one of a network"
+    if callable(given) and not isinstance(given, type):
+        return "sf.from_function(predict, labels=[...]) makes one of a function from texts to scores"
+    return "sf.load, sf.Classifier or one of sf.from_... makes one"
+
+
+def shortened(shown: str) -> str:
+    line = " ".join(shown.split())
+    return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def _refuse_asking(**limits: Any) -> None:
+    """What is said of black boxes means nothing for a classifier that is computed."""
+    for name, value in limits.items():
+        if value is not None:
+            raise InputError(
+                f"{name}={value!r} is for black boxes (sf.from_function and its like), and this classifier is none: "
+                "leave it out."
+            )
+
+
 def _check_kinds(classifier: Any, perturbation: Any, padding: Any, method: Any) -> None:
-    if isinstance(classifier, str):
-        raise InputError(f"Give a classifier, not the name {classifier!r}: sf.load({classifier!r}) loads one.")
-    if not hasattr(classifier, "read") or isinstance(classifier, type):
-        raise InputError(f"Give a classifier (sf.load, sf.Classifier or one of sf.from_...), not {classifier!r}.")
+    check_classifier(classifier)
     if isinstance(perturbation, type):
         raise InputError(f"Give a set, not its class: sf.{perturbation.__name__}(...) makes one.")
     if perturbation is not None and not hasattr(perturbation, "around"):
@@ -340,7 +379,8 @@ def _positions(text: Text, given: Named, count: int, role: str) -> tuple[int, ..
 
 def _seconds(given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating) or not given > 0:
-        raise InputError(f"The time limit must be a positive number of seconds, not {given!r}.")
+        hint = ': float("inf") is no limit' if given is None else ""
+        raise InputError(f"The time limit must be a positive number of seconds, not {given!r}{hint}.")
     return float(given)
 
 

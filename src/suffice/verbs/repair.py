@@ -18,6 +18,7 @@ from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.adapters import words_of
+from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, finished, public, summary
 from suffice.verbs.asked import explaining, verdicts
 from suffice.verbs.bias import sparser
@@ -28,7 +29,7 @@ from suffice.verbs.wording import authority, can, empty, placed
 
 
 @dataclass(frozen=True, eq=False)
-class Repair:
+class Repair(Answer):
     """Whether given words suffice, and the cheapest set that holds them and does.
 
     `verdict` is about the words as given (Proved, Refuted with a counterexample, Unknown), `explanation` is their
@@ -134,7 +135,13 @@ class Repair:
                 return "No extension short of the whole text was shown to suffice."
 
     def __repr__(self) -> str:
-        return f"<Repair {self.status}: {len(self.given)} words given, {len(self.added)} added>"
+        given = f"{len(self.given)} {'word' if len(self.given) == 1 else 'words'}"
+        return f"<Repair {self.status}: {given} given, {len(self.added)} added>"
+
+    def _repr_html_(self) -> str:
+        from suffice.render.cells import repair
+
+        return repair(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Bools
 from suffice.prove.choices import by_choice
@@ -178,10 +179,16 @@ def flipped(
     return found if problem.source is None else told_flip(problem.source, found)
 
 
+def check_progress(given: OnProgress) -> None:
+    if not callable(given):
+        raise InputError(f"on_progress is called with what is known so far: it must be a function, not {given!r}.")
+
+
 def reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, Bools], None] | None:
     """Progress as the user counts."""
     if on_progress is None:
         return None
+    check_progress(on_progress)
 
     def report(lower: int, upper: int, elapsed: float, held: Bools) -> None:
         price = question.costs.price

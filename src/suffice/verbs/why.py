@@ -19,7 +19,7 @@ from suffice.prove.oracles import quickest
 from suffice.prove.verdict import Budget, Problem, Refuted, Witness
 from suffice.sets.regions import Choice, Region
 from suffice.verbs.alone import alone as strengths_of
-from suffice.verbs.explanation import Change, Detail
+from suffice.verbs.details import Change, Detail
 from suffice.verbs.question import Question
 
 SHOWN = 8  # options named per word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,8 +20,8 @@ from starlette.staticfiles import StaticFiles
 
 from suffice.errors import InputError
 from suffice.importers.named import load_any
-from suffice.model import classifier as models
-from suffice.model.classifier import DEFAULT
+from suffice.model import saved as models
+from suffice.model.saved import DEFAULT
 from suffice.render import growth
 from suffice.render.style import sheet
 from suffice.sets import table
@@ -44,8 +45,7 @@ def run(host: str, port: int, chosen: Sequence[str], workers: int | None, names:
     if workers is not None and workers < 1:
         raise InputError(f"There must be at least 1 worker, not {workers}.")
     app = make_app(chosen, workers or max(1, min(4, os.cpu_count() or 1)), hosts=(*LOOPBACK, host, *names))
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family) as listener:
+    with _listening(host, port) as listener:
         place = f"[{host}]" if ":" in host else host
         print(f"suffice is at http://{place}:{listener.getsockname()[1]}  (Ctrl-C to stop)", flush=True)
         config = uvicorn.Config(
@@ -58,6 +58,15 @@ def run(host: str, port: int, chosen: Sequence[str], workers: int | None, names:
         )
         with suppress(KeyboardInterrupt):  # uvicorn closes everything, then says that it was interrupted
             uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise InputError(f"Port {port} is in use: name another one, or --port 0 for one that is free.") from error
 
 
 def make_app(

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from suffice.model import classifier as models
+from suffice.model import saved as models
 from suffice.model.blackbox import BlackBox
+from suffice.model.classifier import Classifier
 from suffice.render.phrases import TITLES, visible
 
 LARGEST = 100_000  # characters of a card
 
 
-def about(name: str, given: str, model: models.Classifier | BlackBox) -> dict[str, Any]:
+def about(name: str, given: str, model: Classifier | BlackBox) -> dict[str, Any]:
     """What the page shows of a model; of a black box only what it calls itself and its labels."""
     known = {} if isinstance(model, BlackBox) else {"length": model.length, "vocabulary": len(model.vocabulary)}
     return {
@@ -30,7 +31,7 @@ def _few(labels: Any) -> str:
     return ", ".join(labels) if len(labels) <= 3 else f"{len(labels)} labels"
 
 
-def _facts(name: str, model: models.Classifier | BlackBox) -> str:
+def _facts(name: str, model: Classifier | BlackBox) -> str:
     says = f"{name}: says {', '.join(model.labels)}."
     if isinstance(model, BlackBox):
         return f"{says} It can only be run: an answer counts as proved where every text that matters was run."
@@ -46,7 +47,7 @@ def _right(meta: Mapping[str, Any]) -> str:
             return ""
 
 
-def card(given: str, model: models.Classifier | BlackBox) -> str:
+def card(given: str, model: Classifier | BlackBox) -> str:
     """The card that lies in the model's folder, else what the model says of itself."""
     path = _folder(given) / "README.md"
     if path.is_file():

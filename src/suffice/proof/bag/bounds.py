@@ -15,191 +15,18 @@ to a million doubles lose less than 1e-10 of the sum of their sizes; nothing clo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from suffice.errors import Rejected
-from suffice.model.bag import Bag
 from suffice.model.network import Floats
-from suffice.proof.bag.chain import Ways
+from suffice.proof.bag.forms import Form, term_of, value_of
+from suffice.proof.bag.regions import Laid, Place, Region, need, number
 
-CLOSE = 1e-10  # of all that is added up
 MOST_COUNTED = 64  # changes in one text
 REACH = 0.1  # of all that is added up: what a feature may cost that counts as it must not
 START = (-1, 0)  # the place before the first word
-LINE = "low high slope toll slopes"
-
-Place = tuple[int, int]  # a word and one of its choices
-
-
-def need(condition: Any, reason: str) -> None:
-    if not condition:
-        raise Rejected(0, reason)
-
-
-def number(value: Any) -> float:
-    """A finite number; a string that spells one is none."""
-    right = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    need(right, f"{str(value)[:40]!r} is not a finite number")
-    return float(value)
-
-
-def fields(data: Any, *kinds: str) -> None:
-    """An object has exactly the keys of one of the kinds."""
-    right = isinstance(data, Mapping) and any(data.keys() == set(names.split()) for names in kinds)
-    need(right, f"there must be exactly these: {' or '.join(kinds)}")
-
-
-def read(lines: Any) -> list[Mapping[str, Any]]:
-    """Lines of a bound, all of finite numbers, whether they are looked at or not."""
-    for line in lines:
-        fields(line, LINE)
-        numbers = [line["low"], line["high"], line["slope"], *line["slopes"].values()]
-        for value in [*numbers, *([] if line["toll"] is None else [line["toll"]])]:
-            number(value)
-    return list(lines)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One thing that may stand at a word: how it is written, its tokens, and what they count."""
-
-    written: str
-    tokens: tuple[str, ...]
-    counts: Mapping[int, float]
-
-
-@dataclass(frozen=True, eq=False)
-class Region:
-    """The choices of each word that are left, which one is unchanged, how many may change, and what a choice costs.
-
-    With `exactly` just so many change. `counts` has the least and the most that some features count in the texts that
-    are meant.
-    """
-
-    allowed: tuple[tuple[int, ...], ...]
-    reference: tuple[int, ...]
-    limit: int | None
-    extra: Mapping[Place, float] = field(default_factory=dict)
-    counts: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    exactly: bool = False
-
-    def holds(self, changed: int) -> bool:
-        """Whether a text may change so many words."""
-        return self.limit is None or changed == self.limit or (changed < self.limit and not self.exactly)
-
-
-class Laid(Protocol):
-    """A text before a bag: the choices of its words, and what these make of each other where they meet."""
-
-    @property
-    def bag(self) -> Bag: ...
-
-    @property
-    def words(self) -> Sequence[Sequence[Choice]]: ...
-
-    @property
-    def paired(self) -> Mapping[tuple[str, str], tuple[int, float]]: ...
-
-    @property
-    def ways(self) -> Ways | None: ...
-
-    @property
-    def look(self) -> Callable[[], None]: ...
-
-    def walk(self, region: Region) -> Walk: ...
-
-
-def counted(region: Region, node: Mapping[str, Any]) -> list[Region]:
-    """Texts in which a feature counts so much at most, and those in which it counts more: counts are whole numbers."""
-    column, most = node["column"], number(node["most"])
-    need(type(column) is int and most == math.floor(most), "a split must be of a column, at a whole number")
-    low, high = region.counts.get(column, (-math.inf, math.inf))
-    few, many = (low, min(high, most)), (max(low, most + 1.0), high)
-    return [replace(region, counts={**region.counts, column: ends}) for ends in (few, many)]
-
-
-def _value(bag: Bag, column: int, count: float) -> float:
-    return float(bag.scale[column]) * _term(bag, count)
-
-
-def _term(bag: Bag, count: float) -> float:
-    match bag.tf:
-        case "count":
-            return float(count)
-        case "log":
-            return 1.0 + math.log(count) if count > 0 else 0.0
-        case "once":
-            return 1.0 if count else 0.0
-
-
-@dataclass(eq=False)
-class Form:
-    """N + b|v| for weights and a bias."""
-
-    bag: Bag
-    weight: Floats
-    bias: float
-    owner: Laid
-
-    def __post_init__(self) -> None:
-        words = self.owner.words
-        whole = self.owner.walk(Region(tuple(tuple(range(len(word))) for word in words), (0,) * len(words), None))
-        ends = {*whole.least, *whole.most}
-        counts = {c: max(abs(whole.least.get(c, 0.0)), abs(whole.most.get(c, 0.0))) for c in ends}
-        self.size = float(sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items()))
-        self.close = CLOSE * (self.size * 1e-1 + abs(self.bias) + 1e-30)
-
-    def value(self, column: int, count: float) -> float:
-        return _value(self.bag, column, count)
-
-    def exact(self, counts: Mapping[int, float]) -> float:
-        values = {column: self.value(column, count) for column, count in counts.items()}
-        total = sum(float(self.weight[column]) * value for column, value in values.items())
-        match self.bag.norm:
-            case None:
-                return total + self.bias
-            case "l1":
-                size = sum(map(abs, values.values()))
-            case "l2":
-                size = math.sqrt(sum(value * value for value in values.values()))
-        return total + self.bias * size if size else self.bias
-
-    def part(self, column: int, slope: float, turn: float = 0.0) -> Callable[[float], float]:
-        """What one feature adds for each count, with a line or a direction in the place of the root."""
-        weight = float(self.weight[column]) + turn
-
-        def added(count: float) -> float:
-            value = self.value(column, count)
-            return weight * value + slope * value * value + (self.bias * abs(value) if self.bag.norm == "l1" else 0.0)
-
-        return added
-
-    def tangent(self, slope: Any) -> tuple[float, float]:
-        """Slope and constant of a line below b|v|, b < 0; without the norm l2 there is none."""
-        if self.bag.norm != "l2":
-            return 0.0, self.bias if self.bag.norm is None else 0.0
-        need(type(slope) is float and slope < 0, "the slope of a tangent must be below zero")
-        at = 0.5 * self.bias / slope
-        return slope, 0.5 * self.bias * at
-
-    def direction(self, along: Mapping[int, float]) -> dict[int, float]:
-        """Weights below b|v|, b > 0, as |v| is at least u v / |u|; none without the norm l2, and where b < 0."""
-        top = max(map(abs, along.values()), default=0.0)
-        if self.bag.norm != "l2" or self.bias <= 0 or not top:
-            return {}
-        parts = {column: value / top for column, value in along.items()}  # squares of very small numbers would be lost
-        size = math.sqrt(sum(part * part for part in parts.values()))
-        return {column: self.bias * part / size for column, part in parts.items()}
-
-    def chord(self, low: float, high: float) -> tuple[float, float]:
-        if high <= 0:
-            return 0.0, 0.0
-        slope = self.bias / (math.sqrt(low) + math.sqrt(high))
-        return slope, self.bias * math.sqrt(low) - slope * low
 
 
 class Walk:
@@ -297,10 +124,10 @@ class Walk:
         low, high = 0.0, 0.0
         each: dict[int, float] = {}
         for column in {*self.least, *self.most}:
-            values = [_value(self.bag, column, count) ** 2 for count in self._counts(column)]
+            values = [value_of(self.bag, column, count) ** 2 for count in self._counts(column)]
             low, high = low + min(values), high + max(values)
             top = max(abs(self.least.get(column, 0.0)), abs(self.most.get(column, 0.0)))
-            largest = top if self.bag.tf == "count" else _term(self.bag, top) ** 2
+            largest = top if self.bag.tf == "count" else term_of(self.bag, top) ** 2
             each[column] = float(self.bag.scale[column]) ** 2 * largest
         return low, min(high, self._room(each))
 
@@ -349,7 +176,7 @@ class Walk:
     def largest(self) -> float:
         """The sum of what features can be at most, whatever their sign."""
         ends = ((c, max(abs(self.least.get(c, 0.0)), abs(self.most.get(c, 0.0)))) for c in {*self.least, *self.most})
-        return sum(abs(_value(self.bag, column, count)) for column, count in ends)
+        return sum(abs(value_of(self.bag, column, count)) for column, count in ends)
 
     def _cheapest(self, prices: Mapping[int, float], toll: float | None) -> float:
         words, extra = self.check.words, self.region.extra

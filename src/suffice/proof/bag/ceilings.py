@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from suffice.model.network import Floats
-from suffice.proof.bag.bounds import CLOSE, START, Form, Region, Walk, fields, need, number
+from suffice.proof.bag.bounds import START, Walk
 from suffice.proof.bag.check import BagCheck
+from suffice.proof.bag.forms import CLOSE, Form
+from suffice.proof.bag.regions import Region, fields, need, number
 
 MOST_COSTS = 20_000  # different costs of sets
 MOST_CELLS = 2**26  # of a table of words by costs, or by choices

@@ -16,8 +16,10 @@ import numpy as np
 from suffice.model.bag import Bag
 from suffice.model.network import Floats
 from suffice.model.text import Text, rewritten
-from suffice.proof.bag.bounds import Choice, Form, Region, Stroll, Walk, counted, fields, need, number, read
+from suffice.proof.bag.bounds import Stroll, Walk
 from suffice.proof.bag.chain import Ways
+from suffice.proof.bag.forms import Form
+from suffice.proof.bag.regions import Choice, Region, counted, fields, need, number, read
 
 SAME = 1e-7  # scores of bag and program may differ by this much
 RULES = ("rival changed words count tree", "rival changed words weights least size lines")

@@ -10,12 +10,13 @@ from suffice.model.network import Bools, Floats
 
 PIECE = 2_000_000  # numbers that a piece of work holds at once, so that memory is bounded and time looked at
 STEADY = 30  # binary digits that count where numbers set an order
+LEAST = -1074  # of the powers of two: below that there is only zero
 
 
 def steady(values: Floats) -> Floats:
     """Values (n, ...) rounded to nine digits of the largest of each row, so that no order hangs on the last bit."""
     size = np.abs(values).max(axis=tuple(range(1, values.ndim)), initial=0.0, keepdims=True)
-    scale = np.ldexp(1.0, np.frexp(size)[1] - STEADY)
+    scale = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - STEADY, LEAST))
     found: Floats = values / scale
     np.rint(found, out=found)
     found *= scale

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.attack import Attacker
+from suffice.prove.attack import Attacker, slide, slides
 from suffice.prove.bounds import Form, Hidden, Items, Pass, hidden, margin_bound, margin_rows, optimise, plain, settled
 from suffice.prove.branch import decide, decide_flips, sets_of_free
 from suffice.prove.exact import confirm
 from suffice.prove.few import decide_few
 from suffice.prove.few import suits as suits_few
-from suffice.prove.inputs import Free, Freed
+from suffice.prove.inputs import Free, Freed, steady
 from suffice.prove.lean import lean, told
 from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Budget, OutOfTime, Problem, Proved, Refuted, Unknown, Verdict, Witness
@@ -23,6 +23,8 @@ from suffice.prove.wordwise import decide_by_words
 
 CHEAP_STEPS = 12  # slope ascent before branching
 RESTARTS = 4  # random starts of attacks on a set that is asked about completely at once
+HARD = 24  # attacks on a set where lines around maxima take long to tell, and on likely explanations
+SLID = 8  # of them, from which small steps go on
 CHEAP_PARTS = 16  # subproblems, where a subproblem takes one pass
 BULK = 1024  # questions per round of cheap answers
 REMEMBERED = 64  # answers that are kept: large proofs take megabytes
@@ -38,16 +40,18 @@ class BoundsOracle:
         self.form = lean(Form.of(problem))
         self.attacker = Attacker.of(self.form.problem)
         self.windows = Windows.of(self.form) if suits(problem) and self.form.finite else None
-        self.flips: list[Ints] = []  # texts that further attacks start from
-        self.answered: dict[bytes, Verdict] = {}  # the last ones among windows, by free words
+        self.found: list[Ints] = []  # flips that further attacks start from
+        self.answered: dict[bytes, Verdict] = {}  # the last complete ones, by free words
         self.looked: set[bytes] = set()  # sets of free words that a cheap look left open
+        self.attacked: set[bytes] = set()  # those that many attacks left open
         self.doubted: dict[bytes, int] = {}  # those that a complete look left open, and its subproblems
 
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
         if self.problem.source is not None:
             return self._ask_of_choices(free, RESTARTS, budget)
-        answers: list[Verdict] = [Unknown("neither attacks nor plain bounds decide it")] * len(free)
+        doubtful = Unknown("neither attacks nor plain bounds decide it")
+        answers: list[Verdict] = [self.answered.get(row.tobytes(), doubtful) for row in free]
         fresh = [i for i, row in enumerate(free) if row.tobytes() not in self.looked]
         for i, answer in zip(fresh, self.ask_cheaply(free[fresh], budget=budget) if fresh else (), strict=True):
             answers[i] = answer
@@ -55,12 +59,55 @@ class BoundsOracle:
         if open_ and self.form.finite and not budget.spent:
             for i, answer in zip(open_, self._decide(free[open_], budget), strict=True):
                 answers[i] = answer
-                if isinstance(answer, Unknown) and not budget.spent:
-                    self.doubted[free[i].tobytes()] = budget.subproblems
+                self._learn(free[i], answer, budget)
         return answers
 
+    def flips(self, free: Bools, seed: int = 0, budget: Budget | None = None) -> Floats:
+        """Texts (n, length, dimension) that flip the label, of many attacks on one set of free words (length,)."""
+        problem = self.problem
+        points = self.attacker.deepest(free, HARD, seed, budget)
+        margins = problem.margins(points).min(-1)
+        if (margins > 0).all() and self._slow and slides(problem):
+            best = np.argsort(steady(margins[None])[0], kind="stable")[:SLID]
+            rivals = problem.margins(points[best]).argmin(-1)
+            slid = slide(problem, free[None], points[best], rivals, budget=budget)
+            points, margins = slid.point, slid.margin
+        if (margins > 0).all():
+            self.attacked.add(free.tobytes())
+        return np.asarray(points[margins <= 0])
+
+    @property
+    def _slow(self) -> bool:
+        """Whether bounds are of maxima over sets of vectors: then these take far longer than attacks."""
+        return self.form.pooled is not None and self.problem.source is None
+
+    def _attacked_hard(self, free: Bools, budget: Budget) -> Refuted | None:
+        """A flip, where bounds take long and nobody has attacked this set in vain."""
+        if not self._slow or free.tobytes() in self.attacked:
+            return None
+        with contextlib.suppress(OutOfTime):
+            flips = self.flips(free, budget=budget)[:1]
+            found = confirm(self.problem, flips, np.repeat(free[None], len(flips), axis=0))
+            return next((Refuted(witness) for witness in found if witness is not None), None)
+        return None
+
+    def _learn(self, free: Bools, answer: Verdict, budget: Budget) -> None:
+        """Sets are asked about again by preferences and for equals."""
+        if not isinstance(answer, Unknown):
+            self._remember(free, answer)
+        elif not budget.spent:
+            self.doubted[free.tobytes()] = budget.subproblems
+
     def _decide(self, free: Bools, budget: Budget) -> list[Verdict]:
-        """Complete answers: one by one where few words of a large network are free, else together."""
+        """Complete answers, after attacks that take less time."""
+        answers: list[Verdict | None] = [self._attacked_hard(row, budget) for row in free]
+        left = [i for i, answer in enumerate(answers) if answer is None]
+        for i, answer in zip(left, self._bounded(free[left], budget) if left else (), strict=True):
+            answers[i] = answer
+        return [answer for answer in answers if answer is not None]
+
+    def _bounded(self, free: Bools, budget: Budget) -> list[Verdict]:
+        """One by one where few words of a large network are free, else together."""
         if all(suits_few(self.form, row) for row in free):
             return [decide_few(self.form, row, budget) for row in free]
         return decide(self.form, free, budget)
@@ -121,26 +168,28 @@ class BoundsOracle:
         assert most >= opened.sum() or (costs == costs[0]).all()
         worth = min(float(limit), float(costs[0]) * most) if most < opened.sum() else float(limit)
         few = self.windows.paying(costs, worth, rivals).within(opened)
-        text = few.attacked(opened, self.flips)
+        text = few.attacked(opened, self.found)
         found = None if text is None else few.witness(few.shortened(text))
         return decide_by_words(few, opened, budget) if found is None else Refuted(found)
 
     def _remembered(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
-        """The answer of before, where there is one: sets are asked about again by preferences and for equals."""
-        key = free.tobytes()
-        if key not in self.answered:
-            answer = self._ask_windows(windows, free, budget)
-            if isinstance(answer, Unknown):
-                return answer
-            self.answered[key] = answer
-            if len(self.answered) > REMEMBERED:
-                del self.answered[next(iter(self.answered))]
-        return self.answered[key]
+        """The answer of before, where there is one."""
+        found = self.answered.get(free.tobytes())
+        if found is None:
+            found = self._ask_windows(windows, free, budget)
+            if not isinstance(found, Unknown):
+                self._remember(free, found)
+        return found
+
+    def _remember(self, free: Bools, answer: Verdict) -> None:
+        self.answered[free.tobytes()] = answer
+        if len(self.answered) > REMEMBERED:
+            del self.answered[next(iter(self.answered))]
 
     def _ask_windows(self, windows: Windows, free: Bools, budget: Budget) -> Verdict:
         """A short counterexample if attacks find one, else the complete answer."""
         few = windows.within(free)
-        found = self._shortened(few, few.attacked(free, self.flips))
+        found = self._shortened(few, few.attacked(free, self.found))
         if found is not None:
             return Refuted(found)
         answer = decide_by_words(few, free, budget)
@@ -152,7 +201,7 @@ class BoundsOracle:
         """The counterexample that is left of a text when words are put back; further attacks start from it."""
         found = None if text is None else few.witness(few.shortened(text))
         if found is not None:
-            self.flips.append(few.text(found.point))
+            self.found.append(few.text(found.point))
         return found
 
     def _refute(self, answers: list[Verdict], free: Bools, index: Ints, restarts: int, budget: Budget | None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from suffice.prove.asked import Flip
 from suffice.search.covers import mask_of
 from suffice.verbs.alone import alone_asked
-from suffice.verbs.explanation import Change, Detail
+from suffice.verbs.details import Change, Detail
 from suffice.verbs.question import Question
 
 SHOWN = 8  # options named per word

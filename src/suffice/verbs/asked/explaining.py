@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -13,7 +14,8 @@ from suffice.proof.bag.rules import none_below_by
 from suffice.proof.certificate import Certificate
 from suffice.prove.asked import OutOfBudget
 from suffice.search.asking import Asking
-from suffice.search.covers import bits, price
+from suffice.search.covers import bits, mask_of, price
+from suffice.search.grown import Grown
 from suffice.search.opened import Opened
 from suffice.verbs.accepting import accepted
 from suffice.verbs.alternatives import LIMIT, told
@@ -21,7 +23,8 @@ from suffice.verbs.asked.details import details
 from suffice.verbs.asked.further import further, spare
 from suffice.verbs.asked.searching import asking, stats, way
 from suffice.verbs.asked.writing import Line, asked_line, certificate, certificate_of_all, flip_line, header
-from suffice.verbs.explanation import Alternatives, Explanation, Status, Tested, infeasible
+from suffice.verbs.details import Alternatives, Detail, Tested
+from suffice.verbs.explanation import Explanation, Status, infeasible
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 from suffice.verbs.scarce import nothing
@@ -130,10 +133,20 @@ def _explanation(question: Question, search: Asking, reason: str, started: float
         stats=stats(search, started),
         meta=_meta(question, "" if sure else reason, stays=sure) | _ladder(search, held) | way(search),
         tested=_tested(search, held) if status == "tested" else None,
-        look=lambda: details(question, search.flips, held),
+        look=lambda: _looked(question, search, held),
         count=(lambda: _alternatives(question, search, held)) if sure else None,
         ahead=lambda: further(question, search, held),
     )
+
+
+def _looked(question: Question, search: Asking, held: int) -> tuple[Detail, ...]:
+    """What is known of each word; where the worst case is computed, nobody pays for a flip that is still missing."""
+    found = list(search.flips)
+    for word in bits(held & ~mask_of(question.include)) if isinstance(search, Opened | Grown) else ():
+        if not any(flip.mask & held == 1 << word for flip in found):
+            with suppress(OutOfBudget):
+                found += filter(None, [search.decide(held & ~(1 << word))])
+    return details(question, found, held)
 
 
 def _status(search: Asking, reason: str) -> tuple[Status, int]:

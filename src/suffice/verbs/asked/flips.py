@@ -10,7 +10,7 @@ from suffice.prove.asked import Flip, OutOfBudget
 from suffice.search.covers import bits, mask_of
 from suffice.search.flip import CheapestFlip
 from suffice.search.opened import Opened, fewest_changes
-from suffice.search.opened_writing import proof_line
+from suffice.search.opened.writing import proof_line
 from suffice.search.turning import cheapest_turn
 from suffice.verbs.asked.searching import asking, ran, stats, way
 from suffice.verbs.asked.writing import flip_line, header

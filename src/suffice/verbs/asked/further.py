@@ -12,7 +12,7 @@ from suffice.prove.verdict import Budget
 from suffice.search.asking import Asking
 from suffice.search.covers import bits
 from suffice.search.greedy import attack
-from suffice.verbs.explanation import Further
+from suffice.verbs.details import Further
 from suffice.verbs.further import enough_of, limited
 from suffice.verbs.question import Question
 from suffice.verbs.wording import can

@@ -17,7 +17,7 @@ from suffice.search.grown import Grown
 from suffice.search.opened import Opened
 from suffice.verbs.prefer import little
 from suffice.verbs.question import Question
-from suffice.verbs.running import OnProgress
+from suffice.verbs.running import OnProgress, check_progress
 
 
 def asking(
@@ -65,6 +65,7 @@ def _laid_out(asked: Asked, bag: Bag) -> Layout:
 def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[int, int, float, int], None] | None:
     if on_progress is None:
         return None
+    check_progress(on_progress)
 
     def report(lower: int, upper: int, elapsed: float, held: int) -> None:
         on_progress(question.costs.price(lower), question.costs.price(upper), elapsed, tuple(bits(held)))

@@ -14,7 +14,7 @@ from suffice.search.asking import Asking
 from suffice.search.covers import bits, price, smallest
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened
-from suffice.search.opened_writing import ceilings_line, computed_line, rule_line
+from suffice.search.opened.writing import ceilings_line, computed_line, rule_line
 from suffice.verbs.explanation import Status
 from suffice.verbs.question import Question
 

@@ -1,7 +1,7 @@
 // Side by side: the same question of several models or of two texts, a column each.
 
 import { coded, decoded } from "./address.js";
-import { $, element, pill } from "./draw.js";
+import { $, element, percent, pill, reveal } from "./draw.js";
 import * as form from "./form.js";
 import { about, ask, Refused } from "./stream.js";
 
@@ -43,6 +43,11 @@ async function start() {
   $("results").hidden = false;
   paint();
   await Promise.all(columns.map((column) => answer(column, set, Number(asked.seconds), mine)));
+}
+
+function submit() {
+  start();
+  if (!$("results").hidden) reveal($("results"));
 }
 
 async function answer(column, perturbation, seconds, mine) {
@@ -98,7 +103,11 @@ function shared(done, who) {
   return [numbers, element("p", told)];
 }
 
-const named = (column) => (new Set(columns.map((one) => one.model)).size > 1 ? form.titled(column.model) : column.text === columns[0].text ? "first text" : "second text");
+const several = (part) => new Set(columns.map((one) => one[part])).size > 1;
+const which = (column) => (column.text === columns[0].text ? "first text" : "second text");
+
+// What tells a column from the others: its text, its model, or both.
+const named = (column) => [several("text") ? which(column) : "", several("model") ? form.titled(column.model) : ""].filter(Boolean).join(", ");
 
 // The place in the text, and the word, of each word in the set.
 function places({ seen, answer: { result } }) {
@@ -125,7 +134,7 @@ function drawn(column) {
 function label({ label: name, scores }) {
   const made = element("p", "", { class: "label" });
   const sure = Math.max(...scores.map((one) => one.probability));
-  made.append(element("strong", name), ` ${(100 * sure).toFixed(1)} % sure`);
+  made.append(element("strong", name), ` ${percent(sure)} sure`);
   return made;
 }
 
@@ -168,7 +177,7 @@ async function main() {
   for (const id of ["first", "second"]) $(id).maxLength = told.limits.characters;
   $("version").textContent = `suffice ${told.version}`;
   for (const id of ["first", "second"]) $(id).addEventListener("input", fit);
-  $("ask").addEventListener("submit", (event) => { event.preventDefault(); start(); });
+  $("ask").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
   $("kind").addEventListener("change", () => form.drawSet());
   const asked = restore(decoded(location.hash));
   fit();

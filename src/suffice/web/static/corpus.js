@@ -1,7 +1,7 @@
 // Many texts: a file goes to the server, its rows come back as they are done, and the table shows those that are wanted.
 
 import { coded, decoded } from "./address.js";
-import { $, element, pill } from "./draw.js";
+import { $, element, pill, reveal } from "./draw.js";
 import * as form from "./form.js";
 import { about, ask, askOnce, got, Refused } from "./stream.js";
 
@@ -65,6 +65,7 @@ async function start() {
   try {
     question = { model: $("model").value, kind: $("kind").value, set: form.setValues(), "at-most": $("at-most").value };
     await open(await askOnce("corpora", { ...file, ...asked() }));
+    reveal($("results"));
     await go();
   } catch (error) {
     problem(said(error));

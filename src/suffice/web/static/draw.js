@@ -15,6 +15,19 @@ export function pill(tone, sign, text) {
   return made;
 }
 
+// A share of one as people read it; what is not all of it is not called 100%.
+export function percent(share) {
+  const rounded = (100 * share).toFixed(1);
+  return rounded === "100.0" && share < 1 ? "over 99.9%" : `${rounded}%`;
+}
+
+// On a small screen an answer begins below its form: it is brought into view, unless its first lines are there.
+export function reveal(part) {
+  const { top } = part.getBoundingClientRect();
+  if (top >= 0 && top + 180 < innerHeight) return;
+  part.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+}
+
 export const badge = ({ tone, sign, text }) => $("badge").replaceChildren(pill(tone, sign, text));
 
 // --- the words: built once per text, then only repainted, so that focus stays where it is ---
@@ -102,7 +115,7 @@ function entry(kind, text, count) {
 export function inspector(word, about, choices, onMore) {
   const lines = word ? story(word, about, onMore) : [
     element("p", "Choose a word: why it is in the set, what it may become, what it can do alone.", { class: "soft" }),
-    element("p", "With the keyboard: Tab to the words, arrows to move, then I, X or P.", { class: "soft small" }),
+    element("p", "With the keyboard: Tab to the words, arrows to move, then I, X or P.", { class: "soft small keys" }),
   ];
   if (word) {
     const row = element("div", "", { class: "choices" });
@@ -254,7 +267,7 @@ export function scores(found, label) {
     bar.style.width = `${100 * one.probability}%`;
     const track = element("span", "", { class: "track", "aria-hidden": "true" });
     track.append(bar);
-    row.append(element("span", one.label, { class: "name" }), track, element("span", `${(100 * one.probability).toFixed(1)} %`, { class: "share" }));
+    row.append(element("span", one.label, { class: "name" }), track, element("span", percent(one.probability), { class: "share" }));
     return row;
   });
   $("scores").replaceChildren(element("p", "What the model says of each class", { class: "eyebrow" }), ...rows);

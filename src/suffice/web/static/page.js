@@ -79,6 +79,11 @@ async function start(verb = question.verb) {
   if (run === mine) end();
 }
 
+function submit() {
+  start();
+  if (!$("answer").hidden) draw.reveal($("answer"));
+}
+
 function begin(verb) {
   $("problem").hidden = true;
   $("answer").hidden = false;
@@ -92,6 +97,7 @@ function begin(verb) {
   $("stop").textContent = "Stop, keep the best";
   $("phase").textContent = "in line";
   $("chart-figure").toggleAttribute("hidden", false);
+  run.asker = document.activeElement;
   $("go").disabled = true;
   shown = { needed: [], changes: new Map(), words: null };
   repaint(true);
@@ -103,7 +109,13 @@ function begin(verb) {
 function end() {
   clearInterval(run?.timer);
   $("running").hidden = true;
+  ready();
+}
+
+// The button can be pressed again; who pressed it by the keyboard is still there.
+function ready() {
   $("go").disabled = false;
+  if (run?.asker === $("go") && document.activeElement === document.body) $("go").focus({ preventScroll: true });
 }
 
 // Stop once: a search keeps the best it has. Stop twice, or before it has begun: no answer. After the answer: no details.
@@ -139,7 +151,7 @@ function seen(data) {
   draw.notes(data.notes);
   draw.scores(data.scores, data.label);
   const sure = Math.max(...data.scores.map((one) => one.probability));
-  $("label").textContent = `The model says ${data.label}, ${(100 * sure).toFixed(1)} % sure`;
+  $("label").textContent = `The model says ${data.label}, ${draw.percent(sure)} sure`;
   repaint(true);
 }
 
@@ -175,7 +187,7 @@ function answered(data, verb) {
   repaint(false);
   inspect();
   clearInterval(run.timer);
-  $("go").disabled = false;
+  ready();
   $("stop").textContent = "Stop, no details";
   $("phase").textContent = "the answer is there; looking at each word";
   $("running").hidden = verb !== "explain";
@@ -382,10 +394,10 @@ function examples() {
 }
 
 function wire() {
-  $("ask").addEventListener("submit", (event) => { event.preventDefault(); start(question.verb); });
+  $("ask").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
   $("text").addEventListener("input", changedText);
   $("text").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); start(question.verb); }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
   });
   $("kind").addEventListener("change", () => { form.drawSet(); freshness(); });
   $("ask").addEventListener("input", freshness);

@@ -13,17 +13,18 @@ from suffice.prove.ceiling import Ceiling, Mixture, Split, Tree
 from suffice.prove.layout import Layout
 from suffice.prove.verdict import Budget
 from suffice.prove.worst import Enough
-from suffice.search.opened import Opened, Rule
+from suffice.search.opened.known import Known
+from suffice.search.opened.rules import Rule
 
 Written = dict[str, Any]
 
 
-def computed_line(search: Opened, held: int) -> Written:
+def computed_line(search: Known, held: int) -> Written:
     """The proof that a set of words is enough."""
     return proof_line(search, search.free(held), search.asked.at_most, _own(search, held))
 
 
-def proof_line(search: Opened, free: list[int], at_most: int | None, proof: Enough) -> Written:
+def proof_line(search: Known, free: list[int], at_most: int | None, proof: Enough) -> Written:
     """The proof that no change of so many free words flips the label."""
     labels, layout = search.asked.blackbox.labels, search.worst.layout
     wide = _wide(search, proof.rivals[0])
@@ -33,7 +34,7 @@ def proof_line(search: Opened, free: list[int], at_most: int | None, proof: Enou
     return {"computed": {"free": free, "at_most": at_most, "proofs": proofs}}
 
 
-def _own(search: Opened, held: int) -> Enough:
+def _own(search: Known, held: int) -> Enough:
     """The proof of just this set: one of fewer words splits words that do not move here."""
     movable = search.asked.movable
     for one, proof in search.proved:
@@ -44,7 +45,7 @@ def _own(search: Opened, held: int) -> Enough:
     return found
 
 
-def _wide(search: Opened, rival: int) -> Floats:
+def _wide(search: Known, rival: int) -> Floats:
     """Features that may count by two or more."""
     whole = search.worst.whole(rival).everything
     return np.asarray(whole.most - whole.least > 1)
@@ -78,7 +79,7 @@ def _line(layout: Layout, line: Stretch, wide: Floats) -> Written:
     }
 
 
-def rule_line(search: Opened, rule: Rule) -> Written:
+def rule_line(search: Known, rule: Rule) -> Written:
     """A rule as a line: what words that suffice must add up to."""
     layout = search.worst.layout
     change = layout.change(rule.chosen)
@@ -94,7 +95,7 @@ def rule_line(search: Opened, rule: Rule) -> Written:
     return {"rule": {**line, **more, "lines": [_line(layout, one, wide) for one in rule.lines]}}
 
 
-def ceilings_line(search: Opened, rival: int, tree: Tree) -> Written:
+def ceilings_line(search: Known, rival: int, tree: Tree) -> Written:
     """The proof that no cheaper set of words is enough."""
     nodes = list(_parts(search.worst.layout, tree, np.flatnonzero(_wide(search, rival))))
     return {"ceilings": {"rival": search.asked.blackbox.labels[rival], "tree": nodes}}

@@ -1,0 +1,96 @@
+"""The margin of a bag of words as a form N + b|v|, and the lines that stand in the place of its root."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.model.bag import Bag
+from suffice.model.network import Floats
+from suffice.proof.bag.regions import Laid, Region, need
+
+CLOSE = 1e-10  # of all that is added up
+
+
+def value_of(bag: Bag, column: int, count: float) -> float:
+    """What a feature is where it counts so much."""
+    return float(bag.scale[column]) * term_of(bag, count)
+
+
+def term_of(bag: Bag, count: float) -> float:
+    """The same before it is scaled."""
+    match bag.tf:
+        case "count":
+            return float(count)
+        case "log":
+            return 1.0 + math.log(count) if count > 0 else 0.0
+        case "once":
+            return 1.0 if count else 0.0
+
+
+@dataclass(eq=False)
+class Form:
+    """N + b|v| for weights and a bias."""
+
+    bag: Bag
+    weight: Floats
+    bias: float
+    owner: Laid
+
+    def __post_init__(self) -> None:
+        words = self.owner.words
+        whole = self.owner.walk(Region(tuple(tuple(range(len(word))) for word in words), (0,) * len(words), None))
+        ends = {*whole.least, *whole.most}
+        counts = {c: max(abs(whole.least.get(c, 0.0)), abs(whole.most.get(c, 0.0))) for c in ends}
+        self.size = float(sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items()))
+        self.close = CLOSE * (self.size * 1e-1 + abs(self.bias) + 1e-30)
+
+    def value(self, column: int, count: float) -> float:
+        return value_of(self.bag, column, count)
+
+    def exact(self, counts: Mapping[int, float]) -> float:
+        values = {column: self.value(column, count) for column, count in counts.items()}
+        total = sum(float(self.weight[column]) * value for column, value in values.items())
+        match self.bag.norm:
+            case None:
+                return total + self.bias
+            case "l1":
+                size = sum(map(abs, values.values()))
+            case "l2":
+                size = math.sqrt(sum(value * value for value in values.values()))
+        return total + self.bias * size if size else self.bias
+
+    def part(self, column: int, slope: float, turn: float = 0.0) -> Callable[[float], float]:
+        """What one feature adds for each count, with a line or a direction in the place of the root."""
+        weight = float(self.weight[column]) + turn
+
+        def added(count: float) -> float:
+            value = self.value(column, count)
+            return weight * value + slope * value * value + (self.bias * abs(value) if self.bag.norm == "l1" else 0.0)
+
+        return added
+
+    def tangent(self, slope: Any) -> tuple[float, float]:
+        """Slope and constant of a line below b|v|, b < 0; without the norm l2 there is none."""
+        if self.bag.norm != "l2":
+            return 0.0, self.bias if self.bag.norm is None else 0.0
+        need(type(slope) is float and slope < 0, "the slope of a tangent must be below zero")
+        at = 0.5 * self.bias / slope
+        return slope, 0.5 * self.bias * at
+
+    def direction(self, along: Mapping[int, float]) -> dict[int, float]:
+        """Weights below b|v|, b > 0, as |v| is at least u v / |u|; none without the norm l2, and where b < 0."""
+        top = max(map(abs, along.values()), default=0.0)
+        if self.bag.norm != "l2" or self.bias <= 0 or not top:
+            return {}
+        parts = {column: value / top for column, value in along.items()}  # squares of very small numbers would be lost
+        size = math.sqrt(sum(part * part for part in parts.values()))
+        return {column: self.bias * part / size for column, part in parts.items()}
+
+    def chord(self, low: float, high: float) -> tuple[float, float]:
+        if high <= 0:
+            return 0.0, 0.0
+        slope = self.bias / (math.sqrt(low) + math.sqrt(high))
+        return slope, self.bias * math.sqrt(low) - slope * low

@@ -1,0 +1,76 @@
+"""Texts are run again: by how much the label leads, and whether that is too close to call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from suffice.errors import Rejected
+from suffice.model.blackbox import BlackBox
+from suffice.model.network import Floats
+
+PART = 512  # texts written at a time
+
+
+@dataclass
+class Running:
+    """The black box, and the label of the text; `ran` counts the texts, `look` looks at the clock."""
+
+    blackbox: BlackBox
+    label: int
+    anew: bool
+    look: Callable[[], None]
+    rival: int | None = None  # the label that flips are counted to; None: any other
+    ran: int = 0
+
+    def keeps(self, text: str) -> bool:
+        return bool((self.margins([text]) > 0).all())
+
+    def all_keep(self, texts: Iterator[str]) -> None:
+        """Rejected, with a text, unless every text clearly keeps the label."""
+        while part := list(islice(texts, PART)):
+            self.look()
+            bad = ~(self.margins(part) > 0)
+            if bad.any():
+                text = part[int(bad.argmax())]
+                raise Rejected(0, f"run again, this text does not clearly keep the label: {text[:100]!r}")
+
+    def margins(self, texts: Sequence[str]) -> Floats:
+        """Margins of texts as they are run now; NaN where they are too close to call."""
+        return self.judged(texts, self.rows(texts))
+
+    def judged(self, texts: Sequence[str], rows: Mapping[str, Floats]) -> Floats:
+        """The margins that scores make; what is close is run once more, alone."""
+        if not texts:
+            return np.zeros(0)
+        answers = self.blackbox.answers
+        margins = dict(zip(rows, self._leads(np.array(list(rows.values()))).tolist(), strict=True))
+        tolerance = answers.tolerance
+        for text, margin in margins.items():
+            if abs(margin) <= tolerance and tolerance:
+                alone = float(self._leads(answers.ask([text]))[0])
+                margins[text] = alone if abs(alone) > tolerance else math.nan
+        return np.array([margins[text] for text in texts])
+
+    def rows(self, given: Sequence[str]) -> dict[str, Floats]:
+        """The scores of each text, run now; the first are run once more, to see how far numbers move."""
+        answers, texts = self.blackbox.answers, list(dict.fromkeys(given))
+        self.ran += len(texts)
+        if not self.anew or answers.moves is None:
+            known = dict(zip(texts, answers.scores(texts), strict=True))
+            if not self.anew:
+                return known
+        found: dict[str, Floats] = {}
+        for part in answers.batches(texts):
+            self.look()
+            found.update(zip(part, answers.ask(part), strict=True))
+        return found
+
+    def _leads(self, rows: Floats) -> Floats:
+        """By how much the label is ahead of the best other one, or of the one that flips are counted to."""
+        rivals = np.delete(rows, self.label, axis=1).max(1) if self.rival is None else rows[:, self.rival]
+        return np.asarray(rows[:, self.label] - rivals)

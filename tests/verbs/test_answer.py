@@ -1,0 +1,119 @@
+"""Answers: what those of all verbs can do, and that wrong input is refused in a sentence before any work."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import suffice as sf
+
+TEXT = "a quiet , moving film"
+VERBS: dict[str, Callable[[Any], Any]] = {
+    "explain": lambda clf: sf.explain(clf, TEXT),
+    "contrast": lambda clf: sf.contrast(clf, TEXT),
+    "bias": lambda clf: sf.bias(clf, TEXT, ["film"]),
+    "repair": lambda clf: sf.repair(clf, TEXT, ["film"], perturbation=sf.KNNBox(15)),
+    "profile": lambda clf: sf.profile(clf, TEXT, sf.KNNBox, [2, 5]),
+    "attribute": lambda clf: sf.attribute(clf, TEXT),
+}
+
+
+@pytest.fixture(scope="module")
+def clf() -> sf.Classifier:
+    return sf.load("sentiment")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_same_question_has_an_equal_answer_and_a_copy_is_equal_too(clf, verb):
+    """However long it took; in a set they are one."""
+    found, again = VERBS[verb](clf), VERBS[verb](clf)
+    assert found == again
+    assert len({found, again}) == 1
+    for copied in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert copied == found
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_answer_becomes_json_and_a_cell_of_a_notebook(clf, verb):
+    found = VERBS[verb](clf)
+    assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
+    assert "\n" not in found.to_json(indent=None)
+    assert "film" in found._repr_html_()
+
+
+def test_an_explanation_is_equal_after_a_trip_through_json(clf):
+    found = sf.explain(clf, TEXT)
+    assert sf.Explanation.from_json(found.to_json()) == found
+    assert found.details  # what was looked up since is not the answer
+    assert sf.Explanation.from_json(found.to_json()) == found
+
+
+def test_other_questions_and_other_answers_are_not_equal(clf):
+    found = sf.explain(clf, TEXT)
+    others = [
+        sf.explain(clf, TEXT, perturbation=sf.Deletion()),  # with the same words as an answer
+        sf.explain(clf, TEXT, perturbation=sf.RemoveOrSwap({"film": ["movie"]})),
+        sf.explain(clf, TEXT, exclude=["moving"]),
+        sf.bias(clf, TEXT, ["film"]),
+    ]
+    assert found not in others
+    assert found != TEXT
+
+
+def test_a_swap_of_a_word_that_is_called_like_a_part_of_an_answer_counts(clf):
+    """`why` and `stats` are no part of what is compared; words of that name are."""
+    one, two = (sf.explain(clf, "why stats", perturbation=sf.WordSwap({"why": [w]})) for w in ("good", "bad"))
+    assert one != two
+
+
+def test_sets_of_words_can_be_keys():
+    assert len({sf.WordSwap({"a": ["b"]}), sf.WordSwap({"a": ["b"]}), sf.RemoveOrSwap({"a": ["b"]})}) == 2
+
+
+def test_a_repair_counts_its_words(clf):
+    assert repr(VERBS["repair"](clf)).startswith("<Repair optimal: 1 word given, ")
+
+
+class Pipeline:
+    def predict_proba(self, texts):
+        raise NotImplementedError
+
+
+def even(texts):
+    return [[0.5, 0.5]] * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda clf: sf.explain(TEXT, clf), "The classifier comes first, then the text: 'a quiet , moving film' is no"),
+        (
+            lambda clf: sf.explain("sentiment", TEXT),
+            r"Give a classifier, not the name 'sentiment': sf.load\('sentiment'",
+        ),
+        (lambda clf: sf.explain(Pipeline(), TEXT), "sf.from_sklearn makes one of a pipeline"),
+        (lambda clf: sf.explain(even, TEXT), r"sf.from_function\(predict, labels=\[...\]\) makes one"),
+        (lambda clf: sf.batch(None, [TEXT]), "Give a classifier, not None: sf.load, "),
+        (lambda clf: sf.load(None), "Give the name of a bundled model or a saved folder, not None"),
+        (lambda clf: sf.explain(clf, TEXT, on_progress=3), "must be a function, not 3"),
+        (lambda clf: sf.explain(sf.from_function(even, ["a", "b"]), TEXT, on_progress=3), "must be a function, not 3"),
+        (lambda clf: sf.explain(clf, TEXT, seconds=None), r'not None: float\("inf"\) is no limit'),
+        (lambda clf: sf.explain(clf, TEXT, max_queries=7), "max_queries=7 is for black boxes .* leave it out"),
+        (lambda clf: list(sf.batch(clf, "texts.csv")), "There is no file 'texts.csv'.$"),
+        (lambda clf: list(sf.batch(clf, TEXT)), f"There is no file '{TEXT}'; texts themselves go in a list.$"),
+    ],
+)
+def test_wrong_input_is_refused_with_what_to_do(clf, call, said):
+    with pytest.raises(sf.SufficeError, match=said):
+        call(clf)
+
+
+def test_a_radius_of_single_precision_is_a_radius(clf):
+    """A warning of NumPy's came of it."""
+    assert sf.EpsilonBall(np.float32(0.25)).to_dict()["eps"] == 0.25
