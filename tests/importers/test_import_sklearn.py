@@ -458,3 +458,25 @@ def test_pipelines_with_functions_of_ones_own_do_not_share_their_answers(tmp_pat
     found = [sf.explain(one, "good film", perturbation=sf.Deletion(), cache=cache).label for one in (first, second)]
     assert found == ["1", "0"]
     assert sf.from_sklearn(fitted([1, 0, 1, 0], " x")).digest == first.digest
+
+
+class Turned(Pipeline):
+    """A pipeline of somebody's own, whose steps do not say what it answers."""
+
+    def predict(self, texts, **more):
+        return 1 - super().predict(texts, **more)
+
+    def decision_function(self, texts):
+        return -super().decision_function(texts)
+
+    def predict_proba(self, texts, **more):
+        return super().predict_proba(texts, **more)[:, ::-1]
+
+
+@pytest.mark.parametrize("read", [CountVectorizer, TfidfVectorizer])
+def test_a_kind_of_pipeline_that_answers_otherwise_is_asked_and_not_read_off_its_steps(read):
+    texts = ["good film", "bad film", "good plot", "bad plot"]
+    pipeline = Turned([("read", read()), ("judge", LogisticRegression())]).fit(texts, [1, 0, 1, 0])
+    clf = sf.from_sklearn(pipeline)
+    assert clf.meta["import"]["way"] == "asked as a function"
+    assert [clf.predict(text).label for text in texts] == [str(label) for label in pipeline.predict(texts)]

@@ -339,6 +339,8 @@ def test_a_damaged_file_of_answers_is_not_believed(tmp_path):
     base = sqlite3.connect(file)
     base.execute("update answers set scores = '[1, 2, 3]' where rowid % 3 = 0")
     base.execute("update answers set scores = '[NaN, 2]' where rowid % 3 = 1")
+    base.execute("update answers set scores = ? where rowid % 6 = 2", [f"[1, {'9' * 400}]"])
+    base.execute("update answers set scores = ? where rowid % 6 = 5", ["[" * 100_000])
     base.execute("update moves set size = 'no number'")
     base.commit()
     base.close()

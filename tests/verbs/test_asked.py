@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -200,6 +201,20 @@ def test_a_tie_is_no_label_that_stays_where_no_word_may_change() -> None:
         found = verb(clf, "a gripping film", perturbation=sf.WordSwap({}))
         assert "is a tie with 'yes' as the text stands" in str(found)
         assert "nothing" not in found.meta
+
+
+def test_where_no_time_was_left_to_see_a_tie_nothing_is_said_of_the_label():
+    plain = sf.load("sst-fc25")
+    last = plain.network.steps[-1]
+    network = replace(
+        plain.network, steps=(*plain.network.steps[:-1], replace(last, weight=0 * last.weight, bias=0 * last.bias))
+    )
+    box = sf.from_function(lambda texts: np.full((len(texts), 2), 0.5), ["no", "yes"], "tie")
+    for clf in (replace(plain, network=network), box):
+        for verb in (sf.explain, partial(sf.repair, words=["film"])):
+            found = verb(clf, "a gripping film", perturbation=sf.WordSwap({}), seconds=1e-9)
+            assert found.status == "unknown"
+            assert "stays" not in str(found)
 
 
 FAMILIES = {

@@ -124,6 +124,8 @@ def _steps(pipeline: Any) -> list[tuple[str, Any]]:
             f"from_sklearn takes a fitted Pipeline, not a {type(pipeline).__name__}: give "
             "make_pipeline(vectorizer, model), or the best_estimator_ of a search."
         )
+    if kind_of(pipeline) != "Pipeline":
+        raise ModelError(f"{type(pipeline).__name__} is a kind of Pipeline that may compute something else.")
     try:
         for _, step in (pipeline.steps[0], pipeline.steps[-1]):
             check_is_fitted(step)

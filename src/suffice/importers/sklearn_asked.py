@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.errors import ModelError
 from suffice.importers.bag import largest_difference, lowered
-from suffice.importers.kinds import NotLowered
+from suffice.importers.kinds import NotLowered, kind_of
 from suffice.importers.scores import linear_scores
 from suffice.model.blackbox import BlackBox
 from suffice.model.naming import content
@@ -54,6 +54,8 @@ def laid_open_or_asked(pipeline: Any, reason: str) -> BlackBox:
     """The pipeline as a bag of words, or where it is none as a function that is asked, with the reason why."""
     if not hasattr(pipeline, "steps"):
         return asked_instead(pipeline, reason, WITHOUT.get(_package(pipeline), f"{_kind(pipeline)} has no steps") + ".")
+    if kind_of(pipeline) != "Pipeline":
+        return asked_instead(pipeline, reason, f"{type(pipeline).__name__} may compute something else than its steps.")
     try:
         return opened(pipeline) or asked_instead(pipeline, reason, "a bag of words gives other scores.")
     except NotLowered as why:

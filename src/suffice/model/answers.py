@@ -213,7 +213,7 @@ class _File:
         """What was saved, or None where it cannot be an answer of this model: then it is asked again."""
         try:
             row = tuple(float(value) for value in json.loads(saved))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError, RecursionError):
             return None
         return row if len(row) == self.width and all(map(math.isfinite, row)) else None
 

@@ -46,7 +46,7 @@ def _explanation(
     question: Question, outcome: Outcome, certificate: Certificate | None, stats: Mapping[str, Any]
 ) -> Explanation:
     reason = {"reason": outcome.reason} if outcome.reason else {}
-    meta = question.meta() | reason | scarce(question, _held_nothing(outcome), tied=_tied(outcome))
+    meta = question.meta() | reason | scarce(question, _held_nothing(outcome), tied=_may_tie(outcome))
     if outcome.witness is not None:
         seen = question.witness(outcome.witness)
         return infeasible(question.label, question.text, seen, certificate, dict(stats), meta)
@@ -178,8 +178,9 @@ def summary(certificate: Certificate | None) -> dict[str, Any] | None:
     return None if certificate is None else certificate.summary()
 
 
-def _tied(outcome: Outcome) -> bool:
-    return outcome.witness is not None and not outcome.witness.positions
+def _may_tie(outcome: Outcome) -> bool:
+    """Whether the text as it stands is a tie, or nobody has seen that it is none."""
+    return not outcome.finished or (outcome.witness is not None and not outcome.witness.positions)
 
 
 def _held_nothing(outcome: Outcome) -> bool:

@@ -15,7 +15,8 @@ from suffice.verbs.question import Question
 def scarce(question: Question, stays: bool, tied: bool = False) -> dict[str, Any]:
     """What makes an answer say less than it seems: nothing may change, or substitutes that the classifier ignores.
 
-    `stays` says that the answer is that the label stays, whatever is changed; `tied`, that it is a tie as it stands.
+    `stays` says that the answer is that the label stays, whatever is changed; `tied`, that it is a tie as it stands, or
+    may be one.
     """
     strange = unknown_substitutes(question)
     reason = "" if tied else nothing(question) or (only_unknown(question, strange) if stays else "")

@@ -131,7 +131,7 @@ def _explanation(question: Question, search: Asking, reason: str, started: float
         text=question.text,
         certificate=certificate(question, search, status, held),
         stats=stats(search, started),
-        meta=_meta(question, "" if sure else reason) | _ladder(search, held) | way(search),
+        meta=_meta(question, "" if sure else reason, stays=sure) | _ladder(search, held) | way(search),
         tested=_tested(search, held) if status == "tested" else None,
         look=lambda: _looked(question, search, held),
         count=(lambda: _alternatives(question, search, held)) if sure else None,
@@ -186,7 +186,7 @@ def _infeasible(question: Question, search: Asking, started: float) -> Explanati
     flip = next(one for one in search.flips if one.mask & ~search.exclude == 0)
     head = header(question, {"kind": "infeasible", "exclude": bits(search.exclude)})
     proof = None if not flip.change else Certificate((head, flip_line(question, flip)))
-    seen, meta = search.asked.witness(flip), _meta(question, "", tied=not flip.change) | way(search)
+    seen, meta = search.asked.witness(flip), _meta(question, "", stays=False) | way(search)
     return infeasible(question.label, question.text, seen, proof, stats(search, started), meta)
 
 
@@ -219,6 +219,7 @@ def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int
     return replace(result, meta={**result.meta, "checked": True, "proved": checked.kind}, proved=checked.proved), 0
 
 
-def _meta(question: Question, reason: str, tied: bool = False) -> dict[str, Any]:
-    empty = "" if tied else nothing(question)
+def _meta(question: Question, reason: str, stays: bool) -> dict[str, Any]:
+    """What is said of the question; that there was nothing to prove only where the label is known to stay."""
+    empty = nothing(question) if stays else ""
     return {**question.meta(), **({"reason": reason} if reason else {}), **({"nothing": empty} if empty else {})}
