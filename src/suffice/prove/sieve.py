@@ -31,7 +31,7 @@ JOINED = 60_000  # choices up to which bundles of four are joined further
 WORST = 3  # bundles that give away most: one of their maxima is split on
 CHOICES, EACH = 400_000, 1500  # that bundles may have in all, at most and for each subproblem that is allowed
 PARTS = 20  # subproblems that take as long as one part
-LARGEST = 100_000  # choices that one bundle may have
+LARGEST = 100_000, 5 * 10**6  # choices that one bundle may have, and numbers that these may have in all
 WORTH = 0.75  # of all choices: where no more are left, a sieve is worth a line of the proof
 AGAIN = 3  # times that bundles of four are joined further, at most
 
@@ -63,6 +63,12 @@ class Sifting:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.form.problem.center.shape
+
+    @property
+    def largest(self) -> int:
+        """How many choices one bundle may have."""
+        choices, numbers = LARGEST
+        return min(choices, numbers // max(1, len(self.ground.moving)))
 
     def stage(self, sieve: Sieve) -> Stage:
         alpha = with_shares(self.form, sieve.below, self.alpha, sieve.below.softly(sieve.logs))[0]
@@ -101,7 +107,7 @@ class _Run:
     def _at_first(self, sieve: Sieve) -> Sieve:
         """In pairs, then in fours."""
         for look, near, pace, turns in ((FEW, MANY, PAIRS, 1), (SOME // 4, SOME, FOURS, 3)):
-            pairs = [] if sieve.empty else matches(sieve, LARGEST, look)
+            pairs = [] if sieve.empty else matches(sieve, self.sifting.largest, look)
             self.over |= sum(pair.size for pair in pairs) > self.sifting.most
             if not pairs or self.over:
                 break
@@ -113,7 +119,7 @@ class _Run:
         """Joined as long as there are so few choices that this is quick."""
         for _ in range(AGAIN):
             few = not sieve.empty and not self.over and sieve.count <= JOINED
-            pairs = matches(sieve, LARGEST, SOME // 4) if few else []
+            pairs = matches(sieve, self.sifting.largest, SOME // 4) if few else []
             if not pairs:
                 break
             sieve = self._climbed(self._joined(sieve, pairs), ON, SOME, 2)

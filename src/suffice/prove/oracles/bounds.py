@@ -41,7 +41,7 @@ class BoundsOracle:
         self.attacker = Attacker.of(self.form.problem)
         self.windows = Windows.of(self.form) if suits(problem) and self.form.finite else None
         self.found: list[Ints] = []  # flips that further attacks start from
-        self.answered: dict[bytes, Verdict] = {}  # the last complete ones, by free words
+        self.answered: dict[bytes, Verdict] = {}  # the last ones by free words: complete among windows, else flips
         self.looked: set[bytes] = set()  # sets of free words that a cheap look left open
         self.attacked: set[bytes] = set()  # those that many attacks left open
         self.doubted: dict[bytes, int] = {}  # those that a complete look left open, and its subproblems
@@ -92,10 +92,10 @@ class BoundsOracle:
         return None
 
     def _learn(self, free: Bools, answer: Verdict, budget: Budget) -> None:
-        """Sets are asked about again by preferences and for equals."""
-        if not isinstance(answer, Unknown):
+        """Sets are asked about again by preferences; proofs are left to those who ask, as they may be large."""
+        if isinstance(answer, Refuted):
             self._remember(free, answer)
-        elif not budget.spent:
+        elif isinstance(answer, Unknown) and not budget.spent:
             self.doubted[free.tobytes()] = budget.subproblems
 
     def _decide(self, free: Bools, budget: Budget) -> list[Verdict]:
