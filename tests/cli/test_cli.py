@@ -487,7 +487,7 @@ def test_ctrl_c_ends_a_command_with_one_line(
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("suffice.cli.commands.load_any", stopped)
+    monkeypatch.setattr("suffice.cli.commands.model_tools.load_any", stopped)
     assert main(["words", "good"]) == 3
     assert capsys.readouterr() == ("", "suffice: stopped before it was done\n")
 

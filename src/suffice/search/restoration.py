@@ -31,7 +31,7 @@ TURNS, STEPS = 16, 6  # of making an attack harder to undo: sets of words that u
 IDLE, STRIDE = 2, 0.1  # turns that bring nothing, or less than this share of what is wanted, after which they end
 PACE = 0.4  # of these steps, at first
 EFFORT = 600  # subproblems for a proof that an attack cannot be undone, where they are small
-LEAST, WORK = (240, 400), 4 * 10**9  # of them in any case, also over maxima, and multiplications of the others
+LEAST, WORK = 240, (4 * 10**9, 64 * 10**8)  # of them in any case, and multiplications of others; also over maxima
 QUICK = 24  # for a first idea of what can be proved
 CROWD = 24, 96  # of them open at the same time, with which such proofs hardly ever end; and over maxima
 EXCHANGES, PAIRED = 64, 48  # of words that are put back for others, and words of either side that are tried in pairs
@@ -175,7 +175,7 @@ class Prover:
         inputs = Restored(self.form.problem.center, start, np.stack(opened), self.costs.units, budget)
         rivals = np.array([attack.rival for attack in attacks])
         pooled = self.form.pooled is not None
-        most = min(EFFORT, max(LEAST[pooled], WORK // self.form.effort)) if effort is None else effort
+        most = min(EFFORT, max(LEAST, WORK[pooled] // self.form.effort)) if effort is None else effort
         crowd = CROWD[pooled]  # then words are split instead
         limits = Budget(self.budget.left, most, crowd=crowd, plain=plain)
         answers = decide_restorations(self.form, inputs, rivals, limits)
