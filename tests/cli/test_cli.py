@@ -180,6 +180,20 @@ def test_a_saved_certificate_checks_and_a_changed_one_does_not(
     assert "not a certificate" not in said
 
 
+@pytest.mark.parametrize("command", [["check"], ["export", "--vnnlib", "questions"]])
+def test_a_file_that_is_no_certificate_is_named_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.gz").write_bytes(b"not a certificate")
+    for name, why in (("./none.gz", "No such file"), ("text.gz", "This is not a certificate")):
+        assert main([*command, name]) == 2
+        said = capsys.readouterr().err
+        assert why in said
+        assert said.count(Path(name).name) == 1
+        assert said.count("cannot be") == 1
+
+
 def test_html_is_saved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     assert main(["explain", TEXT, "--html", str(path)]) == 0

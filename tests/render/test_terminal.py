@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import suffice as sf
-from suffice.render import guarantee, phrases, terminal
+from suffice.render import auditors, guarantee, phrases, terminal
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
 
@@ -204,3 +204,13 @@ def test_in_a_pipe_there_is_no_live_line():
 
 def test_what_is_all_but_certain_is_not_called_certain():
     assert list(map(phrases.sure, [0.99996, 1.0, 0.848])) == ["over 99.9% sure", "100.0% sure", "84.8% sure"]
+
+
+def test_no_line_of_a_table_ends_in_spaces(classifier):
+    for settings in ({}, {"force_terminal": True, "color_system": "standard"}):
+        console = Console(file=io.StringIO(), width=60, **settings)
+        terminal.show_words(console, "film", {"nearest words": ["movie", "picture"] * 20, "group": ["a"]})
+        auditors.show_profile(console, sf.profile(classifier, TEXT, sf.KNNBox, [5, 120]))
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue()).split("\n")
+        assert len(lines) > 8
+        assert [line for line in lines if line != line.rstrip()] == []

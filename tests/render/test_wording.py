@@ -26,6 +26,7 @@ from suffice.verbs import prefer
 from suffice.verbs.explain import explained
 from suffice.verbs.prefer import carries_little
 from suffice.verbs.question import Question
+from suffice.verbs.wording import quoted, together
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
 TEXTS = [
@@ -158,6 +159,42 @@ def test_a_text_is_shown_as_evidence_only_if_the_classifier_flips_on_it(sst, per
     assert len(told) >= 3
     assert len(told) < len(seen)  # the rewritten texts that keep their label are not shown
     assert all(sst.predict(text).label != label for label, text in told)
+
+
+def test_that_several_words_move_a_little_is_said_once():
+    judge = sf.load("sentiment")
+    alone = sf.contrast(judge, "A dull film that Works The end", perturbation=sf.EpsilonBall(0.05), seconds=5)
+    assert alone.change == "'A', 'dull', 'film', 'that', 'Works', 'The' and 'end' move a little"
+    assert details.witness(alone.text, alone.flip).count("a little") == 1
+    moves = [("'a'", "moves a little"), ("'b'", "is removed"), ("'c'", "moves a little"), ("'d'", "moves towards 'e'")]
+    assert together(moves) == "'b' is removed, 'd' moves towards 'e'; 'a' and 'c' move a little"
+    assert together(moves[:2]) == "'a' moves a little, 'b' is removed"
+    assert together([]) == ""
+
+
+def test_a_word_with_a_capital_letter_does_not_move_towards_itself():
+    found = sf.contrast(sf.load("sentiment"), "A DULL film that Works THE end", perturbation=sf.EpsilonBall(0.05))
+    assert {"dull", "works", "the"} <= set(found.flip.words)
+    assert "towards" not in found.change + details.witness(found.text, found.flip)
+
+
+@pytest.mark.parametrize("sign", ["\u200d", "\ufe0f", "\u200b", "\u00ad", "\u2060", "\u202e"])
+def test_a_word_of_signs_that_nobody_sees_is_named_by_their_code_points(sign):
+    judge, name = sf.load("sentiment"), f"'U+{ord(sign):04X}'"
+    text = judge.read(f"fun {sign} film")
+    assert text.words[1].text == sign
+    assert name in "".join(guarantee.notes(text))
+    bias = sf.bias(judge, text, [1], perturbation=sf.WordSwap({sign: ["awful"]}))
+    assert name in str(bias)
+    result = sf.explain(judge, text, include=[1], perturbation=sf.Deletion())
+    pages = [unescape(page) for page in everywhere(judge, result)]
+    assert all(name in said and f"'{sign}'" not in said and "''" not in said for said in pages)
+
+
+def test_joined_signs_are_named_as_they_are_written():
+    assert quoted(["👩\u200d👧", "❤\ufe0f", "می\u200cخواهم", "film"]) == (
+        "'👩\u200d👧', '❤\ufe0f', 'می\u200cخواهم' and 'film'"
+    )
 
 
 def test_where_a_word_lies_in_a_box_its_text_is_called_an_illustration(sst):

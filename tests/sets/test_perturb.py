@@ -483,7 +483,18 @@ def test_a_k_larger_than_the_vocabulary_is_refused_with_its_size(tiny, make):
         make(8).around(tiny, text)
 
 
-@pytest.mark.parametrize("eps", [-0.1, -1, math.nan, math.inf, -math.inf, "0.1", None])
+def test_whole_numbers_that_no_double_holds_are_too_large(tiny):
+    size = 10**400
+    with pytest.raises(InputError, match="too large to compute with") as said:
+        EpsilonBall(size)
+    assert len(str(said.value)) < 200
+    with pytest.raises(InputError, match="Boxes hold numbers that are too large"):
+        Boxes([[size]], [[size]]).around(tiny, tiny.read("word1"))
+
+
+@pytest.mark.parametrize(
+    "eps", [-0.1, -1, pytest.param(-(10**400), id="huge"), math.nan, math.inf, -math.inf, "0.1", None]
+)
 def test_a_radius_that_is_no_number_of_at_least_zero_is_refused(eps):
     with pytest.raises(InputError, match="eps must be a number of at least 0"):
         EpsilonBall(eps)

@@ -120,6 +120,18 @@ def test_wrong_input_is_refused_with_what_to_do(clf, call, said):
         call(clf)
 
 
+def test_numbers_that_no_double_holds_are_refused_or_as_good_as_endless(clf):
+    """Python's OverflowError came of them."""
+    large = 10**400
+    with pytest.raises(sf.InputError, match="too large to compute with"):
+        sf.profile(clf, TEXT, sf.EpsilonBall, [0.1, large])
+    with pytest.raises(sf.ModelError, match="predict must give an array of numbers"):
+        sf.explain(sf.from_function(lambda texts: [[large, 1]] * len(texts), ["a", "b"], name="large"), TEXT)
+    found = sf.explain(clf, TEXT, perturbation=sf.Deletion(), seconds=large)
+    assert found.meta["checked"]
+    assert sf.check(found.certificate, clf, seconds=large).kind == "cheapest"
+
+
 def test_a_radius_of_single_precision_is_a_radius(clf):
     """A warning of NumPy's came of it."""
     assert sf.EpsilonBall(np.float32(0.25)).to_dict()["eps"] == 0.25

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -41,6 +42,40 @@ def test_every_verdict_is_plain_data_with_the_same_keys(sst):
         assert data["status"] == type(one).__name__.lower()
         assert bool(data["proved"]) == (data["certificate"] is not None)
         assert (data["witness"] is not None) == isinstance(one, sf.Refuted)
+
+
+def test_every_verdict_prints_as_a_sentence_and_is_saved_as_json(sst):
+    starts = {sf.Proved: "Proved: ", sf.Refuted: "Refuted: ", sf.Unknown: "Undecided: "}
+    for one in verdicts(sst):
+        assert re.fullmatch(starts[type(one)] + r"[^<>]+\.", str(one))
+        assert json.loads(one.to_json()) == one.to_dict()
+
+
+def test_a_verdict_says_what_was_accepted_and_shows_the_flip():
+    clf = sf.load("sentiment")
+    asked = {"text": "A gripping film about nothing", "perturbation": sf.Deletion()}
+    proved, refuted = (sf.is_robust(clf, positions=[word], **asked) for word in ("gripping", "film"))
+    assert str(proved) == "Proved: 'gripping' suffices: 'positive' stays the label whatever the other words become."
+    assert str(refuted).startswith("Refuted: 'film' does not suffice")
+    assert str(refuted).endswith(f": “{refuted.witness.text}” → negative.")
+
+
+def test_a_verdict_that_was_not_checked_is_not_said_to_be_proved(sst):
+    solved = sf.is_robust(sst, TEXT, range(1, 9), perturbation=sf.KNNBox(1), oracle="milp")
+    assert isinstance(solved, sf.Proved)
+    assert str(solved) == "These words suffice (by milp, not checked)."
+
+
+def test_a_tie_is_said_to_be_one():
+    even = sf.from_function(lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"], name="even")
+    found = sf.is_robust(even, TEXT, ["plot"], perturbation=sf.Deletion())
+    assert re.fullmatch("No words suffice: the text as it stands is a tie with (no|yes).", str(found))
+
+
+def test_a_change_of_many_words_is_counted_not_listed(sst):
+    found = sf.is_robust(sst, TEXT, [], perturbation=sf.EpsilonBall(0.5))
+    assert len(found.witness.positions) > 4
+    assert f" when {len(found.witness.positions)} words change (margin -" in str(found)
 
 
 def test_what_the_checker_does_not_accept_is_unknown(sst, monkeypatch):

@@ -150,7 +150,7 @@ def _checked(given: Any, texts: Sequence[str], labels: Sequence[str]) -> Floats:
         if np.iscomplexobj(given):
             raise TypeError("complex numbers have no order")
         rows = np.array(given, dtype=np.float64)  # a copy: the function may use its array again
-    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a tensor of torch that needs detach()
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # the last: a tensor that needs detach()
         raise ModelError(f"predict must give an array of numbers, not {_short(given)}: {error}") from error
     if rows.shape != shape:
         raise ModelError(

@@ -5,6 +5,7 @@ The contract of every oracle: it may always answer Unknown; it may answer Proved
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,8 @@ from suffice.model.network import Bools, Floats, Ints, Network
 from suffice.proof.certificate import Certificate
 from suffice.prove.tree import Tree
 from suffice.sets.regions import Choice, Region
+
+NAMED = 4  # words of a change that a sentence names
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +120,26 @@ class Witness:
         what = "becomes" if self.real else "moves towards"
         pairs = zip(self.positions, self.words, strict=True)
         moves = ", ".join(f"word {i} {f'{what} {word!r}' if word else 'is removed'}" for i, word in pairs)
-        return f"{self.label or self.rival} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
+        return f"{self.reached} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
 
     def __repr__(self) -> str:
-        return f"<Witness {self.label or self.rival}: {len(self.positions)} words changed, margin {self.margin:.3g}>"
+        count = len(self.positions)
+        changed = f"{count} word{'s' * (count != 1)} changed"
+        return f"<Witness {self.label or self.rival}: {changed}, margin {self.margin:.3g}>"
+
+    @property
+    def reached(self) -> str:
+        """What the change leads to: the winner, or a tie with it."""
+        winner = self.label or str(self.rival)
+        return winner if self.margin < 0 else f"a tie with {winner}"
+
+    @property
+    def shown(self) -> str:
+        """The change as people see it: the text that it makes, else what becomes of the words or how many they are."""
+        if self.real and self.text is not None:
+            return f"“{self.text}” → {self.reached}"
+        count = len(self.positions)
+        return str(self) if count <= NAMED else f"{self.reached} when {count} words change (margin {self.margin:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -157,8 +176,19 @@ def winner(scores: Sequence[float] | Floats, label: int, rival: int | None = Non
     return max(others, key=lambda j: (scores[j], j == rival))
 
 
+class _Plain:
+    """What the three answers share: as data, and as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+
 @dataclass(frozen=True, eq=False)
-class Proved:
+class Proved(_Plain):
     """No allowed change of the free words changes the label.
 
     `evidence`, one proof tree per rival, is what the certificate is made of; a solver's mere word has none. `proved` is
@@ -173,15 +203,20 @@ class Proved:
     def __bool__(self) -> bool:
         return True
 
+    def __str__(self) -> str:
+        if not self.proved:
+            return f"These words suffice (by {self.by}, not checked)."
+        return f"Proved: {self.proved[-1]}."
+
     def __repr__(self) -> str:
         return f"<Proved by {self.by}{'' if self.certificate is None else ', with a certificate'}>"
 
     def to_dict(self) -> dict[str, Any]:
-        return _plain("proved", self.by, certificate=self.certificate, proved=self.proved)
+        return _as_data("proved", self.by, certificate=self.certificate, proved=self.proved)
 
 
 @dataclass(frozen=True, eq=False)
-class Refuted:
+class Refuted(_Plain):
     """`witness` changes only free words, and the label."""
 
     witness: Witness
@@ -192,15 +227,21 @@ class Refuted:
     def __bool__(self) -> bool:
         return False
 
+    def __str__(self) -> str:
+        if not self.witness.positions:
+            return f"No words suffice: the text as it stands is {self.witness.reached}."
+        said = self.proved[-1] if self.proved else "these words do not suffice"
+        return f"Refuted: {said}. For example: {self.witness.shown}."
+
     def __repr__(self) -> str:
         return f"<Refuted by {self.by}: {self.witness!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        return _plain("refuted", self.by, self.witness, certificate=self.certificate, proved=self.proved)
+        return _as_data("refuted", self.by, self.witness, certificate=self.certificate, proved=self.proved)
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(_Plain):
     """Neither proved nor refuted, and why."""
 
     reason: str
@@ -212,11 +253,14 @@ class Unknown:
             "look at the three cases Proved, Refuted and Unknown, with isinstance or match."
         )
 
+    def __str__(self) -> str:
+        return f"Undecided: {self.reason}."
+
     def to_dict(self) -> dict[str, Any]:
-        return _plain("unknown", self.by, reason=self.reason)
+        return _as_data("unknown", self.by, reason=self.reason)
 
 
-def _plain(
+def _as_data(
     status: str,
     by: str,
     witness: Witness | None = None,

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from suffice.corpus.findings import Audit, Comparison, Rate, shown, unchecked, verdict
 from suffice.render.html import document, pill, say
-from suffice.verbs.wording import ends, turned_into
+from suffice.verbs.wording import ends, quoted, together, turned_into
 
 Line = Mapping[str, Any]
 BADGES = {
@@ -207,9 +207,9 @@ def _evidence(line: Line) -> str:
 
 def _witness(witness: Line) -> str:
     pairs, real = [(move["word"], move["became"]) for move in witness["changed"]], witness["real_words"]
-    moves = [f"'{own}' {turned_into(own, became, real)}" for own, became in pairs]
+    moves = together((quoted([own]), turned_into(own, became, real)) for own, became in pairs)
     label, margin = ends(witness["label"], witness["margin"]), witness["margin"]
-    told = f"{', '.join(moves) or 'nothing changes'}: {label} (margin {margin:.3g})"
+    told = f"{moves or 'nothing changes'}: {label} (margin {margin:.3g})"
     return f"<details open><summary>witness</summary><p>{say(told)}</p>{_rewritten(witness)}</details>"
 
 

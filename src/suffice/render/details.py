@@ -11,7 +11,7 @@ from suffice.prove.verdict import Witness
 from suffice.render.phrases import Piece, asked, pieces, quoted, visible
 from suffice.verbs.details import Alone, Change, Detail
 from suffice.verbs.explanation import Explanation, least_by
-from suffice.verbs.wording import ends, turned_into
+from suffice.verbs.wording import ends, together, turned_into
 from suffice.verbs.wording import named as in_its_place
 
 MOVES = 4  # changes named in a counterexample
@@ -65,12 +65,12 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
         note = f" ({EMPTY}: removed, its place stays empty)" if _gaps(result.text, flip) else ""
         return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}{note}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
-    moves = [move(result.text, flip, place) for place in order]
-    shown = moves[:MOVES] if len(moves) > MOVES + 1 else moves
-    rest = f" and {len(moves) - len(shown)} more changes" if len(shown) < len(moves) else ""
+    shown = order[:MOVES] if len(order) > MOVES + 1 else order
+    moves = together(move(result.text, flip, place) for place in shown)
+    rest = f" and {len(order) - len(shown)} more changes" if len(shown) < len(order) else ""
     reached = quoted(flip.label)
     deed = f"the label could turn {reached}" if flip.margin < 0 else f"{reached} could reach the label (a tie)"
-    return f"Were {own} free, {deed}: {', '.join(shown)}{rest}."
+    return f"Were {own} free, {deed}: {moves}{rest}."
 
 
 def _gaps(text: Text, flip: Change) -> bool:
@@ -79,11 +79,10 @@ def _gaps(text: Text, flip: Change) -> bool:
     return "" in flip.words and flip.text == rewritten(text, with_gaps(new))
 
 
-def move(text: Text, flip: Change | Witness, place: int) -> str:
-    """What becomes of one word."""
+def move(text: Text, flip: Change | Witness, place: int) -> tuple[str, str]:
+    """One word, and what becomes of it."""
     position = flip.positions[place]
-    own = text.words[position].text if position < len(text.words) else ""
-    return f"{named(text, position)} {visible(turned_into(own, flip.words[place], flip.real))}"
+    return named(text, position), visible(turned_into(text.tokens[position], flip.words[place], flip.real))
 
 
 def named(text: Text, position: int) -> str:
@@ -93,7 +92,7 @@ def named(text: Text, position: int) -> str:
 
 def witness(text: Text, found: Witness) -> str:
     """The change that flips the label, word by word, and as a text where the classifier was run on it."""
-    moves = ", ".join(move(text, found, place) for place in range(len(found.positions)))
+    moves = together(move(text, found, place) for place in range(len(found.positions)))
     said = f"{visible(ends(found.label, found.margin))} when {moves or 'nothing changes'} (margin {found.margin:.3g})"
     how = "" if found.real else ", an illustration by the nearest words"
     return said if found.text is None else f"{said}{how}: {quoted(found.text)}"

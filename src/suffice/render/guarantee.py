@@ -120,7 +120,7 @@ def notes(text: Text) -> list[str]:
         several = [f"{in_quotes([text.words[i].text])} as {_read_as(text, i)}" for i in _first_of_several(text)]
         found.append(f"Read as several words: {visible(', '.join(dict.fromkeys(several)))}.")
     if text.unknown:
-        words = in_quotes(dict.fromkeys(visible(text.words[i].text) for i in text.unknown))
+        words = visible(in_quotes(dict.fromkeys(text.words[i].text for i in text.unknown)))
         found.append(f"Not in the vocabulary, seen as unknown: {words}.")
     if text.cut:
         more = f" and {len(text.cut) - CUT} more words" if len(text.cut) > CUT else ""

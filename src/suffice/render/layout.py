@@ -67,7 +67,11 @@ def show_verdict(console: Console, tone: str, sign: str, words: str, rest: str =
 
 
 def show_table(console: Console, table: Table) -> None:
-    console.print(Padding(table, (0, 0, 0, MARGIN), expand=False))
+    """A table within the left margin, with nothing trailing, and a line of air below."""
+    for parts in console.render_lines(Padding(table, (0, 0, 0, MARGIN), expand=False), pad=False):
+        line = Line.assemble(*((part.text, part.style or "") for part in parts))
+        line.rstrip()
+        console.print(line, no_wrap=True, overflow="ignore", crop=False)
     console.print()
 
 

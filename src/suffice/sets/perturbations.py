@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
+from suffice.model.numbers import double
 from suffice.model.step import LARGEST
 from suffice.model.text import Text, refuse_halves
 from suffice.sets.neighbours import neighbours
@@ -24,6 +25,7 @@ from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.substitutes import group, groups, substitutes
 
 Swaps: TypeAlias = Mapping[str, Sequence[str]]
+TOO_LARGE = "Boxes hold numbers that are too large to compute with: give at most 2^128."
 MOST = 2**53 - 1  # words at once: the largest whole number that every reader of JSON takes as it is
 
 
@@ -111,10 +113,10 @@ class EpsilonBall(_Set):
         super().__post_init__()
         if isinstance(self.eps, bool) or not isinstance(self.eps, int | float | np.integer | np.floating):
             raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
-        if not (math.isfinite(self.eps) and self.eps >= 0):
-            raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
-        if float(self.eps) > LARGEST:
-            raise InputError(f"The radius eps = {self.eps!r} is too large to compute with: give at most 2^128.")
+        if not 0 <= self.eps < math.inf:
+            raise InputError(f"The radius eps must be a number of at least 0, not {_shown(self.eps)}.")
+        if double(self.eps) > LARGEST:
+            raise InputError(f"The radius eps = {_shown(self.eps)} is too large to compute with: give at most 2^128.")
         if self.p not in (1, 2, math.inf):
             raise InputError(f"The norm must be 1, 2 or inf, not {self.p!r}.")
 
@@ -171,12 +173,14 @@ class Boxes(_Set):
             lower, upper = np.asarray(self.lower, dtype=np.float64), np.asarray(self.upper, dtype=np.float64)
         except (ValueError, TypeError) as error:
             raise InputError(f"Boxes must be two arrays of numbers of shape {center.shape}.") from error
+        except OverflowError as error:
+            raise InputError(TOO_LARGE) from error
         if lower.shape != center.shape or upper.shape != center.shape:
             raise InputError(f"Boxes must be two arrays of shape {center.shape}, not {lower.shape} and {upper.shape}.")
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             raise InputError("Boxes must hold finite numbers only.")
         if max(np.abs(lower).max(initial=0.0), np.abs(upper).max(initial=0.0)) > LARGEST:
-            raise InputError("Boxes hold numbers that are too large to compute with: give at most 2^128.")
+            raise InputError(TOO_LARGE)
         outside = ~((lower <= center) & (center <= upper)).all(-1)
         if outside.any():
             raise InputError(f"The box at position {int(outside.argmax())} does not contain the word's own point.")

@@ -28,7 +28,7 @@ from suffice.verbs.answer import Answer
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
-from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, turned_into
+from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, together, turned_into
 
 TOLD = ("computed", "not_computed", "reason")  # what a search says of its way, for people
 
@@ -190,7 +190,7 @@ class Contrast(Answer):
         if self.flip is None:
             return ""
         real, pairs = self.flip.real, zip(self.flip.positions, self.flip.words, strict=True)
-        return ", ".join(f"{named(self.text, [i])} {turned_into(_own(self.text, i), word, real)}" for i, word in pairs)
+        return together((named(self.text, [i]), turned_into(self.text.tokens[i], word, real)) for i, word in pairs)
 
     def to_html(self) -> str:
         """A self-contained page."""
@@ -223,10 +223,6 @@ class Contrast(Answer):
             "stats": dict(self.stats),
             "meta": dict(self.meta),
         }
-
-
-def _own(text: Text, position: int) -> str:
-    return text.words[position].text if position < len(text.words) else "padding"
 
 
 def contrast_of(

@@ -16,6 +16,7 @@ from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
+from suffice.model.numbers import double
 from suffice.model.text import Text
 from suffice.prove.asked import Asked, Meter
 from suffice.prove.exact import predicted
@@ -385,7 +386,7 @@ def _seconds(given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating) or not given > 0:
         hint = ': float("inf") is no limit' if given is None else ""
         raise InputError(f"The time limit must be a positive number of seconds, not {given!r}{hint}.")
-    return float(given)
+    return double(given)
 
 
 def _seed(given: Any) -> int:

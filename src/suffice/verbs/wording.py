@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from suffice.model.text import Text, Word
 
 SHOWN = 6  # words that were asked for, named one by one
 ROOM = 80  # characters of words in a repr
+LITTLE = "moves a little"  # said of a word to which no other word came near
+SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}  # how the sign before them is drawn
 SOLVERS = {"milp": "HiGHS", "marabou": "Marabou"}
 # which claims a certificate of each kind covers
 COVERED = {
@@ -24,7 +27,16 @@ COVERED = {
 
 def quoted(words: Iterable[str]) -> str:
     """Words as a list that a person reads: 'a', 'b' and 'c'."""
-    return joined(f"'{word}'" for word in words)
+    return joined(f"'{seen(word)}'" for word in words)
+
+
+def seen(word: str) -> str:
+    """A word by its name: one of signs that nobody sees (what joins emoji, say) by their code points."""
+    return " ".join(f"U+{ord(char):04X}" for char in word) if all(map(_hidden, word)) else word
+
+
+def _hidden(char: str) -> bool:
+    return char in SELECTORS or unicodedata.category(char) in ("Cc", "Cf")
 
 
 def listed(words: Sequence[Word]) -> str:
@@ -42,7 +54,7 @@ def named(text: Text, positions: Sequence[int]) -> str:
     every, chosen = [word.text for word in text.words], [_shown(text, i) for i in positions]
     pairs = zip(positions, chosen, strict=True)
     places = (f" (position {i})" if every.count(name) > chosen.count(name) else "" for i, name in pairs)
-    names = (f"'{name}'{place}" for name, place in zip(chosen, places, strict=True))
+    names = (f"'{seen(name)}'{place}" for name, place in zip(chosen, places, strict=True))
     return joined(dict.fromkeys(names))  # a word that is named in all its places is named once
 
 
@@ -120,9 +132,19 @@ def turned_into(own: str, word: str, real: bool) -> str:
     """What became of a word, to follow its name; where it moved, no word but its own may be nearer."""
     if not word:
         return "is removed"
-    if not real and word == own:
-        return "moves a little"
-    return f"becomes '{word}'" if real else f"moves towards '{word}'"
+    if not real and word in (own, own.lower()):
+        return LITTLE
+    return f"becomes '{seen(word)}'" if real else f"moves towards '{seen(word)}'"
+
+
+def together(moves: Iterable[tuple[str, str]]) -> str:
+    """What becomes of words, given as names and deeds; where several move a little, that is said once, at the end."""
+    pairs = list(moves)
+    little = [name for name, deed in pairs if deed == LITTLE]
+    if len(little) < 2:
+        return ", ".join(f"{name} {deed}" for name, deed in pairs)
+    others = ", ".join(f"{name} {deed}" for name, deed in pairs if deed != LITTLE)
+    return f"{others}{'; ' if others else ''}{joined(little)} move a little"
 
 
 def ends(label: str, margin: float) -> str:

@@ -31,10 +31,16 @@ def check(args: argparse.Namespace) -> int:
     except Rejected as error:
         return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
     except NotACertificate as error:
-        raise InputError(f"{args.certificate} cannot be checked. {error}") from error
+        raise _about(path, "checked", error) from error
     if checked.sampled or checked.kind == "tested":
         return _judged("test", "≈", f"Not a proof. {checked.sentence}", UNDECIDED)
     return _judged("good", "✓", f"Proved. {checked.sentence}", PROVED)
+
+
+def _about(path: Path, done: str, error: NotACertificate) -> InputError:
+    """What is wrong with a file, which is named once: where it could not be opened, that is said already."""
+    said = str(error)
+    return InputError(said if repr(str(path)) in said else f"{path} cannot be {done}. {said}")
 
 
 def _judged(tone: str, sign: str, sentence: str, code: int) -> int:
@@ -83,9 +89,12 @@ def export(args: argparse.Namespace) -> int:
     """The questions of a certificate; 3 where some of them could not be written."""
     from suffice.proof.export import export
 
+    path = Path(args.certificate)
     try:
-        done = export(Path(args.certificate), load_any(args.model), args.vnnlib)
+        done = export(path, load_any(args.model), args.vnnlib)
     except Rejected as error:
         return _judged("bad", "✗", f"Rejected: {error}", NEGATIVE)
+    except NotACertificate as error:
+        raise _about(path, "exported", error) from error
     say(Console(), str(done))
     return UNDECIDED if done.skipped else PROVED

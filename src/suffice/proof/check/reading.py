@@ -28,7 +28,7 @@ class Limit:
     def of(seconds: float) -> Limit:
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
             raise InputError(f"The time limit must be a positive number of seconds, not {seconds!r}.")
-        return Limit(seconds, time.monotonic() + seconds)
+        return Limit(seconds, time.monotonic() + min(seconds, HUGE))
 
     def look(self, line: int = 0) -> None:
         """Called between any two pieces of work; line 0 is the line just read."""
