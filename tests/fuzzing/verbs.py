@@ -150,7 +150,9 @@ def contrast(asked: Question) -> None:
 def bias(asked: Question) -> None:
     found = sf.bias(asked.case.classifier, list(asked.case.tokens), asked.exclude, **asked.common)
     both_checkers(found.certificate, asked)
-    depends = bool(asked.case.flips(set(asked.exclude)))
+    flips = asked.case.flips(set(asked.exclude))
+    depends = any(asked.case.changed(text) for text, _ in flips)
+    need(found.tied is None or bool(asked.case.flips(set())), "said to be a tie as it stands, and is none")
     need("rejected" not in found.meta, f"the checker rejected a certificate: {found.meta.get('rejected')}")
     match found.status:
         case "independent":
@@ -158,7 +160,7 @@ def bias(asked: Question) -> None:
         case "dependent":
             need(depends, "dependent, but no change of these words flips the label")
         case "unknown":
-            need(asked.hurried, "undecided with time left")
+            need(asked.hurried or found.tied is not None, "undecided with time left")
 
 
 VERBS = {check.__name__: check for check in (explain, explain_all, contrast, bias)}
