@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 import suffice as sf
 from suffice.model.network import Bools, Floats
+from suffice.prove.oracles.bounds import BoundsOracle
 from suffice.prove.tree import Leaf
 from suffice.prove.verdict import Unknown, Verdict
 from suffice.search.cost import costs
+from suffice.search.hitting import hitting_sets
 from suffice.search.inquiry import Inquiry
 from suffice.search.node import ByCost, Frontier, Node, shown
 from suffice.search.restoration import Restoration
@@ -27,6 +29,7 @@ from suffice.search.words import Search
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Choice
 from suffice.verbs.question import Question
+from suffice.verbs.running import task
 
 KINDS = ("box", "hull", "inf", "one", "two", "swap", "deletion", "boxes")
 METHODS = ("search", "hs", "msa")
@@ -154,6 +157,16 @@ def test_hitting_sets_respect_the_costs_of_words_met_later() -> None:
     for seed in (5025, *range(5100, 5120)):
         case = Case("hull", seed, length=4, constrained=False)
         assert {case.explain(method).cost for method in METHODS} == {case.best}
+
+
+def test_hitting_sets_without_sparse_attacks_which_benchmarks_compare_with_find_the_same_cost() -> None:
+    for seed in range(12):
+        question = Case("box", 300 + seed, length=4, constrained=False).question
+        costs_ = [
+            hitting_sets(task(question, question.budget, None), BoundsOracle(question.problem), sparse).upper
+            for sparse in (True, False)
+        ]
+        assert costs_[0] == costs_[1]
 
 
 def test_ten_words_agree_with_all_subsets() -> None:

@@ -229,7 +229,8 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
     witness = question.witness(verdict.witness) if isinstance(verdict, Refuted) else None
     tied = witness is not None and not witness.positions
     status, reason, certificate = ("unknown", "a tie as it stands", None) if tied else _judged(question, verdict)
-    idle = _nothing(question) if tied or status == "independent" else ""
+    fixed = not (question.excluded & question.movable).any()  # where a word may become an unknown one, a tie may end
+    idle = _nothing(question) if status == "independent" or (tied and fixed) else ""
     positions = tuple(writing.positions(question.excluded))
     return Bias(
         status="independent" if idle else status,
