@@ -159,6 +159,7 @@ def test_a_terminal_that_is_not_unicode_is_no_reason_to_fail(options, shown):
 
 def test_on_a_terminal_that_is_not_unicode_the_signs_of_proof_and_doubt_differ():
     """There a question mark stood for both."""
+    pytest.importorskip("maraboupy")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "suffice.cli", "explain"]
     signs = {}
