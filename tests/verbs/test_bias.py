@@ -217,6 +217,15 @@ def test_a_label_that_is_a_tie_before_anything_changes_does_not_depend_on_protec
         assert (rate.dependent, rate.unknown, rate.trivial) == verdicts
 
 
+def test_nothing_is_claimed_of_a_tie_where_a_protected_word_may_become_an_unknown_one():
+    """It was called independent, as words that become unknown ones are no change to speak of; a tie may end by one."""
+    network = sf.Network.dense([([[1.0], [-1.0]], [0.0, 0.0])])
+    words = ["<PAD>", "<UNK>", "she"]
+    clf = sf.Classifier(network, [[0.0], [1.0], [0.0]], words, ["up", "down"], 1, pad="<PAD>", unknown="<UNK>")
+    found = sf.bias(clf, "she", ["she"], perturbation=sf.WordSwap({"she": ["zxqv"]}))
+    assert (found.status, found.tied, found.trivial) == ("unknown", "down", False)
+
+
 def test_a_tie_is_called_one():
     """Equal scores count against the label, but no other label wins."""
     rows = {"she won": [1.0, 0.0], "he won": [0.5, 0.5], "they won": [0.1, 0.9]}
