@@ -72,7 +72,8 @@ def _classifier(found: Any, path: str, called: bool = False) -> Classifier | Bla
 
         return from_sklearn(found)
     if callable(found) and hasattr(found, "labels"):
-        return from_function(found, found.labels, getattr(found, "name", path))
+        name, version = getattr(found, "name", path), getattr(found, "version", None)
+        return from_function(found, found.labels, name, version=version)
     if callable(found) and not called:
         try:
             made = found()

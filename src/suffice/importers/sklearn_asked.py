@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from suffice.errors import ModelError
 from suffice.importers.bag import largest_difference, lowered
 from suffice.importers.kinds import NotLowered, kind_of
 from suffice.importers.scores import linear_scores
+from suffice.importers.states import vectorized
+from suffice.model.bag import Bag
 from suffice.model.blackbox import BlackBox
-from suffice.model.naming import content
+from suffice.model.naming import Untold, content
 from suffice.model.network import Floats
 
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
@@ -38,12 +40,19 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
     if function is None or rows is None or rows.shape != (len(PROBE), len(labels)):
         raise ModelError(reason)
     name = _name(pipeline)
+    try:
+        digest = content([labels, pipeline])
+    except Untold as error:
+        raise ModelError(
+            f"The pipeline holds {error.what}, which no digest covers: take it out, or give its predict_proba to "
+            "sf.from_function with a version that stands for it."
+        ) from error
     note = f"Asked as a function, not laid open: {why}"
     return BlackBox(
         function,
         labels,
         name,
-        content(pipeline),
+        digest,
         notes=(note,),
         meta={"import": {"from": name, "way": "asked as a function", "why": why}},
         again=(asked_instead, (pipeline, reason, why)),
@@ -83,12 +92,23 @@ def opened(pipeline: Any) -> BlackBox | None:
         function,
         labels,
         name,
-        content(pipeline),
+        _read_off(steps, bag, labels),
         notes=(BOUNDED if bag.bounded else TABLES,),
         meta={"import": facts},
         again=(opened, (pipeline,)),
         bag=bag,
     )
+
+
+def _read_off(steps: Sequence[Any], bag: Bag, labels: Sequence[str]) -> str:
+    """SHA-256 over what the pipeline was laid open as: how texts are read, weights, and the packages that run it.
+
+    What else its objects hold (addresses, the time that fitting took) is no part of what it answers.
+    """
+    numbers = [bag.scale, bag.tf, bag.norm, bag.orders, bag.rows, bag.bias, bag.curved, bag.trees, bag.model]
+    words = [dict(sorted(getattr(one, "vocabulary_", {}).items())) for one in vectorized(steps[0])[1]]
+    reading = [[type(one), one.get_params()] for one in vectorized(steps[0])[1]]
+    return content([labels, [type(step) for step in steps], reading, words, numbers])
 
 
 def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:

@@ -16,6 +16,7 @@ from suffice.errors import InputError, ModelError
 from suffice.model.answers import Answers, Function
 from suffice.model.bag import Bag
 from suffice.model.classifier import Prediction
+from suffice.model.naming import Untold, content
 from suffice.model.network import Floats
 from suffice.model.text import WRITTEN, Text, written
 
@@ -47,8 +48,8 @@ class BlackBox:
             raise ModelError(f"A black box needs a function from a list of texts to scores, not {self.function!r}.")
         if self.cache is not None and self.name.endswith("<lambda>"):
             raise InputError(
-                "A file of answers knows a program by its name, and a lambda has none of its own: give it one, as in "
-                "sf.from_function(predict, labels, name='my-api-v1'), and another one whenever it changes."
+                "A file of answers is kept for a program with a name, and a lambda has none of its own: give it one, as "
+                "in sf.from_function(predict, labels, name='my-api-v1')."
             )
 
     def __repr__(self) -> str:
@@ -101,21 +102,37 @@ def from_function(
     labels: Sequence[str],
     name: str | None = None,
     *,
+    version: str | None = None,
     mask: str = MASK,
     cache: str | Path | None = None,
 ) -> BlackBox:
     """Any function from a list of texts to an (n, classes) array of scores or probabilities as a classifier.
 
-    `name` stands for the program in certificates and in files of answers: change it whenever the function changes.
+    `name` is what it is called in answers. Its digest, by which certificates, runs and files of answers know it, covers
+    its code and data and whatever these reach in your own files, and the versions of the packages that they use; or
+    `version` in the place of all that: give one where answers depend on something else (a service, a file that is read
+    later), and another one whenever that changes.
     """
     called = name or str(getattr(predict, "__qualname__", type(predict).__name__))
     kept = _labels(labels)
-    return BlackBox(predict, kept, called, named_digest(called, kept), mask=mask, cache=cache)
+    if version is not None and not isinstance(version, str):
+        raise ModelError(f"A version is a string such as '2024-05', not {version!r}.")
+    digest = _digest(predict, called, kept, version)
+    meta = {} if version is None else {"version": version}
+    return BlackBox(predict, kept, called, digest, mask=mask, cache=cache, meta=meta)
 
 
-def named_digest(name: str, labels: Sequence[str]) -> str:
-    """SHA-256 of what the user calls the program, and of its labels."""
-    return hashlib.sha256(json.dumps(["function", name, list(labels)]).encode()).hexdigest()
+def _digest(predict: Function, name: str, labels: Sequence[str], version: str | None) -> str:
+    """SHA-256 of the name, the labels, and the version that stands for the program, or what it is made of."""
+    try:
+        made = {"version": version} if version is not None else {"made of": content(predict)}
+    except Untold as error:
+        raise ModelError(
+            f"What {name!r} answers may depend on {error.what}, which no digest covers: give a version that stands for "
+            "the program, as in sf.from_function(predict, labels, version='2024-05'; of an object that a command names "
+            "an attribute `version`), and another one whenever it changes."
+        ) from error
+    return hashlib.sha256(json.dumps(["function", name, list(labels), made]).encode()).hexdigest()
 
 
 def _labels(given: Any) -> tuple[str, ...]:
