@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -249,14 +251,19 @@ def test_classes_of_packages_stand_by_name_and_version(monkeypatch):
         (np.frompyfunc(lambda text: 1.0, 1, 1), "ufunc"),
     ],
 )
-def test_what_no_digest_can_stand_for_asks_for_a_version(held, what):
+def test_what_no_digest_can_stand_for_asks_for_a_version(held, what, tmp_path):
     def predict(texts):
         return np.array([[0.0, 1.0] if held else [1.0, 0.0] for _ in texts])
 
     with pytest.raises(Untold, match=what):
         named(predict)
-    with pytest.raises(ModelError, match=rf"{what}.* \(held\), which no digest covers: give a version"):
-        sf.from_function(predict, LABELS)
+    alone = sf.from_function(predict, LABELS)
+    assert what in alone.notes[0]
+    assert alone.digest != sf.from_function(predict, LABELS).digest
+    assert alone.digest == pickle.loads(pickle.dumps(replace(alone, function=len))).digest
+    for kept in ({"cache": tmp_path / "answers"}, {"out": tmp_path / "out"}, {"certificates": tmp_path / "proofs"}):
+        with pytest.raises(InputError, match=rf"{what}.* \(held\), which no digest covers. Give a version"):
+            next(sf.batch(alone, ["a text"], perturbation=sf.Deletion(), **kept))
     one, two = (sf.from_function(predict, LABELS, version=version) for version in ("1", "2"))
     assert one.digest != two.digest
     assert one.meta["version"] == "1"

@@ -13,8 +13,8 @@ from suffice.importers.kinds import NotLowered, kind_of
 from suffice.importers.scores import linear_scores
 from suffice.importers.states import vectorized
 from suffice.model.bag import Bag
-from suffice.model.blackbox import BlackBox
-from suffice.model.naming import Untold, content
+from suffice.model.blackbox import BlackBox, not_covered
+from suffice.model.naming import content, told
 from suffice.model.network import Floats
 
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
@@ -40,22 +40,17 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
     if function is None or rows is None or rows.shape != (len(PROBE), len(labels)):
         raise ModelError(reason)
     name = _name(pipeline)
-    try:
-        digest = content([labels, pipeline])
-    except Untold as error:
-        raise ModelError(
-            f"The pipeline holds {error.what}, which no digest covers: take it out, or give its predict_proba to "
-            "sf.from_function with a version that stands for it."
-        ) from error
+    digest, uncovered = told([labels, pipeline])
     note = f"Asked as a function, not laid open: {why}"
     return BlackBox(
         function,
         labels,
         name,
         digest,
-        notes=(note,),
+        notes=(note, *not_covered(uncovered)),
         meta={"import": {"from": name, "way": "asked as a function", "why": why}},
         again=(asked_instead, (pipeline, reason, why)),
+        uncovered=uncovered,
     )
 
 

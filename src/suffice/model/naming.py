@@ -15,6 +15,7 @@ import importlib
 import importlib.util
 import json
 import re
+import secrets
 import sys
 import threading
 import weakref
@@ -98,6 +99,14 @@ def named(function: Callable[..., Any]) -> str:
 def content(made: Any) -> str:
     """SHA-256 over what something is made of."""
     return _Walk().digest(made)
+
+
+def told(made: Any) -> tuple[str, str]:
+    """Its content; or where no digest can stand for it a name that nothing else has, and what is to blame."""
+    try:
+        return content(made), ""
+    except Untold as error:
+        return secrets.token_hex(32), error.what
 
 
 class _Walk:
