@@ -90,6 +90,7 @@ class BlackBox:
 
     def predict(self, given: str | Sequence[str] | Text) -> Prediction:
         scores = self.scores([given if isinstance(given, str) else self.read(given).source])[0]
+        self.answers.settle()
         best = int(scores.argmax())
         margin = scores[best] - np.delete(scores, best).max()
         return Prediction(self.labels[best], tuple(scores.tolist()), _shares(scores), float(margin))

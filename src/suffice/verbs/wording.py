@@ -113,7 +113,17 @@ def limited(meta: Mapping[str, Any], others: float) -> str:
 
 
 def authority(meta: Mapping[str, Any], claim: str) -> str:
-    """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim."""
+    """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim.
+
+    What rests on a file of answers rests on whoever wrote it, and is not proved.
+    """
+    filed = meta.get("asked", {}).get("file", {})
+    if filed.get("texts"):
+        count = filed["texts"]
+        return (
+            f"according to the file of answers {filed['name']!r}, for {count} {'text' if count == 1 else 'texts'}; "
+            f"{filed['again']} others of it, drawn at random, were asked again"
+        )
     if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):
         return "proved"
     if "computed" in meta:
