@@ -170,6 +170,18 @@ def test_a_digest_is_the_same_in_every_process(tmp_path):
     assert found[0] == found[1]
 
 
+def test_an_edited_helper_is_another_program_to_a_file_of_answers_and_to_a_batch(written, tmp_path):
+    shop, helpers = KINDS["a function of a module"]
+    kept = {"perturbation": sf.Deletion(), "cache": tmp_path / "answers"}
+    for number, label in (("0.1", "no"), ("0.9", "yes")):
+        clf = sf.from_function(written(shop, _with(helpers, number)).predict, LABELS)
+        assert sf.explain(clf, "a text", **kept).label == label
+        if number == "0.1":
+            list(sf.batch(clf, ["a text"], tmp_path / "out.jsonl", **kept))
+    with pytest.raises(InputError, match="results of another run"):
+        next(sf.batch(clf, ["a text"], tmp_path / "out.jsonl", **kept))
+
+
 def _run(code: str, folder: Path, seed: str) -> list[str]:
     """What a new process prints, a line each."""
     env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([*sys.path, str(folder)])}
@@ -225,9 +237,9 @@ def test_what_goes_round_in_circles_ends():
 
 def test_records_are_known_by_their_fields_and_not_by_what_lies_between_them():
     kind = np.dtype({"names": ["a", "b"], "formats": ["i1", "f8"], "offsets": [0, 8], "itemsize": 16})
-    one, other = np.zeros(3, kind), np.frombuffer(b"\xff" * 48, kind).copy()
+    one, other = (np.frombuffer(bytearray(fill * 48), kind) for fill in (b"\x00", b"\xff"))
     other["a"], other["b"] = 0, 0.0
-    assert one.tobytes() != other.tobytes()
+    assert bytes(one.view("u1").data) != bytes(other.view("u1").data)
     assert content(one) == content(other)
 
 
@@ -235,11 +247,11 @@ def test_classes_of_packages_stand_by_name_and_version(monkeypatch):
     from suffice.model import owners
 
     before = content(np.ndarray)
-    owners._version.cache_clear()
+    owners.version_of.cache_clear()
     owners._owner.cache_clear()
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
     assert content(np.ndarray) != before
-    owners._version.cache_clear()
+    owners.version_of.cache_clear()
     owners._owner.cache_clear()
 
 

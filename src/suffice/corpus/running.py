@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
+from suffice.corpus.record import write_record
 from suffice.corpus.rows import Reply, Row, RowVerb, Texts, failed, texts_of
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
@@ -84,6 +85,8 @@ def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
         verb.classifier.check_told("What is kept of a run")
     texts = texts_of(given)
     with nullcontext() if run.out is None else closing(Journal(run.out, verb.run, run.fresh)) as journal:
+        if run.certificates is not None:
+            write_record(run.certificates, verb.run, verb.classifier)
         progress = _Progress(run.on_row, _counted(texts, journal))
         resumed: deque[int] = deque()
         progress.report()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from suffice.errors import ModelError
 from suffice.importers.bag import largest_difference, lowered
 from suffice.importers.kinds import NotLowered, kind_of
 from suffice.importers.scores import linear_scores
+from suffice.importers.skops import kept
 from suffice.importers.states import vectorized
 from suffice.model.bag import Bag
 from suffice.model.blackbox import BlackBox, not_covered
@@ -50,6 +52,7 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
         notes=(note, *not_covered(uncovered)),
         meta={"import": {"from": name, "way": "asked as a function", "why": why}},
         again=(asked_instead, (pipeline, reason, why)),
+        keep=partial(kept, pipeline, digest),
         uncovered=uncovered,
     )
 
@@ -83,14 +86,16 @@ def opened(pipeline: Any) -> BlackBox | None:
         return None
     labels, name = tuple(str(label) for label in pipeline.classes_), _name(pipeline)
     facts = {"from": name, "way": "laid open as a bag of words", "largest difference": difference}
+    digest = _read_off(steps, bag, labels)
     return BlackBox(
         function,
         labels,
         name,
-        _read_off(steps, bag, labels),
+        digest,
         notes=(BOUNDED if bag.bounded else TABLES,),
         meta={"import": facts},
         again=(opened, (pipeline,)),
+        keep=partial(kept, pipeline, digest),
         bag=bag,
     )
 

@@ -40,6 +40,7 @@ class BlackBox:
     cache: str | Path | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     again: tuple[Callable[..., Any], tuple[Any, ...]] | None = None  # how another process makes the same one
+    keep: Callable[[Path], str] | None = None  # saves it in a folder, and gives the file's name; "" where it cannot be
     uncovered: str = ""  # what it holds that its digest does not cover: then the digest is that of this object alone
     bag: Bag | None = None  # laid open as a bag of words: then the worst case of a text is computed, at any length
 

@@ -52,7 +52,7 @@ def _path(given: str | None) -> Path | None:
 @lru_cache(10_000)
 def _owner(top: str, file: Path) -> str | None:
     if not INSTALLED.isdisjoint(file.parts):
-        version = _version(top)
+        version = version_of(top)
         return None if version is None else f"{top} {version}"
     if top in sys.stdlib_module_names and any(file.is_relative_to(folder) for folder in STANDARD):
         return PYTHON
@@ -67,7 +67,7 @@ def compiled(file: Path) -> str | None:
 
 
 @lru_cache(1000)
-def _version(top: str) -> str | None:
+def version_of(top: str) -> str | None:
     """The version of an installed package: as it was installed, or by its own word, or of whatever brought it."""
     from importlib import metadata
 
