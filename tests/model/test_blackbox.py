@@ -362,11 +362,32 @@ def test_an_answer_that_rests_on_a_file_says_so_and_is_not_called_proved(tmp_pat
     found, asked = from_a_file(tmp_path / "answers")
     assert found.status == "optimal"
     assert len(asked) == AGAIN == found.stats["queries"]
+    assert found.proved == ()
     said = found.meta["asked"]["file"]
     assert (said["name"], said["again"]) == ("answers", AGAIN)
     assert said["texts"] > 200
     assert "proved" not in str(found)
     assert f"according to the file of answers 'answers', for {said['texts']} texts; {AGAIN} others of it" in str(found)
+
+
+GUARDED = ["a", "film", "that", "nobody", "else"]
+
+
+def test_no_verb_calls_what_rests_on_a_file_proved(tmp_path):
+    asked = [
+        sf.explain,
+        sf.contrast,
+        sf.attribute,
+        lambda *given, **more: sf.bias(*given, GUARDED, **more),
+    ]
+    verbs = [*asked, lambda *given, **more: sf.audit(given[0], [given[1]], GUARDED, **more)]
+    for place, verb in enumerate(verbs):
+        others = {word: ["x", "y"] for word in LONG_TEXT.split() if word != "good"}
+        more = {"perturbation": sf.WordSwap(others, at_most=3)}
+        for again in (False, True):
+            clf = sf.from_function(rule, LABELS, "rule", version="1")
+            said = str(verb(clf, LONG_TEXT, cache=tmp_path / f"answers {place}", **more))
+            assert again == ("proved" not in said), said
 
 
 def test_which_texts_of_a_file_are_asked_again_nobody_can_tell(tmp_path):
