@@ -106,8 +106,9 @@ def _read_off(steps: Sequence[Any], bag: Bag, labels: Sequence[str]) -> str:
     What else its objects hold (addresses, the time that fitting took) is no part of what it answers.
     """
     numbers = [bag.scale, bag.tf, bag.norm, bag.orders, bag.rows, bag.bias, bag.curved, bag.trees, bag.model]
-    words = [dict(sorted(getattr(one, "vocabulary_", {}).items())) for one in vectorized(steps[0])[1]]
-    reading = [[type(one), one.get_params()] for one in vectorized(steps[0])[1]]
+    read = vectorized(steps[0])[1]
+    words = [dict(sorted(getattr(one, "vocabulary_", {}).items())) for one in read]
+    reading = [[type(one), one.get_params()] for one in read]
     return content([labels, [type(step) for step in steps], reading, words, numbers])
 
 
