@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -157,6 +159,114 @@ def test_two_rows_with_one_certificate_are_both_compared(folder, classifier):
     ((name, reason),) = recheck(folder, classifier).failed
     assert name == "proofs/row-000001.certificate"
     assert "another text" in reason
+
+
+HIRE = """
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+texts = ["she leads well", "he leads badly", "he wrote good code", "she wrote poor code"]
+clf = make_pipeline(TfidfVectorizer({}), LogisticRegression()).fit(texts, ["invite", "reject"] * 2)
+"""
+ROWS = ["she leads the team", "he wrote it well", "he leads", "she wrote it"]
+
+
+def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    env = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "300", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "suffice.cli", *words], cwd=cwd, capture_output=True, text=True, env=env
+    )
+
+
+@pytest.fixture
+def hired(tmp_path) -> Path:
+    """An audit of a pipeline in the user's own module, made by another process."""
+    pytest.importorskip("sklearn")
+    (tmp_path / "hire.py").write_text(HIRE.format(""), encoding="utf-8")
+    (tmp_path / "texts.csv").write_text("\n".join(["text", *ROWS]) + "\n", encoding="utf-8")
+    done = command(*AUDIT, cwd=tmp_path)
+    assert "0 errors" in done.stdout, done.stderr
+    return tmp_path
+
+
+MODEL = ("--model", "python:hire:clf")
+AUDIT = ("audit", "texts.csv", *MODEL, "--protected", "gender", "--report", "audit.html")
+
+
+def test_an_audit_of_a_pipeline_is_checked_and_resumed_by_other_processes(hired):
+    done = command("check", "audit.certificates", *MODEL, cwd=hired)
+    assert "4 of 4 certificates accepted" in done.stdout, done.stdout + done.stderr
+    before = (hired / "audit.jsonl").read_bytes()
+    again = command(*AUDIT, cwd=hired)
+    assert "0 errors" in again.stdout, again.stderr
+    assert (hired / "audit.jsonl").read_bytes() == before
+
+
+def test_an_edited_module_is_another_program_to_an_audit_and_its_certificates(hired):
+    (hired / "hire.py").write_text(HIRE.format("stop_words=['she', 'he']"), encoding="utf-8")
+    assert "results of another run" in command(*AUDIT, cwd=hired).stderr
+    done = command("check", "audit.certificates", *MODEL, cwd=hired)
+    assert done.returncode == 1
+    assert done.stdout.count("and 3 more are about the model") == 1
+
+
+def test_a_pipeline_that_can_be_saved_is_checked_without_its_module(hired):
+    pytest.importorskip("skops")
+    (hired / "hire.py").unlink()
+    done = command("check", ".", cwd=hired)
+    assert "4 of 4 certificates accepted" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_program_that_a_folder_names_is_not_run_and_said_once(hired):
+    (hired / "hire.py").write_text("raise SystemExit('it was run')", encoding="utf-8")
+    (hired / "audit.certificates" / "used-model.skops").unlink(missing_ok=True)
+    done = command("check", "audit.certificates", cwd=hired)
+    assert done.returncode == 3
+    assert done.stdout.count("which is not in the folder") == 1
+    assert "suffice check audit.certificates --model python:hire:clf" in done.stdout
+    assert "0 of 4 certificates accepted" in done.stdout
+
+
+def test_a_folder_holds_the_name_the_version_and_the_digest_of_a_program(tmp_path):
+    clf = sf.from_function(lambda texts: [[0.0, len(text)] for text in texts], ["no", "yes"], "length", version="3")
+    list(batch(clf, ["a text"], perturbation=sf.Deletion(), certificates=tmp_path / "proofs"))
+    record = json.loads((tmp_path / "proofs" / "run.json").read_text(encoding="utf-8"))
+    model = record["model"]
+    assert (model["name"], model["version"], model["digest"]) == ("length", "3", clf.digest)
+    assert record["command"] == "suffice check proofs --model python:MODULE:OBJECT"
+    done = recheck(tmp_path)
+    assert done.strange == (
+        f"proofs/row-000001.certificate is about the model {clf.digest[:12]}, which is not in the folder and is called "
+        "'length': name it by --model.",
+    )
+    assert recheck(tmp_path, clf).accepted == 1
+
+
+def test_each_certificate_is_checked_with_its_own_model_where_a_folder_holds_several(folder, classifier):
+    other = make_classifier(11, hidden=(4,))
+    list(batch(other, TEXTS, perturbation=sf.Deletion(), certificates=folder / "more"))
+    assert str(recheck(folder)).startswith("12 of 12 certificates accepted")
+    done = recheck(folder, other)
+    assert done.accepted == 4
+    (strange,) = done.strange
+    assert "and 7 more are about the model" in strange
+
+
+def test_a_record_that_somebody_wrote_reads_nothing_else_and_says_nothing_untrue(folder, tmp_path):
+    kept = folder / "proofs"
+    digest = json.loads((kept / "run.json").read_text(encoding="utf-8"))["model"]["digest"]
+    for path in folder.rglob("used-model"):
+        shutil.move(path, tmp_path / f"elsewhere-{path.parent.name}")
+    (kept / "used-model").symlink_to(tmp_path / "elsewhere-proofs")
+    (folder / "audit.certificates" / "run.json").write_text("[" * 100_000, encoding="utf-8")
+    for named in ("python:os:abort", "../elsewhere-proofs", "x\x1b[31m", 7, ["a"]):
+        (kept / "run.json").write_text(json.dumps({"model": {"digest": digest, "named": named}}), encoding="utf-8")
+        done = recheck(folder)
+        assert (done.accepted, len(done.strange)) == (0, 1)
+        assert done.strange[0].isprintable()
+    assert recheck(folder, sf.load(tmp_path / "elsewhere-proofs")).accepted == 8
 
 
 def test_the_command_counts_names_and_exits(folder, classifier, capsys):

@@ -17,7 +17,7 @@ import pytest
 import suffice as sf
 from suffice.errors import InputError, ModelError, NotACertificate, NotChecked, Rejected
 from suffice.model import answers as answers_module
-from suffice.model.answers import BATCH, LARGE, MANY, SHORT, Answers
+from suffice.model.answers import AGAIN, BATCH, LARGE, MANY, SHORT, Answers
 from suffice.model.text import Writer, rewritten, written
 from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
@@ -322,14 +322,143 @@ def test_answers_are_kept_in_a_file(tmp_path):
         return sf.explain(clf, "not a good film", perturbation=sf.Deletion(), cache=tmp_path / "answers.sqlite")
 
     first, paid = ask(), len(calls)
+    kept = len(set(calls))
     again = ask()
-    assert len(calls) == paid
+    assert len(calls) == paid + kept  # so few are all asked again
     assert again.positions == first.positions
     assert first.stats["queries"] == paid
-    assert again.stats["queries"] == 0
+    assert again.stats["queries"] == kept
+    assert "(proved: every allowed text was run)" in str(again)
+    paid = len(calls)
     renamed = sf.from_function(predict, LABELS, "paid, version 2", cache=tmp_path / "answers.sqlite")
     sf.explain(renamed, "not a good film", perturbation=sf.Deletion())
-    assert len(calls) == 2 * paid
+    assert len(calls) > paid + kept
+
+
+LONG_TEXT = "a good film that nobody else would see twice"
+
+
+def from_a_file(path, change=None, **options):
+    """An answer that rests on a file which another process wrote, with the texts that are asked for it."""
+    asked: list[str] = []
+    if not path.exists():
+        sf.explain(
+            sf.from_function(rule, LABELS, "rule", version="1"), LONG_TEXT, perturbation=sf.Deletion(), cache=path
+        )
+    if change is not None:
+        with sqlite3.connect(path) as base:
+            base.execute(change)
+        base.close()
+
+    def predict(texts):
+        asked.extend(texts)
+        return rule(texts)
+
+    clf = sf.from_function(predict, LABELS, "rule", version="1")
+    return sf.explain(clf, LONG_TEXT, perturbation=sf.Deletion(), cache=path, **options), asked
+
+
+def test_an_answer_that_rests_on_a_file_says_so_and_is_not_called_proved(tmp_path):
+    found, asked = from_a_file(tmp_path / "answers")
+    assert found.status == "optimal"
+    assert len(asked) == AGAIN == found.stats["queries"]
+    assert found.proved == ()
+    said = found.meta["asked"]["file"]
+    assert (said["name"], said["again"]) == ("answers", AGAIN)
+    assert said["texts"] > 200
+    assert "proved" not in str(found)
+    assert f"according to the file of answers 'answers', for {said['texts']} texts; {AGAIN} others of it" in str(found)
+
+
+GUARDED = ["a", "film", "that", "nobody", "else"]
+
+
+def test_no_verb_calls_what_rests_on_a_file_proved(tmp_path):
+    asked = [
+        sf.explain,
+        sf.contrast,
+        sf.attribute,
+        lambda *given, **more: sf.bias(*given, GUARDED, **more),
+    ]
+    verbs = [*asked, lambda *given, **more: sf.audit(given[0], [given[1]], GUARDED, **more)]
+    for place, verb in enumerate(verbs):
+        others = {word: ["x", "y"] for word in LONG_TEXT.split() if word != "good"}
+        more = {"perturbation": sf.WordSwap(others, at_most=3)}
+        for again in (False, True):
+            clf = sf.from_function(rule, LABELS, "rule", version="1")
+            said = str(verb(clf, LONG_TEXT, cache=tmp_path / f"answers {place}", **more))
+            assert again == ("proved" not in said), said
+
+
+def test_which_texts_of_a_file_are_asked_again_nobody_can_tell(tmp_path):
+    first, second = (set(from_a_file(tmp_path / "answers")[1]) for _ in range(2))
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update answers set scores = '[-9.0, 9.0]'",
+        "update answers set scores = replace(scores, '0.5', '0.5000001')",
+    ],
+)
+def test_a_file_of_answers_that_lies_is_refused(change, tmp_path):
+    with pytest.raises(InputError, match=r"The file of answers .* is not this program's: asked again, "):
+        from_a_file(tmp_path / "answers", change)
+
+
+def test_one_lie_among_few_texts_is_always_found(tmp_path):
+    clf = sf.from_function(rule, LABELS, "rule", version="1", cache=tmp_path / "answers")
+    sf.explain(clf, "not a good film", perturbation=sf.Deletion())
+    with sqlite3.connect(tmp_path / "answers") as base:
+        base.execute("update answers set scores = '[-0.5, 0.5]' where text = 'not good'")
+    base.close()
+    again = sf.from_function(rule, LABELS, "rule", version="1", cache=tmp_path / "answers")
+    with pytest.raises(InputError, match="asked again, 'not good' gets other scores"):
+        sf.explain(again, "not a good film", perturbation=sf.Deletion())
+
+
+@pytest.mark.parametrize("ask", [sf.bias, sf.contrast, sf.is_robust, sf.attribute, sf.explain_all, sf.BlackBox.predict])
+def test_no_way_to_ask_believes_a_file(ask, tmp_path):
+    ways = {sf.bias: (["good"],), sf.is_robust: (["not"],)}
+    more = {} if ask is sf.BlackBox.predict else {"perturbation": sf.Deletion()}
+
+    def answer():
+        clf = sf.from_function(rule, LABELS, "rule", version="1", cache=tmp_path / "answers")
+        found = ask(clf, "not a good film", *ways.get(ask, ()), **more)
+        return list(found) if ask is sf.explain_all else found
+
+    clf = sf.from_function(rule, LABELS, "rule", version="1", cache=tmp_path / "answers")
+    clf.predict("not a good film")
+    answer()
+    with sqlite3.connect(tmp_path / "answers") as base:
+        base.execute("update answers set scores = '[-9.0, 9.0]'")
+    base.close()
+    with pytest.raises(InputError, match="is not this program's"):
+        answer()
+
+
+def test_texts_that_are_asked_again_count_within_the_limit(tmp_path):
+    found, asked = from_a_file(tmp_path / "answers", max_queries=AGAIN - 1)
+    assert len(asked) <= AGAIN - 1
+    assert found.stats["queries"] == len(asked)
+    assert found.status != "optimal"
+    assert found.meta["reason"] == f"the limit of {AGAIN - 1} texts is reached"
+    found, asked = from_a_file(tmp_path / "answers", max_queries=AGAIN)
+    assert (found.status, len(asked)) == ("optimal", AGAIN)
+
+
+def test_the_checker_believes_no_file(tmp_path):
+    found, _ = from_a_file(tmp_path / "answers")
+    asked: list[str] = []
+
+    def predict(texts):
+        asked.extend(texts)
+        return rule(texts)
+
+    clf = sf.from_function(predict, LABELS, "rule", version="1", cache=tmp_path / "answers")
+    assert sf.check(found.certificate, clf).optimal
+    assert len(set(asked)) > 200
 
 
 def test_a_damaged_file_of_answers_is_not_believed(tmp_path):

@@ -259,7 +259,7 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("certificate", metavar="CERTIFICATE|FOLDER")
-    parser.add_argument("--model", default=DEFAULT, metavar="MODEL", help=MODEL)
+    parser.add_argument("--model", metavar="MODEL", help=f"{MODEL}; of a FOLDER: those that are saved in it")
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument("--question", metavar="FILE", help="the question, saved as JSON, that it must answer")
     asked.add_argument("--text", metavar="TEXT", help="the text that it must be about")

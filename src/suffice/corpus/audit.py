@@ -30,6 +30,7 @@ from suffice.sets.table import in_general
 from suffice.verbs.answering import summary
 from suffice.verbs.bias import Bias, Protected, bias, guarded, protected_group, standing
 from suffice.verbs.question import Given, Question, check_classifier
+from suffice.verbs.wording import relied
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
 LONGEST = 200  # characters of a fact
@@ -77,7 +78,7 @@ class Auditing:
             "by_word": self._by_word(row, answer),
             "by_group": self._by_group(row, answer),
             "certificate": summary(answer.certificate),
-            "checked": answer.meta.get("checked", False),
+            "checked": answer.meta.get("checked", False) and not relied(answer.meta),
             "perturbation": answer.meta["perturbation"],
         }
         return Reply(line, None if answer.certificate is None else answer.certificate.data)

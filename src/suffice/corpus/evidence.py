@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
+from suffice.corpus.record import how_to_come_by, models, records
+from suffice.errors import InputError, NotACertificate, NotChecked, Rejected, SufficeError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.saved import BUNDLED, bundled, load
 from suffice.model.text import Text, rewritten, with_gaps
+from suffice.proof.certificate import MAX_HEADER, read
 from suffice.proof.check import Checked
 from suffice.proof.checking import check
 
 ENDINGS = (".certificate", ".cert")
+DIGEST = re.compile("[0-9a-f]{64}")
 # what a row's verdict needs: the kinds of claim that prove it
 VERDICTS = {"independent": {"independent"}, "dependent": {"infeasible"}}
 STATUSES = {
@@ -32,7 +38,8 @@ STATUSES = {
 class Rechecked:
     """How many certificates there are and hold, how many rows were compared with theirs, what failed, and the time.
 
-    `unchecked` are those of which nothing is known, as they were not checked in time.
+    `unchecked` are those of which nothing is known, as they were not checked in time; `strange` says once of each
+    model that is not there how many are about it.
     """
 
     certificates: int
@@ -41,6 +48,7 @@ class Rechecked:
     failed: tuple[tuple[str, str], ...]
     unchecked: tuple[tuple[str, str], ...]
     seconds: float
+    strange: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         failed = self.certificates - self.accepted
@@ -58,11 +66,17 @@ class Line:
     certificate: Path | None
 
 
-def recheck(folder: str | Path, classifier: Classifier | BlackBox, seconds: float = 60.0) -> Rechecked:
+def recheck(
+    folder: str | Path,
+    classifier: Classifier | BlackBox | None = None,
+    seconds: float = 60.0,
+    load: Callable[[Path], Classifier | BlackBox] = load,
+) -> Rechecked:
     """Check every certificate below a folder, each for `seconds` at most, and what results (*.jsonl) say of it.
 
     A row must say what its certificate proves: of this text, this set of changes and these words, at this cost. A row
     that says that something is proved and names no certificate, or one that is not a file of this folder, fails.
+    Without a classifier each is checked with the model of its digest that is saved in the folder, by `load`.
     """
     folder, started = Path(folder), time.monotonic()
     paths = {path.resolve() for path in folder.rglob("*") if path.suffix in ENDINGS}
@@ -72,20 +86,75 @@ def recheck(folder: str | Path, classifier: Classifier | BlackBox, seconds: floa
     if not paths and not rows:
         raise InputError(f"{folder} holds no certificates ({', '.join('*' + end for end in ENDINGS)}).")
     checked = [(path, None) for path in sorted(alone)] + rows
+    known = _Models(folder, classifier, load)
     bad: list[tuple[Path, str]] = []
     late: dict[Path, str] = {}
     for path, line in checked:
         try:
-            reason = _elsewhere(path, folder) or _reason(path, line, classifier, seconds)
+            reason = _elsewhere(path, folder) or _reason(path, line, known, seconds)
             bad += [(path, reason)] if reason else []
         except NotChecked as error:
             late[path] = str(error)
     failed = [(_short(path, folder), reason) for path, reason in bad]
     failed += [(line.where, reason) for line in lines if (reason := _unproved(line))]
     unchecked = tuple((_short(path, folder), reason) for path, reason in late.items())
-    every = {path for path, _ in checked}
-    good = every - {path for path, _ in bad} - late.keys()
-    return Rechecked(len(every), len(good), len(rows), tuple(failed), unchecked, time.monotonic() - started)
+    every, strangers = {path for path, _ in checked}, set().union(*known.strange.values())
+    good = every - {path for path, _ in bad} - late.keys() - strangers
+    seconds = time.monotonic() - started
+    return Rechecked(len(every), len(good), len(rows), tuple(failed), unchecked, seconds, known.said())
+
+
+class _Models:
+    """The model that each certificate is about: the one that is given, or one that is saved in the folder."""
+
+    def __init__(
+        self, folder: Path, given: Classifier | BlackBox | None, load: Callable[[Path], Classifier | BlackBox]
+    ) -> None:
+        self.folder, self.given, self.load = folder, given, load
+        self.found = {} if given is None else {given.digest: given}
+        self.left = iter(()) if given is not None else chain(models(folder), (BUNDLED / name for name in bundled()))
+        self.broken: list[str] = []  # models that cannot be read
+        self.strange: dict[str, set[Path]] = {}  # certificates by the digest of a model that is not there
+
+    def about(self, path: Path) -> Classifier | BlackBox | None:
+        """The model of a certificate; None where it is not there, which is said once for all of them."""
+        digest = _digest_in(path)
+        while digest not in self.found and (place := next(self.left, None)) is not None:
+            try:
+                one = self.load(place)
+                self.found[one.digest] = one
+            except SufficeError as error:
+                self.broken.append(str(error))
+        if digest not in self.found:
+            self.strange.setdefault(digest, set()).add(path)
+        return self.found.get(digest)
+
+    def said(self) -> tuple[str, ...]:
+        """One sentence for each model that is not there."""
+        return tuple(
+            f"{_many(paths, self.folder)} about the model {digest[:12]}, {self._instead(digest)}"
+            for digest, paths in self.strange.items()
+        )
+
+    def _instead(self, digest: str) -> str:
+        if self.given is not None:
+            return f"and not about the one that is given ({self.given.digest[:12]})."
+        record = next((one for one in records(self.folder) if one["digest"] == digest), {})
+        return " ".join([how_to_come_by(record, self.folder), *self.broken])
+
+
+def _many(paths: set[Path], folder: Path) -> str:
+    first = _short(min(paths), folder)
+    return f"{first} is" if len(paths) == 1 else f"{first} and {len(paths) - 1} more are"
+
+
+def _digest_in(path: Path) -> str:
+    """The digest that a certificate names; NotACertificate where it is none."""
+    head = next(read(path, MAX_HEADER), None)
+    digest = head.get("model") if isinstance(head, dict) else None
+    if not isinstance(digest, str) or not DIGEST.fullmatch(digest):
+        raise NotACertificate("This is not a certificate: it names no model.")
+    return digest
 
 
 def _short(path: Path, folder: Path) -> str:
@@ -126,9 +195,12 @@ def _unproved(line: Line) -> str:
     return f"it says {status!r} and names no certificate"
 
 
-def _reason(path: Path, line: Line | None, classifier: Classifier | BlackBox, seconds: float) -> str:
-    """Why a certificate, or the row that names it, is not accepted; nothing if all is well."""
+def _reason(path: Path, line: Line | None, known: _Models, seconds: float) -> str:
+    """Why a certificate, or the row that names it, is not accepted; nothing if all is well, or its model not there."""
     try:
+        classifier = known.about(path)
+        if classifier is None:
+            return ""
         if line is None:
             return _proof(check(path, classifier, seconds=seconds))
         checked = check(path, classifier, seconds=seconds, **_asked(line.row))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from suffice.corpus import engines
 from suffice.corpus.journal import Journal, write_safely
+from suffice.corpus.record import write_record
 from suffice.corpus.rows import Reply, Row, RowVerb, Texts, failed, texts_of
 from suffice.errors import InputError, SufficeError
 from suffice.model.blackbox import BlackBox
@@ -66,7 +67,8 @@ def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | Non
 
 
 def settings(verb: RowVerb) -> dict[str, Any]:
-    options = {name: named(value) if callable(value) else value for name, value in verb.options.items()}
+    kept = {name: value for name, value in verb.options.items() if name != "cache"}  # where answers lie is no question
+    options = {name: named(value) if callable(value) else value for name, value in kept.items()}
     reader = getattr(verb.classifier, "reader", None)  # a function of its own is no part of a digest but by name
     reading = {"reader": named(reader.function)} if isinstance(reader, Custom) else {}
     return {"perturbation": verb.perturbation.to_dict(), "options": options, **reading}
@@ -78,8 +80,13 @@ def settings(verb: RowVerb) -> dict[str, Any]:
 def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
     """Every row as it is done, those of an earlier run first among those read so far."""
     keep(given, run.out)
+    kept = (run.out, run.certificates, verb.options.get("cache"))
+    if isinstance(verb.classifier, BlackBox) and any(one is not None for one in kept):
+        verb.classifier.check_told("What is kept of a run")
     texts = texts_of(given)
     with nullcontext() if run.out is None else closing(Journal(run.out, verb.run, run.fresh)) as journal:
+        if run.certificates is not None:
+            write_record(run.certificates, verb.run, verb.classifier)
         progress = _Progress(run.on_row, _counted(texts, journal))
         resumed: deque[int] = deque()
         progress.report()

@@ -21,14 +21,20 @@ def load_any(name: str | Path) -> Classifier | BlackBox:
     The object of a module may be a classifier, a fitted pipeline of scikit-learn, a predict function with an attribute
     `labels`, or a function without parameters that gives one of these. Its code is run.
     """
+    found = _loaded(name)
+    if not isinstance(found, BlackBox):
+        return found
+    return replace(found, again=(load_any, (str(name),)), meta={**found.meta, "named": str(name)})
+
+
+def _loaded(name: str | Path) -> Classifier | BlackBox:
     kind, _, rest = str(name).partition(":")
     if kind == "hf" and rest:
         from suffice.importers.huggingface import from_huggingface
 
         return from_huggingface(rest)
     if kind == "python" and rest:
-        found = _classifier(_object(rest), rest)
-        return replace(found, again=(load_any, (str(name),))) if isinstance(found, BlackBox) else found
+        return _classifier(_object(rest), rest)
     if str(name).endswith((".skops", *PICKLES)):
         return _pipeline(Path(name))
     if str(name).endswith((".bin", ".ftz")):
@@ -39,11 +45,10 @@ def load_any(name: str | Path) -> Classifier | BlackBox:
 
 
 def _pipeline(path: Path) -> Classifier | BlackBox:
-    """A pipeline from a file of skops, made again from it in other processes; a pickle is never loaded."""
+    """A pipeline from a file of skops; a pickle is never loaded."""
     if path.suffix != ".skops":
         raise ModelError(f"{str(path)!r} {PIPELINE}.")
-    found = from_skops(path)
-    return replace(found, again=(load_any, (str(path),))) if isinstance(found, BlackBox) else found
+    return from_skops(path)
 
 
 def _object(path: str) -> Any:
@@ -72,7 +77,8 @@ def _classifier(found: Any, path: str, called: bool = False) -> Classifier | Bla
 
         return from_sklearn(found)
     if callable(found) and hasattr(found, "labels"):
-        return from_function(found, found.labels, getattr(found, "name", path))
+        name, version = getattr(found, "name", path), getattr(found, "version", None)
+        return from_function(found, found.labels, name, version=version)
     if callable(found) and not called:
         try:
             made = found()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from suffice.errors import ModelError
 from suffice.importers.bag import largest_difference, lowered
 from suffice.importers.kinds import NotLowered, kind_of
 from suffice.importers.scores import linear_scores
-from suffice.model.blackbox import BlackBox
-from suffice.model.naming import content
+from suffice.importers.skops import kept
+from suffice.importers.states import vectorized
+from suffice.model.bag import Bag
+from suffice.model.blackbox import BlackBox, not_covered
+from suffice.model.naming import content, told
 from suffice.model.network import Floats
 
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
@@ -38,15 +42,18 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
     if function is None or rows is None or rows.shape != (len(PROBE), len(labels)):
         raise ModelError(reason)
     name = _name(pipeline)
+    digest, uncovered = told([labels, pipeline])
     note = f"Asked as a function, not laid open: {why}"
     return BlackBox(
         function,
         labels,
         name,
-        content(pipeline),
-        notes=(note,),
+        digest,
+        notes=(note, *not_covered(uncovered)),
         meta={"import": {"from": name, "way": "asked as a function", "why": why}},
         again=(asked_instead, (pipeline, reason, why)),
+        keep=partial(kept, pipeline, digest),
+        uncovered=uncovered,
     )
 
 
@@ -79,16 +86,30 @@ def opened(pipeline: Any) -> BlackBox | None:
         return None
     labels, name = tuple(str(label) for label in pipeline.classes_), _name(pipeline)
     facts = {"from": name, "way": "laid open as a bag of words", "largest difference": difference}
+    digest = _read_off(steps, bag, labels)
     return BlackBox(
         function,
         labels,
         name,
-        content(pipeline),
+        digest,
         notes=(BOUNDED if bag.bounded else TABLES,),
         meta={"import": facts},
         again=(opened, (pipeline,)),
+        keep=partial(kept, pipeline, digest),
         bag=bag,
     )
+
+
+def _read_off(steps: Sequence[Any], bag: Bag, labels: Sequence[str]) -> str:
+    """SHA-256 over what the pipeline was laid open as: how texts are read, weights, and the packages that run it.
+
+    What else its objects hold (addresses, the time that fitting took) is no part of what it answers.
+    """
+    numbers = [bag.scale, bag.tf, bag.norm, bag.orders, bag.rows, bag.bias, bag.curved, bag.trees, bag.model]
+    read = vectorized(steps[0])[1]
+    words = [dict(sorted(getattr(one, "vocabulary_", {}).items())) for one in read]
+    reading = [[type(one), one.get_params()] for one in read]
+    return content([labels, [type(step) for step in steps], reading, words, numbers])
 
 
 def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:

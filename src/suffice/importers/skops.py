@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from suffice.errors import MissingExtra, ModelError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 
+FILE = "used-model.skops"  # of a pipeline that is saved beside certificates
 LARGEST = 2**31  # bytes, unpacked
 PICKLES = (".pkl", ".pickle", ".joblib")
 PIPELINE = (
@@ -38,6 +40,21 @@ def from_skops(path: str | Path) -> Classifier | BlackBox:
     from suffice.importers.sklearn import from_sklearn
 
     return from_sklearn(found)
+
+
+def kept(pipeline: Any, digest: str, folder: Path) -> str:
+    """The name of the file in a folder that a pipeline was saved in; empty where it would not be read as the same."""
+    file = folder / FILE
+    try:
+        import skops.io
+
+        skops.io.dump(pipeline, file)
+        same = from_skops(file).digest == digest
+    except Exception:  # a function of its own, a type that is not trusted, no skops
+        same = False
+    if not same:
+        file.unlink(missing_ok=True)
+    return FILE if same else ""
 
 
 def _read(path: Path) -> bytes:

@@ -1,13 +1,15 @@
 """Answers: what a predict function said, checked, counted and kept, so that nothing is asked twice.
 
 A function is trusted with nothing: the shape and the numbers of every reply are looked at, and the first texts are
-asked again alone and together, because scores of one text may move in their last digits with the batch it is in.
+asked again alone and together, because scores of one text may move in their last digits with the batch it is in. Nor
+is a file of answers, which anybody may have written: of what an answer takes from it a random part is asked again.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,11 +31,18 @@ SHORT = 2**15  # ...which have no more than so many characters together
 ROOM, EACH = 4e8, 300  # bytes of answers kept in memory, and what each takes beside its text, about
 PROBES = 4  # texts that are asked again to see by how much the numbers move
 UNSTEADY = 1e-3  # scores that move by more than this share of their size are no scores
+AGAIN = 32  # texts of a file that are asked again for each answer; all, where they are no more
+# Which ones nobody who writes a file may know before. No answer depends on it, but that a file that lies is refused.
+CHANCE = secrets.SystemRandom()
 SAFETY = 100.0  # margins within so many times what was seen to move decide nothing
 
 
 class Answers:
-    """The scores of texts, from memory, from the file, or by asking. `asked` counts texts sent to the function."""
+    """The scores of texts, from memory, from the file, or by asking. `asked` counts texts sent to the function.
+
+    `rests` are the texts of the answer being made whose scores the file has said and nobody has asked again, `again`
+    counts those that were asked again for it.
+    """
 
     def __init__(self, function: Function, labels: Sequence[str], digest: str, file: str | Path | None = None) -> None:
         self.function, self.labels, self.digest = function, tuple(labels), digest
@@ -42,6 +51,10 @@ class Answers:
         self.taken = 0  # bytes of memory, about
         self.asked, self.seconds = 0, 0.0
         self.moves: float | None = None if self.file is None else self.file.moves()
+        self.filed: set[str] = set()  # texts whose scores are the file's word
+        self.rests: set[str] = set()
+        self.looked: set[str] = set()  # of these, those of which a random part was asked again
+        self.again = 0
 
     @property
     def rate(self) -> float:
@@ -56,6 +69,7 @@ class Answers:
     def scores(self, texts: Sequence[str]) -> Floats:
         """The scores of texts, a row each; only those not known are asked."""
         found = self._recalled(texts)
+        self.rests |= self.filed & found.keys()
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if len(missing) > 1 and self.moves is None:
             self._measure(missing)
@@ -65,10 +79,47 @@ class Answers:
         return np.array([found[text] for text in texts], dtype=np.float64).reshape(len(texts), len(self.labels))
 
     def missing(self, texts: Sequence[str]) -> int:
-        """How many of the texts would have to be asked."""
+        """How many texts would have to be asked for these, with those of the file that must be asked again."""
         found = self._recalled(texts)
         count = sum(text not in found for text in set(texts))
-        return count + PROBES + 1 if self.moves is None and count > 1 else count
+        owed = self._owed(self.filed & found.keys())
+        return owed + (count + PROBES + 1 if self.moves is None and count > 1 else count)
+
+    # --- what a file says ---
+
+    def begin(self) -> None:
+        """Another answer is made: what it takes from the file counts from here."""
+        self.rests, self.looked, self.again = set(), set(), 0
+
+    @property
+    def owed(self) -> int:
+        """How many texts must still be asked again."""
+        return self._owed(set())
+
+    def _owed(self, more: set[str]) -> int:
+        return min(AGAIN, len((self.rests | more) - self.looked))
+
+    def settle(self) -> None:
+        """Ask a random part of what the file has said again; a file that says something else is refused."""
+        open_ = sorted(self.rests - self.looked)
+        picked = CHANCE.sample(open_, min(AGAIN, len(open_)))
+        for part in self.batches(picked):
+            rows, known = self.ask(part), self._recalled(part)
+            said = np.array([known[text] for text in part], dtype=np.float64)
+            far = np.abs(rows - said).max(1) > self.tolerance
+            if far.any():
+                self._refuse(part[int(far.argmax())])
+        self.looked |= self.rests
+        self.rests -= set(picked)
+        self.filed -= set(picked)
+        self.again += len(picked)
+
+    def _refuse(self, text: str) -> None:
+        assert self.file is not None
+        raise InputError(
+            f"The file of answers {str(self.file.path)!r} is not this program's: asked again, {_short(text)} gets "
+            "other scores than it says. Leave it away, or name another file."
+        )
 
     def ask(self, texts: Sequence[str]) -> Floats:
         """One call of the function, whatever is known already."""
@@ -100,6 +151,7 @@ class Answers:
         if self.file is not None:
             there = self.file.read([text for text in dict.fromkeys(texts) if text not in found])
             self._remember(there)
+            self.filed |= there.keys()
             found |= there
         return found
 

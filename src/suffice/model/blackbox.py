@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from suffice.errors import InputError, ModelError
 from suffice.model.answers import Answers, Function
 from suffice.model.bag import Bag
 from suffice.model.classifier import Prediction
+from suffice.model.naming import told
 from suffice.model.network import Floats
 from suffice.model.text import WRITTEN, Text, written
 
@@ -39,6 +40,8 @@ class BlackBox:
     cache: str | Path | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     again: tuple[Callable[..., Any], tuple[Any, ...]] | None = None  # how another process makes the same one
+    keep: Callable[[Path], str] | None = None  # saves it in a folder, and gives the file's name; "" where it cannot be
+    uncovered: str = ""  # what it holds that its digest does not cover: then the digest is that of this object alone
     bag: Bag | None = None  # laid open as a bag of words: then the worst case of a text is computed, at any length
 
     def __post_init__(self) -> None:
@@ -47,9 +50,11 @@ class BlackBox:
             raise ModelError(f"A black box needs a function from a list of texts to scores, not {self.function!r}.")
         if self.cache is not None and self.name.endswith("<lambda>"):
             raise InputError(
-                "A file of answers knows a program by its name, and a lambda has none of its own: give it one, as in "
-                "sf.from_function(predict, labels, name='my-api-v1'), and another one whenever it changes."
+                "A file of answers is kept for a program with a name, and a lambda has none of its own: give it one, "
+                "as in sf.from_function(predict, labels, name='my-api-v1')."
             )
+        if self.cache is not None:
+            self.check_told("A file of answers")
 
     def __repr__(self) -> str:
         return f"<BlackBox {self.name}: {', '.join(self.labels)}>"
@@ -58,7 +63,16 @@ class BlackBox:
         if self.again is not None:
             return self.again
         given = (self.function, self.labels, self.name, self.digest, self.mask, self.notes, self.cache, self.meta)
-        return BlackBox, given  # without the bag: it is asked then
+        return partial(BlackBox, uncovered=self.uncovered), given  # without the bag: it is asked then
+
+    def check_told(self, kept: str) -> None:
+        """Refuse to keep something that would not be known again."""
+        if self.uncovered:
+            raise InputError(
+                f"{kept} would not be known again: what {self.name!r} answers may depend on {self.uncovered}, which no "
+                "digest covers. Give a version that stands for the program, as in sf.from_function(predict, labels, "
+                "version='2024-05') (an attribute `version` of what a command names), and another one when it changes."
+            )
 
     @cached_property
     def answers(self) -> Answers:
@@ -77,6 +91,7 @@ class BlackBox:
 
     def predict(self, given: str | Sequence[str] | Text) -> Prediction:
         scores = self.scores([given if isinstance(given, str) else self.read(given).source])[0]
+        self.answers.settle()
         best = int(scores.argmax())
         margin = scores[best] - np.delete(scores, best).max()
         return Prediction(self.labels[best], tuple(scores.tolist()), _shares(scores), float(margin))
@@ -101,21 +116,39 @@ def from_function(
     labels: Sequence[str],
     name: str | None = None,
     *,
+    version: str | None = None,
     mask: str = MASK,
     cache: str | Path | None = None,
 ) -> BlackBox:
     """Any function from a list of texts to an (n, classes) array of scores or probabilities as a classifier.
 
-    `name` stands for the program in certificates and in files of answers: change it whenever the function changes.
+    `name` is what it is called in answers. Its digest, by which certificates, runs and files of answers know it, covers
+    its code and data and whatever these reach in your own files, and the versions of the packages that they use; or
+    `version` in the place of all that: give one where answers depend on something else (a service, a file that is read
+    later), and another one whenever that changes. Where it holds something that no digest covers (a connection, a
+    generator) nothing is kept without one.
     """
     called = name or str(getattr(predict, "__qualname__", type(predict).__name__))
     kept = _labels(labels)
-    return BlackBox(predict, kept, called, named_digest(called, kept), mask=mask, cache=cache)
+    if version is not None and not isinstance(version, str):
+        raise ModelError(f"A version is a string such as '2024-05', not {version!r}.")
+    made, uncovered = told(predict) if version is None else (f"version {version}", "")
+    return BlackBox(
+        predict,
+        kept,
+        called,
+        hashlib.sha256(json.dumps(["function", called, list(kept), made]).encode()).hexdigest(),
+        mask=mask,
+        cache=cache,
+        notes=not_covered(uncovered),
+        meta={} if version is None else {"version": version},
+        uncovered=uncovered,
+    )
 
 
-def named_digest(name: str, labels: Sequence[str]) -> str:
-    """SHA-256 of what the user calls the program, and of its labels."""
-    return hashlib.sha256(json.dumps(["function", name, list(labels)]).encode()).hexdigest()
+def not_covered(what: str) -> tuple[str, ...]:
+    """What a reader should know of a program that no digest covers."""
+    return (f"No digest covers {what}: in another process the certificate is about another program.",) if what else ()
 
 
 def _labels(given: Any) -> tuple[str, ...]:

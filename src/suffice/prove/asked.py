@@ -138,10 +138,17 @@ class Asked:
 
     def _alone(self, text: str) -> Floats:
         """The scores of a text that is asked once more, by itself."""
-        if not self.meter.allows(1):
+        if not self.meter.allows(1 + self.blackbox.answers.owed):
             raise OutOfBudget(self.meter.limit)
         self.meter.spent += 1
         return self.blackbox.answers.ask([text])
+
+    def settle(self) -> None:
+        """Ask a random part of what a file of answers has said again: these texts count like all others."""
+        answers = self.blackbox.answers
+        before = answers.asked
+        answers.settle()
+        self.meter.spent += answers.asked - before
 
     def flip(self, change: Change, rival: int | None = None) -> Flip:
         """A change whose margin is not above zero, with the rival that wins."""

@@ -10,7 +10,7 @@ from suffice.render import phrases
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
-from suffice.verbs.wording import authority, named
+from suffice.verbs.wording import authority, named, relied
 
 FEW = 4  # protected words named in a headline
 # status to tone, sign and words, of the verbs beside explain
@@ -86,7 +86,7 @@ def bias_badge(result: Bias) -> tuple[phrases.Tone, str, str]:
 def _unless_unchecked(status: str, meta: Mapping[str, Any], claim: str) -> tuple[phrases.Tone, str, str]:
     """The badge of a status; not green, and without the word proved, where no checker accepted it."""
     tone, sign, words = BADGES[status]
-    by = "proved" if status == "dependent" and meta.get("checked") else authority(meta, claim)
+    by = "proved" if status == "dependent" and meta.get("checked") and not relied(meta) else authority(meta, claim)
     if "proved" not in words or by == "proved":
         return tone, sign, words
     return "warn" if tone == "good" else tone, "◐", f"{words.removeprefix('proved').lstrip(': ')}, {by}"

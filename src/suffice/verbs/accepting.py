@@ -15,13 +15,16 @@ from suffice.verbs.question import Question
 def accepted(question: Question, certificate: Certificate) -> Checked:
     """What the checker accepts, else Rejected; what a black box has answered before counts as run.
 
-    A check that takes too long is no acceptance; where texts were only run there is next to nothing left to do.
+    A check that takes too long is no acceptance; where texts were only run there is next to nothing left to do. Of
+    what a file of answers has said a random part is run again; where more than that rests on it nothing is proved.
     """
     if question.blackbox is not None:
         from suffice.proof.replay import Wanted, replay  # with all that reads proofs about pipelines
 
         seconds = math.inf if question.blackbox.bag is None else question.checking
-        return replay(certificate, question.asked.blackbox, Wanted(seconds=seconds, anew=False))
+        checked = replay(certificate, question.asked.blackbox, Wanted(seconds=seconds, anew=False))
+        question.asked.settle()
+        return replace(checked, kind="filed", proved=()) if question.asked.blackbox.answers.rests else checked
     return check(certificate, question.classifier, seconds=question.checking)
 
 

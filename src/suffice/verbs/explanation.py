@@ -18,7 +18,7 @@ from suffice.prove.verdict import Witness
 from suffice.verbs.answer import Answer
 from suffice.verbs.details import Alternatives, Detail, Further, Tested
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, limited, placed, short
+from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, limited, placed, relied, short
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -284,11 +284,12 @@ def ladder(result: Explanation) -> str:
     """What is proved and what is only tested of a set of words, step by step."""
     tested = result.tested
     assert tested is not None
-    upper = f"every change of up to {tested.up_to} of the other words (proved) and against " if tested.up_to else ""
+    by = authority(result.meta, "enough") if relied(result.meta) else "proved"
+    upper = f"every change of up to {tested.up_to} of the other words ({by}) and against " if tested.up_to else ""
     share = math.floor(tested.share * 1000) / 10
     how = f"tested on {tested.count} drawn at random, confidence {exactly(tested.confidence)}"
     return (
-        f"No set that costs less than {exactly(result.lower_bound)} suffices (proved). {counted(result)}, cost "
+        f"No set that costs less than {exactly(result.lower_bound)} suffices ({by}). {counted(result)}, cost "
         f"{exactly(result.cost)}, hold the label {result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )

@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from suffice.errors import InputError
+from suffice.model.answers import Answers
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
@@ -284,9 +285,16 @@ class Question:
         }
 
     def _how_asked(self) -> dict[str, Any]:
-        """Of a black box: its name, how far its numbers move, and what a reader should know."""
+        """Of a black box: its name, how far its numbers move, what a reader should know, and what rests on a file."""
+        self.asked.settle()
         box = self.asked.blackbox
-        return {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.notes)}
+        said = {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.notes)}
+        return said | ({} if box.cache is None else {"file": self._filed(Path(box.cache).name, box.answers)})
+
+    @staticmethod
+    def _filed(name: str, answers: Answers) -> dict[str, Any]:
+        """How many texts rest on the word of a file of answers, and how many were asked again."""
+        return {"name": name, "texts": len(answers.rests), "again": answers.again}
 
 
 # --- reading ---

@@ -112,8 +112,23 @@ def limited(meta: Mapping[str, Any], others: float) -> str:
             return f" while at most {limit} other words change at once"
 
 
+def relied(meta: Mapping[str, Any]) -> bool:
+    """Whether an answer rests on the word of a file of answers."""
+    return bool(meta.get("asked", {}).get("file", {}).get("texts"))
+
+
 def authority(meta: Mapping[str, Any], claim: str) -> str:
-    """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim."""
+    """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim.
+
+    What rests on a file of answers rests on whoever wrote it, and is not proved.
+    """
+    if relied(meta):
+        filed = meta["asked"]["file"]
+        count = filed["texts"]
+        return (
+            f"according to the file of answers {filed['name']!r}, for {count} {'text' if count == 1 else 'texts'}; "
+            f"{filed['again']} others of it, drawn at random, were asked again"
+        )
     if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):
         return "proved"
     if "computed" in meta:

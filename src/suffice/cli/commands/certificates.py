@@ -12,16 +12,17 @@ import suffice as sf
 from suffice.cli import NEGATIVE, PROVED, UNDECIDED, reading
 from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.importers.named import load_any
-from suffice.model.saved import BUNDLED, bundled
+from suffice.model.saved import BUNDLED, DEFAULT, bundled
 from suffice.render.layout import say, show_verdict
 
 
 def check(args: argparse.Namespace) -> int:
     if args.exact:
         return _check_exactly(args)
-    classifier, path = load_any(args.model), Path(args.certificate)
+    path = Path(args.certificate)
     if path.is_dir():
-        return _check_folder(args, classifier, path)
+        return _check_folder(args, path)
+    classifier = load_any(args.model or DEFAULT)
     try:
         checked = sf.check(
             path, classifier, **_compared_with(args, classifier), seconds=args.seconds, sample=args.sample
@@ -58,9 +59,10 @@ def _check_exactly(args: argparse.Namespace) -> int:
         raise InputError("--exact checks one certificate, not a folder: name a file in it.")
     if args.question is not None or args.text is not None or args.sample is not None:
         raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
-    folder = BUNDLED / args.model if args.model in bundled() else Path(args.model)
+    model = args.model or DEFAULT
+    folder = BUNDLED / model if model in bundled() else Path(model)
     if not folder.is_dir():
-        raise InputError(f"--exact reads a saved folder or a bundled model, not {args.model!r}.")
+        raise InputError(f"--exact reads a saved folder or a bundled model, not {model!r}.")
     reading.check_limits(args)
     return check_exact.main([args.certificate, str(folder), str(args.seconds)])
 
@@ -72,17 +74,22 @@ def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.Blac
     return {"question": sf.Question.from_dict(reading.read_json(args.question, "question"), classifier)}
 
 
-def _check_folder(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox, folder: Path) -> int:
+def _check_folder(args: argparse.Namespace, folder: Path) -> int:
     """Every certificate of a folder, counted and timed; those that fail or are not checked in time are named."""
     from suffice.corpus.evidence import recheck
 
     if args.question is not None or args.text is not None or args.sample is not None:
         raise InputError("A folder is checked as a whole: leave --question, --text and --sample out.")
-    done = recheck(folder, classifier, args.seconds)
+    given = None if args.model is None else load_any(args.model)
+    done = recheck(folder, given, args.seconds, load_any)
+    for sentence in done.strange:
+        say(Console(), sentence)
     for name, reason in (*done.failed, *done.unchecked):
         say(Console(), f"{name}: {reason}")
     say(Console(), str(done))
-    return NEGATIVE if done.failed else UNDECIDED if done.unchecked else PROVED
+    if done.failed or (done.strange and given is not None):
+        return NEGATIVE
+    return UNDECIDED if done.unchecked or done.strange else PROVED
 
 
 def export(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ proved by branching. Whatever is too close to call, given how far the program's 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -38,6 +38,8 @@ def replay(certificate: Any, blackbox: BlackBox, wanted: Wanted | None = None) -
     sample = asked.sample
     if sample is not None and (isinstance(sample, bool) or not isinstance(sample, int) or sample < 1):
         raise InputError(f"A sample must be a whole number of at least 1, not {sample!r}.")
+    if asked.anew and blackbox.cache is not None:
+        blackbox = replace(blackbox, cache=None)  # what a file says is nothing that was run
     time_limit, lines = Limit.of(asked.seconds), Lines.of(certificate)
     try:
         return _replayed(lines, blackbox, asked, time_limit)

@@ -63,6 +63,7 @@ def flippers(question: Question) -> list[int]:
         margins = asked.margins(singles)
     except OutOfBudget:
         return []
+    asked.settle()
     return sorted({change[0][0] for change, margin in zip(singles, margins, strict=True) if margin <= 0})
 
 
@@ -73,5 +74,6 @@ def leads(question: Question, positions: Sequence[int], rival: int) -> list[floa
     if not asked.meter.allows(asked.blackbox.answers.missing(texts)):
         return []
     rows = asked.blackbox.scores(texts)
+    asked.settle()
     lead = rows[:, asked.label] - rows[:, rival]
     return [float(lead[0] - one) for one in lead[1:]]

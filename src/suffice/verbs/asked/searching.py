@@ -28,6 +28,7 @@ def asking(
     Where texts are limited, what this question has asked counts, and `spent` texts of others for the same answer.
     """
     asked = question.asked
+    asked.blackbox.answers.begin()
     budget = question.budget if seconds is None else replace(question.budget, seconds=seconds)
     asked.meter = Meter(budget, question.max_queries, asked.meter.total + spent)
     wanted: dict[str, Any] = {
@@ -77,6 +78,8 @@ def _reporter(question: Question, on_progress: OnProgress | None) -> Callable[[i
 
 
 def stats(search: Asking, started: float) -> dict[str, Any]:
+    """How a search that has ended went, once it has paid for what it took from a file."""
+    search.asked.settle()
     asked = search.asked.meter.spent
     return {"seconds": time.monotonic() - started, "queries": asked, "nodes": len(search.flips), "texts": asked}
 

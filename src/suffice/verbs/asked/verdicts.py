@@ -8,6 +8,7 @@ from suffice.errors import NotACertificate, Rejected
 from suffice.proof.certificate import Certificate
 from suffice.prove.asked import OutOfBudget
 from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
+from suffice.search.asking import Asking
 from suffice.search.covers import bits, mask_of
 from suffice.search.grown import Grown
 from suffice.search.opened import Opened
@@ -35,14 +36,15 @@ def _verdict(question: Question, held: int, enough: Line, not_enough: Line) -> V
     """Are these words enough? The claims are what a certificate says if they are, and if not."""
     hunt = asking(question)
     computed = isinstance(hunt, Opened | Grown)
-    how = "computing" if computed else "asking"
     try:
         base = hunt.asked.margins([()])
         flip = hunt.asked.flip(()) if base[0] <= 0 else hunt.decide(held)
+        hunt.asked.settle()
     except OutOfBudget as spent:
-        return Unknown(str(spent), by=how)
+        return Unknown(str(spent), by=_by(hunt))
     except KeyboardInterrupt:
-        return Unknown("interrupted", by=how)
+        return Unknown("interrupted", by=_by(hunt))
+    how = _by(hunt)
     if flip is not None:
         shown = Certificate((header(question, not_enough), flip_line(question, flip)))
         return Refuted(hunt.asked.witness(flip), how, shown if flip.change else None)
@@ -50,6 +52,12 @@ def _verdict(question: Question, held: int, enough: Line, not_enough: Line) -> V
         return Unknown(hunt.closeness(), by=how)
     shown = Certificate((header(question, enough), asked_line(hunt, held)))
     return _agreed(question, shown) if computed else Proved(by=how, certificate=shown)
+
+
+def _by(hunt: Asking) -> str:
+    """What an answer rests on."""
+    how = "computing" if isinstance(hunt, Opened | Grown) else "asking"
+    return f"{how}, and a file of answers" if hunt.asked.blackbox.answers.rests else how
 
 
 def _agreed(question: Question, certificate: Certificate) -> Verdict:
