@@ -332,6 +332,38 @@ def test_a_last_sigmoid_over_one_output():
     assert np.abs(scores_of(classifier, rows) - [0, 1] * held["table"][rows].sum(1)).max() < 1e-9
 
 
+COUNTED = [
+    op("Less", "words zero", "negative"),
+    op("Add", "words many", "moved"),
+    op("Where", "negative moved words", "own"),
+    op("Cast", "own", "numbers", to=TensorProto.INT64),
+    op("Gather", "table numbers", "rows"),
+    op("ReduceSum", "rows axis", "scores", keepdims=0),
+]
+
+
+@pytest.mark.parametrize("kind", ["INT32", "INT64", "FLOAT", "DOUBLE", "INT16", "UINT8"])
+def test_the_file_is_fed_what_it_declares(kind):
+    """As Keras on TensorFlow writes its files: words are int32, or float, and compared with numbers of that kind."""
+    number = getattr(TensorProto, kind)
+    made = helper.tensor_dtype_to_np_dtype(number)
+    model = written(COUNTED, {**HELD, "zero": np.array(0, made), "many": np.array(16, made)}, kind=number)
+    classifier = imported(model)
+    rows = random_rows(classifier, 50)
+    evaluator = ReferenceEvaluator(model)
+    theirs = np.stack([evaluator.run(None, {"words": row[None].astype(made)})[0][0] for row in rows])
+    assert np.abs(scores_of(classifier, rows) - theirs).max() < 1e-9
+
+
+def test_a_kind_that_cannot_hold_the_words_or_no_number_at_all_is_refused():
+    words = [*WORDS, *(f"more{i}" for i in range(120))]
+    held = {**HELD, "table": array(len(words), 2), "zero": np.array(0, np.int8), "many": np.array(16, np.int8)}
+    with pytest.raises(ModelError, match="takes words as int8, which cannot tell 136 of them apart"):
+        imported(written(COUNTED, held, kind=TensorProto.INT8), vocabulary=words)
+    with pytest.raises(ModelError, match=r"takes no plain numbers \(kind 8\)"):
+        imported(written(SUM, HELD, kind=TensorProto.STRING))
+
+
 def test_a_vocabulary_that_does_not_fit_is_refused():
     with pytest.raises(ModelError, match=r"Gather at the gather .*has 16 rows but the vocabulary has 15 words"):
         imported(written(SUM, HELD), vocabulary=WORDS[:-1])
@@ -413,18 +445,153 @@ def test_without_onnx_the_extra_is_named(monkeypatch):
 # --- files of strangers ---
 
 
-def test_no_other_file_is_read(tmp_path):
+def beside(folder, data=None, name="model.onnx", **changes):
+    """The file of SUM with its table in `model.onnx.data`, as PyTorch writes it; `changes` are to what it says."""
     model = written(SUM, HELD)
+    for size in (1, 2):
+        model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = size
     held = model.graph.initializer[0]
-    (tmp_path / "secret").write_bytes(held.raw_data)
-    place = onnx.StringStringEntryProto(key="location", value="secret")
+    numbers = held.raw_data
+    said = {"location": "model.onnx.data", "offset": "64", "length": str(len(numbers)), **changes}
     held.ClearField("raw_data")
-    held.external_data.append(place)
+    for key, value in said.items():
+        if value is not None:
+            held.external_data.append(onnx.StringStringEntryProto(key=key, value=value))
     held.data_location = TensorProto.EXTERNAL
+    (folder / name).write_bytes(model.SerializeToString())
+    (folder / "model.onnx.data").write_bytes(bytes(64) + numbers if data is None else data)
+    return model
+
+
+def test_numbers_beside_the_file_are_read(tmp_path):
+    beside(tmp_path)
+    assert imported(tmp_path / "model.onnx").digest == imported(written(SUM, HELD)).digest
+    beside(tmp_path, length=None)
+    assert imported(tmp_path / "model.onnx").digest == imported(written(SUM, HELD)).digest
+
+
+NAMES = ("../secret", "secret", "model.onnx", "sub/model.onnx.data", "./model.onnx.data", "", "MODEL.onnx.data",
+         "../{folder}/model.onnx.data", "{path}/secret", "{path}/model.onnx.data", "/etc/passwd", None)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_other_name_is_read(name, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    location = None if name is None else name.format(folder=folder.name, path=folder)
+    beside(folder, location=location)
+    for place in (folder / "secret", tmp_path / "secret"):
+        place.write_bytes((folder / "model.onnx.data").read_bytes())
+    with pytest.raises(ModelError, match=r"of other files only 'model.onnx.data' beside this one is read"):
+        imported(folder / "model.onnx")
+
+
+def test_a_renamed_file_says_so(tmp_path):
+    beside(tmp_path, name="other.onnx")
+    with pytest.raises(ModelError, match=r"only 'other.onnx.data' .*give them their old names back"):
+        imported(tmp_path / "other.onnx")
+    (tmp_path / "other.onnx").rename(tmp_path / "model.onnx")
+    imported(tmp_path / "model.onnx")
+
+
+def test_numbers_of_a_model_in_memory_are_not_looked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=r"lie in another file, which is not read here: give the file's name"):
+        imported(beside(tmp_path))
+
+
+@pytest.mark.parametrize("link", ["symbolic", "hard", "to nothing", "folder", "pipe", "none"])
+def test_links_and_no_ordinary_files_are_refused(link, tmp_path):
+    beside(tmp_path)
+    place, real = tmp_path / "model.onnx.data", tmp_path / "elsewhere"
+    place.rename(real)
+    match link:
+        case "symbolic":
+            place.symlink_to(real)
+        case "hard":
+            place.hardlink_to(real)
+        case "to nothing":
+            place.symlink_to(tmp_path / "nothing")
+        case "folder":
+            place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
+    message = {"hard": "has a second name", "none": "cannot be read beside it"}.get(link, "a link or no ordinary")
+    with pytest.raises(ModelError, match=message):
+        imported(tmp_path / "model.onnx")
+
+
+SAID = {
+    "a negative offset": ({"offset": "-8"}, "no place in a file"),
+    "an offset beyond the file": ({"offset": "1000000"}, r"end at byte 1000256 of model.onnx.data, which has 320"),
+    "an offset that overflows": ({"offset": str(2**64 + 64)}, "no place in a file"),
+    "an offset in other digits": ({"offset": "٦٤"}, "no place in a file"),
+    "an offset of a thousand digits": ({"offset": "9" * 10_000}, "no place in a file"),
+    "an offset in hexadecimal": ({"offset": "0x40"}, "no place in a file"),
+    "a negative length": ({"length": "-1"}, "no place in a file"),
+    "a length that overflows": ({"length": str(2**63)}, "no place in a file"),
+    "a length longer than the tensor": ({"length": "264"}, "take 256 bytes by their shape, but 264 are declared"),
+    "a length shorter than the tensor": ({"length": "8"}, "take 256 bytes by their shape, but 8 are declared"),
+    "a place of another kind": ({"basepath": "/etc"}, "by location, offset, length, basepath, which is not"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), SAID.values(), ids=SAID.keys())
+def test_what_is_said_of_the_place_is_compared_with_the_file(changes, message, tmp_path):
+    beside(tmp_path, **changes)
+    with pytest.raises(ModelError, match=message):
+        imported(tmp_path / "model.onnx")
+
+
+def test_a_file_beside_that_is_cut_off_is_refused(tmp_path):
+    beside(tmp_path, data=bytes(100))
+    with pytest.raises(ModelError, match=r"end at byte 320 of model.onnx.data, which has 100 bytes: it is cut"):
+        imported(tmp_path / "model.onnx")
+
+
+SHAPES = {
+    "huge": ([2**62, 2**62], 11, "bytes by their shape"),
+    "huge, without a length": ([2**62, 2**62], 11, "end at byte"),
+    "larger than the file": ([10**6, 10**6], 11, "end at byte"),
+    "negative": ([-1, -32], 11, r"shape \(-1, -32\), which is not read"),
+    "strings": ([16, 2], 8, "of kind 8"),
+    "of an unknown kind": ([16, 2], 99, "of kind 99"),
+    "of half bytes": ([16, 2], 22, "of kind 22"),
+}
+
+
+@pytest.mark.parametrize(("shape", "kind", "message"), SHAPES.values(), ids=SHAPES.keys())
+def test_a_shape_is_compared_with_the_file_before_anything_is_made(shape, kind, message, tmp_path):
+    model = beside(tmp_path, length=None if message == "end at byte" else "256")
+    model.graph.initializer[0].ClearField("dims")
+    model.graph.initializer[0].dims.extend(shape)
+    model.graph.initializer[0].data_type = kind
     (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
-    for given in (tmp_path / "model.onnx", model):
-        with pytest.raises(ModelError, match=r"lie in another file, and no other file is read.*external_data=False"):
-            imported(given)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelError, match=message):
+            imported(tmp_path / "model.onnx")
+        assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("start", [64, 72, 312])
+def test_numbers_that_overlap_are_refused(start, tmp_path):
+    """Else many tensors that are all the same megabyte would be gigabytes."""
+    model = beside(tmp_path)
+    second = model.graph.initializer.add()
+    second.CopyFrom(model.graph.initializer[0])
+    second.name = "second"
+    second.external_data[1].value = str(start)
+    data = (tmp_path / "model.onnx.data").read_bytes()
+    (tmp_path / "model.onnx.data").write_bytes(data + bytes(256))
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(ModelError, match=r"numbers of table and second overlap"):
+        imported(tmp_path / "model.onnx")
+    second.external_data[1].value = "320"
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    imported(tmp_path / "model.onnx")
 
 
 def test_external_numbers_inside_an_operator_are_refused(tmp_path):
@@ -432,7 +599,7 @@ def test_external_numbers_inside_an_operator_are_refused(tmp_path):
     tensor = constant.attribute[0].t
     tensor.external_data.append(onnx.StringStringEntryProto(key="location", value="secret"))
     tensor.data_location = TensorProto.EXTERNAL
-    with pytest.raises(ModelError, match="numbers of hidden lie in another file"):
+    with pytest.raises(ModelError, match="numbers of hidden lie in another file, which is not read"):
         imported(written([*SUM, constant], HELD))
 
 
@@ -587,7 +754,7 @@ def networks():
 def test_files_of_torch_give_the_scores_of_the_module(name, dynamo, tmp_path):
     torch, modules = networks()
     words = torch.zeros(1, LENGTH, dtype=torch.long)
-    more = {"external_data": False} if dynamo else {"opset_version": 17}
+    more = {} if dynamo else {"opset_version": 17}
     exported(modules[name], tmp_path / "model.onnx", words, dynamo=dynamo, **more)
     classifier = imported(tmp_path / "model.onnx", length=None)
     again = sf.from_torch(modules[name], vocabulary=WORDS, labels=LABELS, length=LENGTH)

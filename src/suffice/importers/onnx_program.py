@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.errors import ModelError
 from suffice.importers import rules
 from suffice.importers.onnx_rules import (
     BROADCAST,
@@ -26,13 +27,23 @@ from suffice.importers.walk import MOST_VALUES, Computation, Operation, Value, V
 from suffice.model.places import affordable
 
 Proto: TypeAlias = Any  # onnx.NodeProto
+KINDS = (1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13)  # of an input: real and whole numbers, by ONNX's own numbers
 
 
 def program(onnx: Any, model: Any, entry: Any, answer: str) -> Computation:
     opset = next((kind.version for kind in model.opset_import if kind.domain in ("", "ai.onnx")), 1)
     constants = {array.name: onnx.numpy_helper.to_array(array) for array in model.graph.initializer}
     nodes = [made for proto in model.graph.node for made in _nodes(onnx, proto, opset)]
-    return Computation(nodes, constants, entry.name, answer)
+    return Computation(nodes, constants, entry.name, answer, kind_of(onnx, entry))
+
+
+def kind_of(onnx: Any, entry: Any) -> type[np.generic]:
+    """What the file takes at its input, so that it is fed what it declares."""
+    number = entry.type.tensor_type.elem_type
+    if number not in KINDS:
+        raise ModelError(f"The input {entry.name} takes no plain numbers (kind {number}), and words are numbers.")
+    kind: type[np.generic] = onnx.helper.tensor_dtype_to_np_dtype(number).type
+    return kind
 
 
 def _nodes(onnx: Any, proto: Proto, opset: int) -> list[Operation]:

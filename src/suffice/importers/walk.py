@@ -78,12 +78,16 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Computation:
-    """The operators in order, the constants they start from, and the names of what goes in and comes out."""
+    """The operators in order, the constants they start from, and the names of what goes in and comes out.
+
+    `kind` is what numbers of words are handed in as.
+    """
 
     nodes: Sequence[Operation]
     constants: Values
     given: str
     answer: str
+    kind: type[np.generic] = np.int64
 
 
 @dataclass(eq=False)
@@ -123,7 +127,7 @@ def walk(program: Computation, length: int, words: int, embedding: Floats | None
     if embedding is not None:
         start = _start(length, embedding.shape[1])
         return _ended(program, _values(program, start.reshape((1, *start.shape)), Entrance()), embedding)
-    given = Codes(np.arange(length)[None], np.arange(words))
+    given = Codes(np.arange(length)[None], _numbers(words, program.kind))
     counted = Entrance()
     early = _values(program, given, counted)
     if not counted.tables:
@@ -132,6 +136,16 @@ def walk(program: Computation, length: int, words: int, embedding: Floats | None
     tables = np.hstack(counted.tables)
     entrance = Entrance(counted.tables, _start(length, tables.shape[1]))
     return _ended(program, _values(program, given, entrance), tables)
+
+
+def _numbers(words: int, kind: type[np.generic]) -> NDArray[Any]:
+    """The number of each word, as the network takes it."""
+    found = np.arange(words)
+    with np.errstate(over="ignore"):
+        handed: NDArray[Any] = found.astype(kind)
+    if not np.array_equal(handed.astype(np.float64), found):
+        raise ModelError(f"The network takes words as {handed.dtype}, which cannot tell {words} of them apart.")
+    return handed
 
 
 def _start(length: int, dimension: int) -> Tensor:
