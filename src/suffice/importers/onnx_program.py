@@ -17,13 +17,16 @@ from suffice.importers.onnx_rules import (
     COMPUTED,
     ELEMENTWISE,
     ENDINGS,
+    EQUATIONS,
     FLOATING,
+    ROLES,
     RULES,
     TAKES_WORDS,
     Operator,
     control_flow,
 )
-from suffice.importers.walk import MOST_VALUES, Computation, Operation, Value, Values
+from suffice.importers.values import Value, Values
+from suffice.importers.walk import MOST_VALUES, Computation, Operation
 from suffice.model.places import affordable
 
 Proto: TypeAlias = Any  # onnx.NodeProto
@@ -84,6 +87,8 @@ def _node(onnx: Any, proto: Proto, opset: int, name: str) -> Operation:
         takes_words=operator in TAKES_WORDS,
         ending="" if attributes.get("to", 1) not in FLOATING else ENDINGS.get(operator, ""),
         axis=int(attributes.get("axis", -1 if opset >= 13 else 1)) if "Softmax" in operator else -1,
+        role=ROLES.get(operator, ""),
+        equation=attributes.get("equation", "") if operator == "Einsum" else EQUATIONS.get(operator, ""),
     )
 
 
@@ -144,6 +149,8 @@ def _size(operator: str, given: Sequence[NDArray[Any]], attributes: Mapping[str,
         case "MatMul", [left, right]:
             lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
             return int(math.prod(lead) * math.prod(left.shape[-2:-1]) * math.prod(right.shape[-1:]))
+        case "Einsum", _:
+            return rules.Terms.of(attributes["equation"], shapes).size(shapes)
         case "Gemm", [left, right, *_]:
             return int(max(left.shape) * max(right.shape))
         case "Concat", _:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.importers import rules
-from suffice.importers.walk import Codes, Value, is_constant
+from suffice.importers.values import Codes, Value, is_constant
 from suffice.model.graph import Tensor
 
 FLOATING = (1, 10, 11, 16)  # the numbers of float, float16, double and bfloat16
@@ -298,6 +298,7 @@ RULES: dict[str, Lowering] = {
     # affine layers
     "MatMul": lambda operator: rules.matmul(operator[0], operator[1]),
     "Gemm": _gemm,
+    "Einsum": lambda operator: rules.einsum(operator.get("equation"), operator.inputs),
     "Conv": _conv,
     "BatchNormalization": _batch_norm,
     "Dropout": _dropout,
@@ -361,8 +362,10 @@ RULES: dict[str, Lowering] = {
 }
 TAKES_WORDS = {
     *("Gather", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Expand", "Tile"),
-    *("Shape", "Identity"),
+    *("Shape", "Identity", "Cast", "CastLike", "Dropout"),
 }
+ROLES = {"Div": "divide", "Mul": "multiply", "ReduceSum": "reduce", "ReduceMean": "reduce"}
+EQUATIONS = {"MatMul": "...ik,...kd->...id"}  # of products that are always alike
 ELEMENTWISE = {
     *(
         "Relu",
