@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -47,10 +47,11 @@ class Operator:
 Lowering: TypeAlias = Callable[[Operator], Value]
 
 
-def control_flow(_: Any) -> Value:
+def control_flow() -> NoReturn:
     raise ValueError(
-        "it repeats or chooses operators while it runs, and the way through the network must be fixed. (PyTorch writes "
-        "EmbeddingBag as a Loop: use Embedding and mean(1) instead, or sf.from_torch.)"
+        "it repeats or chooses operators by what the text is, and the way through the network must be fixed. PyTorch "
+        "writes EmbeddingBag with padding_idx so: sf.from_torch takes the module itself where it adds or averages. Any "
+        "other network can be asked as a function (sf.from_function)"
     )
 
 
@@ -291,7 +292,26 @@ def _identity(operator: Operator) -> Value:
     return operator[0]
 
 
+def _inserted(operator: Operator) -> Value:
+    if operator[2] is not None:
+        raise ValueError("it puts a value into the middle of a sequence, which is not known here")
+    return (*operator[0], operator[1])
+
+
+def _joined(operator: Operator) -> Value:
+    parts, axis = operator[0], int(operator.get("axis", 0))
+    if operator.get("new_axis", 0):
+        return np.stack(parts, axis) if is_constant(parts) else rules.stack(parts, axis)
+    return np.concatenate(parts, axis) if is_constant(parts) else rules.concatenate(parts, axis)
+
+
+SEQUENCES: dict[str, Lowering] = {
+    "SequenceEmpty": lambda operator: (),
+    "SequenceInsert": _inserted,
+    "ConcatFromSequence": _joined,
+}
 RULES: dict[str, Lowering] = {
+    **SEQUENCES,
     # looking up
     "Gather": _gather,
     "GatherND": _gather_nd,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ MOST_KEPT = 2**28  # numbers of all values of a network together
 LONGEST = 24  # operators that a curve may be made of
 
 
+Run: TypeAlias = Callable[[Sequence["Operation"], Values], Values]
+
+
 @dataclass(frozen=True, eq=False)
 class Operation:
     """One operator of the foreign network.
@@ -61,6 +64,7 @@ class Operation:
     axis: int = -1
     role: str = ""
     equation: str = ""
+    inside: Callable[[Values, Run], Value] | None = None  # with operators of its own, which `Run` takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +132,15 @@ def _start(length: int, dimension: int) -> Tensor:
 
 
 def _values(program: Computation, given: Value, entrance: Entrance) -> dict[str, Value]:
-    values = {**program.constants, program.given: given}
-    by_name = {node.name: node for node in _needed(program)}
+    return _run(_needed(program), {**program.constants, program.given: given}, entrance)
+
+
+def _run(nodes: Sequence[Operation], given: Values, entrance: Entrance) -> dict[str, Value]:
+    """The values that operators give, one after the other, with those that they start from."""
+    values = dict(given)
+    by_name = {node.name: node for node in nodes}
     kept = 0
-    for node in by_name.values():
+    for node in nodes:
         values[node.name] = _value(node, values, by_name, entrance)
         kept += _size(values[node.name])
         if kept > MOST_KEPT:
@@ -179,6 +188,8 @@ def _sentence(error: Exception) -> str:
 
 def _made(node: Operation, inputs: Values, entrance: Entrance) -> Value:
     """What an operator gives: computed, about each word alone, about how many there are, or lowered."""
+    if node.inside is not None:
+        return node.inside(inputs, partial(_run, entrance=entrance))
     if all(is_constant(value) for value in inputs.values()):
         return node.compute(inputs)
     if any(isinstance(value, Quotient) for value in inputs.values()):
@@ -352,8 +363,11 @@ def _recognised(
         if isinstance(values[source], Tensor | Lookup):
             made = _curve(node.name, source, chain, values)
             if made is not None:
+                name, inner, factor = made
                 found = _entered(values[source], entrance)
-                return found if isinstance(found, Unavailable) else found.curve(made[0]).scale(made[1])
+                if not isinstance(found, Tensor):
+                    return Unavailable("")
+                return (found if inner == 1.0 else found.scale(inner)).curve(name).scale(factor)
     return None
 
 
@@ -369,9 +383,36 @@ def _chain(node: Operation, values: Values, by_name: Mapping[str, Operation]) ->
     return {name: link for name, link in by_name.items() if name in found}
 
 
-def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Values) -> tuple[str, float] | None:
-    """The name of the curve that leads from `source` to `answer`, and its factor, if it is one we know."""
-    on_grid: dict[str, Any] = {source: GRID}
+def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Values) -> tuple[str, float, float] | None:
+    """The curve that leads from `source` to `answer` if it is one we know: its name, and two factors.
+
+    The answer is the second factor times the curve of the first factor times the source.
+    """
+    drawn = _drawn(answer, source, chain, values, GRID)
+    if drawn is None:
+        return None
+    for name in SMOOTH:
+        shape = CURVES[name].value(GRID)
+        factor = _near_half(float(drawn[-1] / shape[-1]))
+        if _alike(drawn, factor, shape):
+            return name, 1.0, factor
+    return _wide_softplus(drawn, partial(_drawn, answer, source, chain, values))
+
+
+def _wide_softplus(drawn: Floats, draw: Callable[[Floats], Floats | None]) -> tuple[str, float, float] | None:
+    """softplus(beta x) times a factor, for another beta than 1: told by its value at 0 and its slope far away."""
+    slope, middle = float(drawn[-1] / GRID[-1]), float(drawn[len(GRID) // 2])
+    if not slope * middle > 0:
+        return None
+    inner = _near_half(slope * math.log(2) / middle)
+    found, shape = draw(GRID / inner), CURVES["softplus"].value(GRID)
+    factor = slope / inner
+    return ("softplus", inner, factor) if found is not None and _alike(found, factor, shape) else None
+
+
+def _drawn(answer: str, source: str, chain: Mapping[str, Operation], values: Values, grid: Floats) -> Floats | None:
+    """What the answer is where the source runs over a grid, if it hangs on nothing else and is finite."""
+    on_grid: dict[str, Any] = {source: grid}
     with np.errstate(all="ignore"):
         for name, link in chain.items():
             if name != source and all(use in on_grid or _is_number(values[use]) for use in link.uses):
@@ -381,15 +422,16 @@ def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Val
                 except Exception:  # of the foreign package: then it leads nowhere
                     continue
     drawn = np.asarray(on_grid.get(answer, np.nan), dtype=np.float64)
-    if drawn.shape != GRID.shape or not np.isfinite(drawn).all() or answer == source:
-        return None
-    for name in SMOOTH:
-        shape = CURVES[name].value(GRID)
-        factor = float(drawn[-1] / shape[-1])
-        factor = round(factor * 2) / 2 if abs(factor * 2 - round(factor * 2)) < 1e-6 else factor
-        if factor and (np.abs(drawn - factor * shape) <= 1e-5 * abs(factor) * np.maximum(1, np.abs(shape))).all():
-            return name, factor
-    return None
+    return None if drawn.shape != grid.shape or not np.isfinite(drawn).all() or answer == source else drawn
+
+
+def _near_half(factor: float) -> float:
+    """A factor, or the multiple of a half that it is but for rounding."""
+    return round(factor * 2) / 2 if abs(factor * 2 - round(factor * 2)) < 1e-6 else factor
+
+
+def _alike(drawn: Floats, factor: float, shape: Floats) -> bool:
+    return bool(factor and (np.abs(drawn - factor * shape) <= 1e-5 * abs(factor) * np.maximum(1, np.abs(shape))).all())
 
 
 def _is_number(value: Value) -> bool:
