@@ -166,7 +166,7 @@ def test_of_the_files_beside_an_onnx_file_only_its_own_numbers_are_read(
         onnx.save(onnx.load(str(file)), "model.onnx", location=location, **more)
         return sf.from_huggingface("model.onnx", tokenizer, labels=["a", "b", "c"])
 
-    with pytest.raises(ModelError, match="lie in 'secret', and of other files only 'model.onnx.data'"):
+    with pytest.raises(ModelError, match=r"lie in 'secret', and of other files only 'model\.onnx\.data'"):
         asked("secret")
     found, whole = asked("model.onnx.data"), sf.from_huggingface(file, tokenizer, labels=["a", "b", "c"])
     assert np.array_equal(found.scores([TEXT]), whole.scores([TEXT]))

@@ -111,11 +111,11 @@ def _divisors(by: Count, zero: bool) -> Floats:
         found[1:] = whole[1:]  # but for a hair, such as 1e-8 added
     if not (np.isfinite(found[1:]).all() and (found[1:] > 0).all()):
         raise ValueError(NOT_POSITIVE)
-    if zero and (found[0] == 0 or not np.isfinite(found[0])):
+    if zero and (found[0] == 0 or np.isnan(found[0])):
         found[0] = 0.0
-    elif zero and not found[0] >= found[1] / 1000:  # tiny, or below zero
+    elif zero and not found[1] / 1000 <= found[0] < np.inf:  # tiny, endless, or below zero
         found[0] = found[1]
-    if not zero and not found[0] > 0:
+    if not zero and not 0 < found[0] < np.inf:
         raise ValueError(
             "it divides by the number of words that are present, and where there are none what padding adds is divided "
             "by zero: take at least 1, as clamp(min=1) does, or set the row of the padding to zero"
