@@ -36,6 +36,8 @@ GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.li
 SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
 MOST_VALUES = 2**26  # numbers of one value that an operator gives
 MOST_KEPT = 2**28  # numbers of all values of a network together
+WIDEST = 1e4  # a softplus this much sharper or duller than it is by itself is looked for
+REFINED = 4  # times that the sharpness of a softplus is looked at again
 LONGEST = 24  # operators that a curve may be made of
 
 
@@ -401,13 +403,21 @@ def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Val
 
 def _wide_softplus(drawn: Floats, draw: Callable[[Floats], Floats | None]) -> tuple[str, float, float] | None:
     """softplus(beta x) times a factor, for another beta than 1: told by its value at 0 and its slope far away."""
-    slope, middle = float(drawn[-1] / GRID[-1]), float(drawn[len(GRID) // 2])
-    if not slope * middle > 0:
-        return None
-    inner = _near_half(slope * math.log(2) / middle)
-    found, shape = draw(GRID / inner), CURVES["softplus"].value(GRID)
-    factor = slope / inner
-    return ("softplus", inner, factor) if found is not None and _alike(found, factor, shape) else None
+    grid, found, middle = GRID, drawn, float(drawn[len(GRID) // 2])
+    for _ in range(REFINED):  # what is far away hangs on beta itself
+        slope = float(found[-1] / grid[-1])
+        if not slope * middle > 0:
+            return None
+        inner = _near_half(slope * math.log(2) / middle)
+        if not WIDEST**-1 < inner < WIDEST:
+            return None
+        grid = GRID / inner
+        again = draw(grid)
+        if again is None:
+            return None
+        found = again
+    factor = float(found[-1] / GRID[-1])
+    return ("softplus", inner, factor) if _alike(found, factor, CURVES["softplus"].value(GRID)) else None
 
 
 def _drawn(answer: str, source: str, chain: Mapping[str, Operation], values: Values, grid: Floats) -> Floats | None:
