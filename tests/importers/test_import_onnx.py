@@ -504,7 +504,7 @@ def test_a_renamed_file_says_so(tmp_path):
 
 def test_numbers_of_a_model_in_memory_are_not_looked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ModelError, match=r"lie in another file, which is not read here: give the file's name"):
+    with pytest.raises(ModelError, match=r"lie in another file, which is not read: give the file's name"):
         imported(beside(tmp_path))
 
 

@@ -1107,3 +1107,56 @@ def test_a_damaged_file_is_refused(tmp_path, content):
         imported(tmp_path / "model.pt2")
     with pytest.raises(ModelError, match="There is no file"):
         imported(tmp_path / "none.pt2")
+
+
+# --- what refusals advise ---
+
+
+def test_a_padding_that_means_leave_out_may_be_named_as_a_refusal_says():
+    """The module leaves out word 3, so that its texts were padded with that."""
+    module = seeded(lambda: Averaged(UNEQUAL["the padding is another word"][0]))
+    with pytest.raises(ModelError, match="give pad='w1'"):
+        imported(module)
+    found = imported(module, pad="w1")
+    rows = random_rows(found, 60, seed=3)
+    rows = rows[(rows != 3).any(1)]
+    ours = scores_of(found, rows) / (rows != 3).sum(1)[:, None]
+    assert np.abs(ours - answers(module.eval(), rows)).max() < 1e-5
+
+
+def test_padding_that_would_be_divided_by_zero_goes_as_a_refusal_says():
+    refused, _ = UNEQUAL["padding's vector divided by no words"]
+    with pytest.raises(ModelError, match="or set the row of the padding to zero"):
+        imported(seeded(lambda: Averaged(refused)))
+    module = seeded(lambda: Averaged(refused))
+    with torch.no_grad():
+        module.embedding.weight[0] = 0.0
+    imported(module)
+    imported(seeded(lambda: Averaged(MASKED["padding's own vector is not"])))  # clamp(min=1)
+
+
+def test_long_vectors_may_be_shortened_once_as_a_refusal_says():
+    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1)))
+    module.first.max_norm = 1.0
+    rows = np.arange(MANY)[:, None].repeat(LENGTH, 1)
+    theirs = answers(module, rows)
+    with torch.no_grad():
+        module.first.weight.div_(module.first.weight.norm(dim=1, keepdim=True).clamp(min=1.0))
+    module.first.max_norm = None
+    assert np.abs(scores_of(imported(module), rows) - theirs).max() < 1e-4
+
+
+def test_a_network_that_is_refused_can_be_asked_as_the_refusal_says():
+    module = seeded(lambda: Recurrent(nn.LSTM)).eval()
+    with pytest.raises(ModelError, match=r"it can be asked as it is: sf\.from_function\(predict, labels=\[\.\.\.\]\)"):
+        imported(module)
+    number = {word: i for i, word in enumerate(WORDS)}
+
+    def predict(texts):
+        rows = [[number.get(word, 1) for word in text.split()][:LENGTH] for text in texts]
+        inputs = torch.tensor([row + [0] * (LENGTH - len(row)) for row in rows])
+        with torch.no_grad():
+            return module(inputs).double().numpy()
+
+    found = sf.from_function(predict, labels=LABELS, name="the recurrent network")
+    assert sf.explain(found, "w1 w2 w3", perturbation=sf.Deletion()).status == "optimal"

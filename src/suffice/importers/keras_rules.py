@@ -27,7 +27,7 @@ def rule_of(layer: Layer) -> Lowering:
 def _unknown(layer: Layer, inputs: Sequence[Any]) -> Any:
     known = ", ".join(sorted(RULES))
     why = WHY.get(layer.kind.lower(), "it is not among the layers that are known here")
-    raise ValueError(f"{why}. Can be imported: {known}; and the activations {', '.join(ACTIVATIONS)}")
+    raise ValueError(f"{why}. Can be imported: {known}; and the activations {', '.join(ACTIVATIONS)}. {rules.ASK}")
 
 
 def _embedding(layer: Layer, inputs: Sequence[Any]) -> Value:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
-from suffice.importers.onnx_data import attributes, damaged, read_model, refuse_outside
+from suffice.importers.onnx_data import BESIDE, attributes, damaged, read_model, refuse_outside
 from suffice.importers.onnx_program import kind_of, program
 from suffice.importers.walk import walk
 from suffice.model.classifier import Classifier
@@ -61,7 +61,7 @@ def _onnx() -> Any:
 
 def _read(onnx: Any, file: Model | str | Path) -> tuple[str, Model]:
     if isinstance(file, onnx.ModelProto):
-        refuse_outside(onnx, file)
+        refuse_outside(onnx, file, BESIDE)
         return "the ONNX model", _plain(onnx, file)
     path = Path(file)
     model = read_model(onnx, path)

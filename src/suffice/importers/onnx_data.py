@@ -39,10 +39,8 @@ SIZES = {
     12: 4,
     13: 8,  # int8 to int64, uint8 to uint64
 }  # bytes of a number, by ONNX's numbers of kinds
-INLINE = (
-    "give the file's name, with its numbers beside it, or write the model into one file with "
-    "torch.onnx.export(..., external_data=False)"
-)
+BESIDE = "give the file's name, with its numbers beside it"
+INLINE = "write it into one file with torch.onnx.export(..., external_data=False) or onnx.save(onnx.load(old), new)"
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def read_model(onnx: Any, path: Path) -> Model:
     outside = [tensor for tensor in model.graph.initializer if _is_outside(onnx, tensor)]
     if outside:
         _take_in(outside, path)
-    refuse_outside(onnx, model)
+    refuse_outside(onnx, model, INLINE)
     return model
 
 
@@ -79,11 +77,11 @@ def damaged(path: Path, error: Exception) -> ModelError:
     return ModelError(f"{path.name} is not an ONNX file, or damaged: {' '.join(str(error).split())}")
 
 
-def refuse_outside(onnx: Any, model: Model) -> None:
+def refuse_outside(onnx: Any, model: Model, instead: str) -> None:
     """Numbers that lie in another file are taken from beside the model's file, and only there."""
     for tensor in tensors(model):
         if _is_outside(onnx, tensor):
-            raise ModelError(f"The numbers of {_name(tensor)} lie in another file, which is not read here: {INLINE}.")
+            raise ModelError(f"The numbers of {_name(tensor)} lie in another file, which is not read: {instead}.")
 
 
 def attributes(model: Model) -> Iterator[Any]:
@@ -144,7 +142,7 @@ def _range(tensor: Tensor, name: str) -> Range:
         place = said.get("location", "")[:80]
         raise ModelError(
             f"{who} lie in {place!r}, and of other files only {name!r} beside this one is read: if the "
-            "files were renamed give them their old names back, else export the model again."
+            f"files were renamed give them their old names back, else {INLINE}."
         )
     for key in ("offset", "length"):
         if key in said and not WHOLE.fullmatch(said[key]):

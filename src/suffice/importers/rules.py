@@ -27,6 +27,10 @@ KNOWN = (
     "pooling, mean, sum, max and min over axes, ReLU, LeakyReLU, PReLU, ReLU6, Hardtanh, clamp, tanh, sigmoid, GELU, "
     "SiLU, ELU, softplus, softmax, sums and differences, products with constants, concatenation and any reshaping."
 )
+ASK = (
+    "Whatever a network is made of, it can be asked as it is: sf.from_function(predict, labels=[...]), where predict "
+    "takes a list of texts and gives a row of scores for each"
+)
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
 MAX_NORM = (
     "max_norm shortens long vectors whenever they are looked up: shorten the rows of the table once, in Python, and "
@@ -51,7 +55,7 @@ def unknown(operator: str) -> str:
     """Why an operator is refused, and what is not."""
     name = operator.lower()
     why = next((why for part, why in WHY.items() if part in name), "it is not among the operators that are known here")
-    return f"{why}. {KNOWN}"
+    return f"{why}. {KNOWN} {ASK}"
 
 
 # --- arranging ---
