@@ -307,6 +307,23 @@ def test_masked_words_are_looked_up_as_masked():
     assert np.array_equal(classifier.table[0], [0] * 4 + [0.25] * 3)
 
 
+@pytest.mark.parametrize("low", [-1e4, -1e9])
+def test_a_maximum_over_real_words_is_one_with_a_low_padding(low):
+    """Of padding alone it is as low as that, and single precision is off by as much more."""
+
+    def masked(self, words):
+        padding = (words == 0).unsqueeze(-1)
+        tables = (self.first(words), self.second(words))
+        return torch.cat([vectors.masked_fill(padding, low).amax(1) for vectors in tables], 1)
+
+    module = seeded(lambda: Summed(masked)).eval()
+    found = imported(module)
+    rows = random_rows(found, 60, seed=4)
+    rows = rows[(rows != 0).any(1)]
+    assert np.abs(scores_of(found, rows) - answers(module, rows)).max() < 1e-5
+    assert found.table[0].tolist() == [low] * 7
+
+
 def test_a_count_of_words_is_a_column_of_its_own():
     def counted(self, words):
         count = (words > 1).to(self.end.weight.dtype).sum(1, keepdim=True)
