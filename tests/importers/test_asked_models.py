@@ -140,6 +140,42 @@ def test_an_onnx_file_with_several_inputs_is_asked(file: Path, tokenizer) -> Non
     agrees(clf, sf.Mask())
 
 
+def test_an_onnx_file_is_fed_the_kind_of_numbers_that_it_declares(file: Path, tokenizer, tmp_path: Path) -> None:
+    """Keras on TensorFlow declares int32 where others declare int64."""
+    import onnx
+
+    model = onnx.load(str(file))
+    for entry in model.graph.input:
+        entry.type.tensor_type.elem_type = onnx.TensorProto.INT32
+    (tmp_path / "small.onnx").write_bytes(model.SerializeToString())
+    whole = sf.from_huggingface(file, tokenizer, labels=["a", "b", "c"])
+    small = sf.from_huggingface(tmp_path / "small.onnx", tokenizer, labels=["a", "b", "c"])
+    assert np.array_equal(small.scores([TEXT]), whole.scores([TEXT]))
+
+
+def test_of_the_files_beside_an_onnx_file_only_its_own_numbers_are_read(
+    file: Path, tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """onnxruntime alone, given bytes, would look for any name in the folder that the program runs in."""
+    import onnx
+
+    monkeypatch.chdir(tmp_path)
+
+    def asked(location: str) -> sf.BlackBox:
+        more = {"save_as_external_data": True, "size_threshold": 0}
+        onnx.save(onnx.load(str(file)), "model.onnx", location=location, **more)
+        return sf.from_huggingface("model.onnx", tokenizer, labels=["a", "b", "c"])
+
+    with pytest.raises(ModelError, match=r"lie in 'secret', and of other files only 'model\.onnx\.data'"):
+        asked("secret")
+    found, whole = asked("model.onnx.data"), sf.from_huggingface(file, tokenizer, labels=["a", "b", "c"])
+    assert np.array_equal(found.scores([TEXT]), whole.scores([TEXT]))
+    data = bytearray(Path("model.onnx.data").read_bytes())
+    data[0] ^= 1
+    Path("model.onnx.data").write_bytes(data)
+    assert sf.from_huggingface("model.onnx", tokenizer, labels=["a", "b", "c"]).digest != found.digest
+
+
 def test_what_an_onnx_file_lacks_is_said(file: Path, tokenizer) -> None:
     with pytest.raises(ModelError, match="neither its tokenizer nor its labels"):
         sf.from_huggingface(file, tokenizer)

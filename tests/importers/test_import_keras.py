@@ -308,6 +308,9 @@ def test_means_over_the_words_that_are_present_are_exact(tmp_path):
     theirs = np.asarray(model.predict(rows, verbose=0), dtype=np.float64)
     ours = found.network.forward(found.table[rows]) / (rows != 0).sum(1)[:, None]
     assert np.allclose(ours, theirs, atol=1e-5)
+    nothing = np.zeros((1, LENGTH), dtype=np.int64)  # 0 / 0: Keras has no answer, and here it is a tie
+    assert not np.isfinite(np.asarray(model.predict(nothing, verbose=0))).any()
+    assert not found.network.forward(found.table[nothing]).any()
     again = imported(saved(model, tmp_path / "m.keras"))
     assert np.allclose(again.network.forward(again.table[rows]), found.network.forward(found.table[rows]), atol=1e-5)
 

@@ -20,7 +20,7 @@ from suffice.importers import rules
 from suffice.importers.compare import random_rows, scores_of
 
 onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
+onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
@@ -332,6 +332,38 @@ def test_a_last_sigmoid_over_one_output():
     assert np.abs(scores_of(classifier, rows) - [0, 1] * held["table"][rows].sum(1)).max() < 1e-9
 
 
+COUNTED = [
+    op("Less", "words zero", "negative"),
+    op("Add", "words many", "moved"),
+    op("Where", "negative moved words", "own"),
+    op("Cast", "own", "numbers", to=TensorProto.INT64),
+    op("Gather", "table numbers", "rows"),
+    op("ReduceSum", "rows axis", "scores", keepdims=0),
+]
+
+
+@pytest.mark.parametrize("kind", ["INT32", "INT64", "FLOAT", "DOUBLE", "INT16", "UINT8"])
+def test_the_file_is_fed_what_it_declares(kind):
+    """As Keras on TensorFlow writes its files: words are int32, or float, and compared with numbers of that kind."""
+    number = getattr(TensorProto, kind)
+    made = helper.tensor_dtype_to_np_dtype(number)
+    model = written(COUNTED, {**HELD, "zero": np.array(0, made), "many": np.array(16, made)}, kind=number)
+    classifier = imported(model)
+    rows = random_rows(classifier, 50)
+    evaluator = ReferenceEvaluator(model)
+    theirs = np.stack([evaluator.run(None, {"words": row[None].astype(made)})[0][0] for row in rows])
+    assert np.abs(scores_of(classifier, rows) - theirs).max() < 1e-9
+
+
+def test_a_kind_that_cannot_hold_the_words_or_no_number_at_all_is_refused():
+    words = [*WORDS, *(f"more{i}" for i in range(120))]
+    held = {**HELD, "table": array(len(words), 2), "zero": np.array(0, np.int8), "many": np.array(16, np.int8)}
+    with pytest.raises(ModelError, match="takes words as int8, which cannot tell 136 of them apart"):
+        imported(written(COUNTED, held, kind=TensorProto.INT8), vocabulary=words)
+    with pytest.raises(ModelError, match=r"takes no plain numbers \(kind 8\)"):
+        imported(written(SUM, HELD, kind=TensorProto.STRING))
+
+
 def test_a_vocabulary_that_does_not_fit_is_refused():
     with pytest.raises(ModelError, match=r"Gather at the gather .*has 16 rows but the vocabulary has 15 words"):
         imported(written(SUM, HELD), vocabulary=WORDS[:-1])
@@ -361,13 +393,21 @@ def test_what_cannot_be_bounded_is_refused_by_name_and_place(name):
     assert rules.KNOWN in str(refused.value) or reason != "not among the operators"
 
 
-def test_loops_and_branches_are_refused():
+def chosen(by):
+    """One of two branches, both of which are the vectors as they are."""
     branch = helper.make_graph([op("Identity", "rows", "out")], "branch", [],
                                [helper.make_tensor_value_info("out", TensorProto.DOUBLE, None)])  # fmt: skip
-    nodes = [SUM[0], op("If", "yes", "chosen", then_branch=branch, else_branch=branch)]
-    nodes.append(op("ReduceSum", "chosen axis", "scores", keepdims=0))
-    with pytest.raises(ModelError, match="If at the if cannot be imported: it repeats or chooses"):
-        imported(written(nodes, {**HELD, "yes": np.array(True)}))
+    nodes = [SUM[0], op("ReduceMax", "words axis", "most", keepdims=0), op("Cast", "most", "some", to=TensorProto.BOOL)]
+    nodes += [op("Squeeze", "some", "any"), op("If", by, "chosen", then_branch=branch, else_branch=branch)]
+    return [*nodes, op("ReduceSum", "chosen axis", "scores", keepdims=0)]
+
+
+def test_a_branch_that_depends_on_the_text_is_refused_and_one_that_does_not_is_taken():
+    with pytest.raises(ModelError, match="If at the if cannot be imported: it repeats or chooses operators by what"):
+        imported(written(chosen("any"), HELD))
+    assert (
+        imported(written(chosen("yes"), {**HELD, "yes": np.array(True)})).digest == imported(written(SUM, HELD)).digest
+    )
 
 
 def test_random_numbers_are_refused():
@@ -413,18 +453,153 @@ def test_without_onnx_the_extra_is_named(monkeypatch):
 # --- files of strangers ---
 
 
-def test_no_other_file_is_read(tmp_path):
+def beside(folder, data=None, name="model.onnx", **changes):
+    """The file of SUM with its table in `model.onnx.data`, as PyTorch writes it; `changes` are to what it says."""
     model = written(SUM, HELD)
+    for size in (1, 2):
+        model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = size
     held = model.graph.initializer[0]
-    (tmp_path / "secret").write_bytes(held.raw_data)
-    place = onnx.StringStringEntryProto(key="location", value="secret")
+    numbers = held.raw_data
+    said = {"location": "model.onnx.data", "offset": "64", "length": str(len(numbers)), **changes}
     held.ClearField("raw_data")
-    held.external_data.append(place)
+    for key, value in said.items():
+        if value is not None:
+            held.external_data.append(onnx.StringStringEntryProto(key=key, value=value))
     held.data_location = TensorProto.EXTERNAL
+    (folder / name).write_bytes(model.SerializeToString())
+    (folder / "model.onnx.data").write_bytes(bytes(64) + numbers if data is None else data)
+    return model
+
+
+def test_numbers_beside_the_file_are_read(tmp_path):
+    beside(tmp_path)
+    assert imported(tmp_path / "model.onnx").digest == imported(written(SUM, HELD)).digest
+    beside(tmp_path, length=None)
+    assert imported(tmp_path / "model.onnx").digest == imported(written(SUM, HELD)).digest
+
+
+NAMES = ("../secret", "secret", "model.onnx", "sub/model.onnx.data", "./model.onnx.data", "", "MODEL.onnx.data",
+         "../{folder}/model.onnx.data", "{path}/secret", "{path}/model.onnx.data", "/etc/passwd", None)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_other_name_is_read(name, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    location = None if name is None else name.format(folder=folder.name, path=folder)
+    beside(folder, location=location)
+    for place in (folder / "secret", tmp_path / "secret"):
+        place.write_bytes((folder / "model.onnx.data").read_bytes())
+    with pytest.raises(ModelError, match=r"of other files only 'model.onnx.data' beside this one is read"):
+        imported(folder / "model.onnx")
+
+
+def test_a_renamed_file_says_so(tmp_path):
+    beside(tmp_path, name="other.onnx")
+    with pytest.raises(ModelError, match=r"only 'other.onnx.data' .*give them their old names back"):
+        imported(tmp_path / "other.onnx")
+    (tmp_path / "other.onnx").rename(tmp_path / "model.onnx")
+    imported(tmp_path / "model.onnx")
+
+
+def test_numbers_of_a_model_in_memory_are_not_looked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=r"lie in another file, which is not read: give the file's name"):
+        imported(beside(tmp_path))
+
+
+@pytest.mark.parametrize("link", ["symbolic", "hard", "to nothing", "folder", "pipe", "none"])
+def test_links_and_no_ordinary_files_are_refused(link, tmp_path):
+    beside(tmp_path)
+    place, real = tmp_path / "model.onnx.data", tmp_path / "elsewhere"
+    place.rename(real)
+    match link:
+        case "symbolic":
+            place.symlink_to(real)
+        case "hard":
+            place.hardlink_to(real)
+        case "to nothing":
+            place.symlink_to(tmp_path / "nothing")
+        case "folder":
+            place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
+    message = {"hard": "has a second name", "none": "cannot be read beside it"}.get(link, "a link or no ordinary")
+    with pytest.raises(ModelError, match=message):
+        imported(tmp_path / "model.onnx")
+
+
+SAID = {
+    "a negative offset": ({"offset": "-8"}, "no place in a file"),
+    "an offset beyond the file": ({"offset": "1000000"}, r"end at byte 1000256 of model.onnx.data, which has 320"),
+    "an offset that overflows": ({"offset": str(2**64 + 64)}, "no place in a file"),
+    "an offset in other digits": ({"offset": "٦٤"}, "no place in a file"),
+    "an offset of a thousand digits": ({"offset": "9" * 10_000}, "no place in a file"),
+    "an offset in hexadecimal": ({"offset": "0x40"}, "no place in a file"),
+    "a negative length": ({"length": "-1"}, "no place in a file"),
+    "a length that overflows": ({"length": str(2**63)}, "no place in a file"),
+    "a length longer than the tensor": ({"length": "264"}, "take 256 bytes by their shape, but 264 are declared"),
+    "a length shorter than the tensor": ({"length": "8"}, "take 256 bytes by their shape, but 8 are declared"),
+    "a place of another kind": ({"basepath": "/etc"}, "by location, offset, length, basepath, which is not"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), SAID.values(), ids=SAID.keys())
+def test_what_is_said_of_the_place_is_compared_with_the_file(changes, message, tmp_path):
+    beside(tmp_path, **changes)
+    with pytest.raises(ModelError, match=message):
+        imported(tmp_path / "model.onnx")
+
+
+def test_a_file_beside_that_is_cut_off_is_refused(tmp_path):
+    beside(tmp_path, data=bytes(100))
+    with pytest.raises(ModelError, match=r"end at byte 320 of model.onnx.data, which has 100 bytes: it is cut"):
+        imported(tmp_path / "model.onnx")
+
+
+SHAPES = {
+    "huge": ([2**62, 2**62], 11, "bytes by their shape"),
+    "huge, without a length": ([2**62, 2**62], 11, "end at byte"),
+    "larger than the file": ([10**6, 10**6], 11, "end at byte"),
+    "negative": ([-1, -32], 11, r"shape \(-1, -32\), which is not read"),
+    "strings": ([16, 2], 8, "of kind 8"),
+    "of an unknown kind": ([16, 2], 99, "of kind 99"),
+    "of half bytes": ([16, 2], 22, "of kind 22"),
+}
+
+
+@pytest.mark.parametrize(("shape", "kind", "message"), SHAPES.values(), ids=SHAPES.keys())
+def test_a_shape_is_compared_with_the_file_before_anything_is_made(shape, kind, message, tmp_path):
+    model = beside(tmp_path, length=None if message == "end at byte" else "256")
+    model.graph.initializer[0].ClearField("dims")
+    model.graph.initializer[0].dims.extend(shape)
+    model.graph.initializer[0].data_type = kind
     (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
-    for given in (tmp_path / "model.onnx", model):
-        with pytest.raises(ModelError, match=r"lie in another file, and no other file is read.*external_data=False"):
-            imported(given)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelError, match=message):
+            imported(tmp_path / "model.onnx")
+        assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("start", [64, 72, 312])
+def test_numbers_that_overlap_are_refused(start, tmp_path):
+    """Else many tensors that are all the same megabyte would be gigabytes."""
+    model = beside(tmp_path)
+    second = model.graph.initializer.add()
+    second.CopyFrom(model.graph.initializer[0])
+    second.name = "second"
+    second.external_data[1].value = str(start)
+    data = (tmp_path / "model.onnx.data").read_bytes()
+    (tmp_path / "model.onnx.data").write_bytes(data + bytes(256))
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(ModelError, match=r"numbers of table and second overlap"):
+        imported(tmp_path / "model.onnx")
+    second.external_data[1].value = "320"
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    imported(tmp_path / "model.onnx")
 
 
 def test_external_numbers_inside_an_operator_are_refused(tmp_path):
@@ -432,7 +607,7 @@ def test_external_numbers_inside_an_operator_are_refused(tmp_path):
     tensor = constant.attribute[0].t
     tensor.external_data.append(onnx.StringStringEntryProto(key="location", value="secret"))
     tensor.data_location = TensorProto.EXTERNAL
-    with pytest.raises(ModelError, match="numbers of hidden lie in another file"):
+    with pytest.raises(ModelError, match="numbers of hidden lie in another file, which is not read"):
         imported(written([*SUM, constant], HELD))
 
 
@@ -587,7 +762,7 @@ def networks():
 def test_files_of_torch_give_the_scores_of_the_module(name, dynamo, tmp_path):
     torch, modules = networks()
     words = torch.zeros(1, LENGTH, dtype=torch.long)
-    more = {"external_data": False} if dynamo else {"opset_version": 17}
+    more = {} if dynamo else {"opset_version": 17}
     exported(modules[name], tmp_path / "model.onnx", words, dynamo=dynamo, **more)
     classifier = imported(tmp_path / "model.onnx", length=None)
     again = sf.from_torch(modules[name], vocabulary=WORDS, labels=LABELS, length=LENGTH)
@@ -597,6 +772,165 @@ def test_files_of_torch_give_the_scores_of_the_module(name, dynamo, tmp_path):
         result = sf.explain(classifier, "w1 w2 w3 w4 w5", perturbation=sf.KNNBox(k=2))
         assert result.status == "optimal"
         assert sf.check(result.certificate, classifier)
+
+
+def random_network(rng):
+    """A network as users write them, of parts that exporters write in many operators, with weights at random."""
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    width, hidden = int(rng.integers(2, 6)), int(rng.integers(2, 7))
+
+    def there(words):
+        return (words != 0).unsqueeze(-1)
+
+    def spread(words, x):
+        mask = there(words).expand(x.size()).float()
+        return (x * mask).sum(1) / torch.clamp(mask.sum(1), min=1e-9)
+
+    means = [
+        lambda words, x: (x * there(words)).sum(1) / there(words).sum(1),
+        lambda words, x: (x * there(words).float()).sum(1) / there(words).float().sum(1).clamp(min=1),
+        spread,
+        lambda words, x: x.masked_fill(~there(words), 0.0).sum(1) / (words != 0).sum(1, keepdim=True).clamp(min=1),
+        lambda words, x: torch.einsum("bl,bld->bd", (words != 0).float(), x) / (there(words).float().sum(1) + 1e-8),
+        lambda words, x: torch.where(there(words), x, 0.0).sum(1) / torch.maximum(there(words).sum(1), torch.ones(())),
+    ]
+    bends = [nn.ReLU, nn.LeakyReLU, nn.ReLU6, nn.Hardtanh]
+    smooth = [lambda: nn.Softplus(beta=float(rng.uniform(0.5, 4))), nn.Softplus, nn.SiLU, nn.Tanh]
+
+    class Random(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kind = str(rng.choice(["mask", "bag", "einsum"]))
+            self.embedding = nn.Embedding(len(WORDS), width)
+            self.bag = nn.EmbeddingBag(len(WORDS), width, mode=str(rng.choice(["mean", "sum", "max"])))
+            self.weight = nn.Parameter(torch.randn(width, width))
+            self.mean = means[rng.integers(len(means))]
+            between = rng.choice(bends if self.kind == "mask" else [*bends, *smooth])
+            self.end = nn.Sequential(nn.Linear(width, hidden), between(), nn.Linear(hidden, int(rng.integers(1, 4))))
+
+        def forward(self, words):
+            if self.kind == "bag":
+                return self.end(self.bag(words))
+            x = self.embedding(words)
+            if self.kind == "mask":
+                return self.end(self.mean(words, x))
+            return self.end(torch.einsum("bld,dh->bhl", x, self.weight).amax(2) + torch.einsum("bld->bd", x))
+
+    torch.manual_seed(int(rng.integers(2**31)))
+    return torch, Random().eval()
+
+
+@pytest.mark.parametrize("dynamo", [True, False], ids=["dynamo", "legacy"])
+@pytest.mark.parametrize("seed", range(14))
+def test_random_networks_come_through_both_exporters(seed, dynamo, tmp_path):
+    """With the numbers in a file beside, as the exporter writes them unless it is told otherwise."""
+    torch, module = random_network(np.random.default_rng(seed))
+    words = torch.arange(LENGTH)[None]
+    exported(module, tmp_path / "model.onnx", words, dynamo=dynamo)
+    with torch.no_grad():
+        outputs = module(words).shape[1]
+    found = imported(tmp_path / "model.onnx", labels=["a", "b", "c"][: max(outputs, 2)], length=None)
+    rows = random_rows(found, 50, seed=seed)
+    times = np.maximum((rows != 0).sum(1), 1)[:, None] if module.kind == "mask" else 1
+    ours = scores_of(found, rows)[:, -outputs:] / times
+    with torch.no_grad():
+        theirs = np.stack([module(torch.as_tensor(row[None])).numpy()[0] for row in rows])
+    some = (rows != 0).any(1)
+    assert np.abs(ours - theirs)[some].max() < 1e-4 * max(1, np.abs(theirs[some]).max())
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    file = np.stack([session.run(None, {name: row[None]})[0][0] for row in rows])
+    known = np.isfinite(file).all(1)  # the newer exporter takes a hair, such as 1e-8, for nothing
+    assert known[some].all()
+    assert np.abs(ours - file)[known].max() < 1e-4 * max(1, np.abs(file[known]).max())
+    assert not ours[~known].any()
+
+
+def loop(turns, body_nodes):
+    """A Loop that carries a sum from turn to turn."""
+    ports = [("turn", TensorProto.INT64, ()), ("going", TensorProto.BOOL, ()), ("total", TensorProto.DOUBLE, None)]
+    given = [helper.make_tensor_value_info(*port) for port in ports]
+    made = [helper.make_tensor_value_info("still", TensorProto.BOOL, ())]
+    made.append(helper.make_tensor_value_info("larger", TensorProto.DOUBLE, None))
+    body = helper.make_graph(body_nodes, "body", given, made)
+    return helper.make_node("Loop", [turns, "yes", "zeros"], ["sum"], name="the loop", body=body)
+
+
+ADDING = [op("Identity", "going", "still"), op("Gather", "rows turn", "row", axis=1), op("Add", "total row", "larger")]
+LOOPED = {"table": array(16, 2), "yes": np.array(True), "zeros": np.zeros((1, 2)), "turns": ints(LENGTH)}
+
+
+def test_a_loop_whose_turns_are_fixed_is_written_out():
+    nodes = [SUM[0], loop("turns", ADDING), op("Identity", "sum", "scores")]
+    found = imported(written(nodes, LOOPED))
+    rows = random_rows(found, 50)
+    assert np.abs(scores_of(found, rows) - LOOPED["table"][rows].sum(1)).max() < 1e-9
+
+
+def test_a_loop_that_ends_where_a_text_does_is_refused_with_what_to_do():
+    stop = [op("Gather", "words turn", "word", axis=1), op("Equal", "word none", "end"), op("Not", "end", "open")]
+    stop += [op("Squeeze", "open", "still"), *ADDING[1:]]
+    nodes = [SUM[0], loop("turns", stop), op("Identity", "sum", "scores")]
+    with pytest.raises(ModelError, match=r"Loop at the loop .*by what the text is.*sf\.from_torch.*sf\.from_function"):
+        imported(written(nodes, {**LOOPED, "none": ints(0)}))
+
+
+@pytest.mark.parametrize("turns", [10**5, 2**62])
+def test_a_loop_of_very_many_turns_is_refused(turns):
+    nodes = [SUM[0], loop("turns", [op("Identity", "going", "still"), op("Identity", "total", "larger")])]
+    nodes += [op("ReduceSum", "rows axis", "all", keepdims=0), op("Add", "all sum", "scores")]
+    with pytest.raises(ModelError, match="loops make more than 4096 operators when written out"):
+        imported(written(nodes, {**LOOPED, "axis": ints([1]), "turns": ints(turns)}))
+
+
+def test_loops_in_loops_share_one_limit():
+    """Three of a hundred turns each are a million."""
+    inner = [op("Identity", "going", "still"), op("Add", "total total", "larger")]
+    for depth in range(3):
+        nodes = loop("turns", inner)
+        nodes.output[0] = f"sum{depth}"
+        inner = [op("Identity", "going", "still"), nodes, op("Identity", f"sum{depth}", "larger")]
+    nodes = [SUM[0], inner[1], op("ReduceSum", "rows axis", "all", keepdims=0), op("Add", "all sum2", "scores")]
+    with pytest.raises(ModelError, match="loops make more than 4096 operators when written out"):
+        imported(written(nodes, {**LOOPED, "axis": ints([1]), "turns": ints(100)}))
+
+
+EINSUMS = {
+    "a matrix": ("bdl,dh->bhl", array(WIDTH, 3)),
+    "a matrix on the left": ("hd,bdl->bhl", array(3, WIDTH)),
+    "dots": ("...l,lh->...h", array(LENGTH, 3)),
+    "no arrow": ("bdl,lk", array(LENGTH, 3)),
+    "along an axis": ("bdl,d->bdl", array(WIDTH)),
+    "an axis summed away": ("bdl,dk->bk", array(WIDTH, 3)),
+    "an outer product": ("bdl,k->bkdl", array(2)),
+    "a stack of matrices": ("bdl,dlk->bdk", array(WIDTH, LENGTH, 2)),
+    "spaces": (" b d l , d h -> b h l ", array(WIDTH, 3)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(EINSUMS))
+def test_an_einsum_of_two_factors(name):
+    equation, factor = EINSUMS[name]
+    pair = "w x" if "left" in name else "x w"
+    assert_same(around([op("Einsum", pair, equation=equation)], {"w": factor}))
+
+
+def test_an_einsum_of_one_value_or_of_a_diagonal():
+    assert_same(around([op("Einsum", "x", equation="bdl->bl")]))
+    square = [op("Slice", "x a b c", "s"), op("Einsum", "s", equation="bdd->bd")]
+    with pytest.raises(ModelError, match=r"Einsum at the einsum .*takes a diagonal"):
+        imported(around(square, {"a": ints([0]), "b": ints([WIDTH]), "c": ints([2])}, size=WIDTH))
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5, 2.0, 3.7])
+def test_softplus_of_any_sharpness_as_torch_writes_it(beta):
+    """A choice by a comparison: it is a line far above zero, where softplus is one but for rounding."""
+    nodes = [op("Mul", "x beta", "s"), op("Softplus", "s", "p"), op("Div", "p beta", "q"), op("Greater", "s far", "g")]
+    held = {"beta": np.array(beta), "far": np.array(20.0)}
+    assert_same(around([*nodes, op("Where", "g x q")], held))
+    with pytest.raises(ModelError, match="cannot be imported"):
+        imported(around([*nodes, op("Where", "g x q")], {**held, "far": np.array(3.0)}, size=WIDTH * LENGTH))
 
 
 KERAS = """

@@ -480,3 +480,55 @@ def test_a_kind_of_pipeline_that_answers_otherwise_is_asked_and_not_read_off_its
     clf = sf.from_sklearn(pipeline)
     assert clf.meta["import"]["way"] == "asked as a function"
     assert [clf.predict(text).label for text in texts] == [str(label) for label in pipeline.predict(texts)]
+
+
+# --- what refusals advise ---
+
+
+def test_a_model_without_labels_is_refused_with_the_way_to_ask_it():
+    from sklearn.linear_model import Ridge
+
+    texts = ["good film", "bad film", "fine and good", "awful and bad"] * 3
+    model = make_pipeline(TfidfVectorizer(), Ridge()).fit(texts, [4.5, 1.0, 4.0, 0.5] * 3)
+    with pytest.raises(
+        ModelError, match=r"scikit-learn's Ridge predicts no labels.*above and below a threshold.*sf\.from_function"
+    ):
+        sf.from_sklearn(model)
+
+    def predict(texts):
+        stars = model.predict(texts)
+        return np.stack([3 - stars, stars - 3], axis=1)
+
+    found = sf.from_function(predict, labels=["below", "above"], name="stars above three")
+    assert found.predict("good film").label == "above"
+    assert sf.explain(found, "a good film", perturbation=sf.Deletion()).status == "optimal"
+
+
+def test_a_pipeline_of_tables_is_refused_with_the_way_to_ask_it():
+    pandas = pytest.importorskip("pandas")
+    from sklearn.compose import ColumnTransformer
+
+    texts = ["good film", "bad film", "fine and good", "awful and bad"] * 3
+    table = pandas.DataFrame({"text": texts, "other": range(len(texts))})
+    columns = ColumnTransformer([("words", TfidfVectorizer(), "text"), ("more", "passthrough", ["other"])])
+    pipeline = make_pipeline(columns, LogisticRegression()).fit(table, ["yes", "no"] * 6)
+    with pytest.raises(ModelError, match=r"takes tables.*hold the other columns fixed.*sf\.from_function"):
+        sf.from_sklearn(pipeline)
+    found = sf.from_function(
+        lambda texts: pipeline.predict_proba(pandas.DataFrame({"text": texts, "other": 0})),
+        labels=[str(label) for label in pipeline.classes_],
+        name="the other column held",
+    )
+    assert sf.explain(found, "good film", perturbation=sf.Deletion()).status == "optimal"
+
+
+def test_a_pipeline_that_makes_tables_of_texts_itself_is_still_asked():
+    pandas = pytest.importorskip("pandas")
+    from sklearn.compose import ColumnTransformer
+    from sklearn.preprocessing import FunctionTransformer
+
+    texts = ["good film", "bad film", "fine and good", "awful and bad"] * 3
+    made = FunctionTransformer(lambda texts: pandas.DataFrame({"text": list(texts)}))
+    columns = ColumnTransformer([("words", TfidfVectorizer(), "text")])
+    pipeline = make_pipeline(made, columns, LogisticRegression()).fit(texts, ["yes", "no"] * 6)
+    assert "Asked as a function" in sf.from_sklearn(pipeline).notes[0]

@@ -307,6 +307,23 @@ def test_masked_words_are_looked_up_as_masked():
     assert np.array_equal(classifier.table[0], [0] * 4 + [0.25] * 3)
 
 
+@pytest.mark.parametrize("low", [-1e4, -1e9])
+def test_a_maximum_over_real_words_is_one_with_a_low_padding(low):
+    """Of padding alone it is as low as that, and single precision is off by as much more."""
+
+    def masked(self, words):
+        padding = (words == 0).unsqueeze(-1)
+        tables = (self.first(words), self.second(words))
+        return torch.cat([vectors.masked_fill(padding, low).amax(1) for vectors in tables], 1)
+
+    module = seeded(lambda: Summed(masked)).eval()
+    found = imported(module)
+    rows = random_rows(found, 60, seed=4)
+    rows = rows[(rows != 0).any(1)]
+    assert np.abs(scores_of(found, rows) - answers(module, rows)).max() < 1e-5
+    assert found.table[0].tolist() == [low] * 7
+
+
 def test_a_count_of_words_is_a_column_of_its_own():
     def counted(self, words):
         count = (words > 1).to(self.end.weight.dtype).sum(1, keepdim=True)
@@ -315,14 +332,223 @@ def test_a_count_of_words_is_a_column_of_its_own():
     assert assert_same(seeded(lambda: Summed(counted))).dimension == 5
 
 
-def test_a_mean_over_real_words_only_is_refused():
-    def masked_mean(self, words):
-        mask = (words != 0).unsqueeze(-1).float()
-        vectors = torch.cat([self.first(words) * mask, self.second(words) * mask], 2)
-        return vectors.sum(1) / mask.sum(1)
+# --- means over a mask, as users write them ---
 
-    with pytest.raises(ModelError, match=r"div.* at the top .*multiplies or divides two values"):
-        imported(seeded(lambda: Summed(masked_mean)))
+
+def divided(self, words, count):
+    mask = (words != 0).unsqueeze(-1).float()
+    return (self.embedding(words) * mask).sum(1) / count(mask)
+
+
+def spread(self, words):
+    mask = (words != 0).unsqueeze(-1).expand(-1, -1, 4).float()
+    return torch.sum(self.embedding(words) * mask, 1) / torch.clamp(mask.sum(1), min=1e-9)
+
+
+def weighted(self, words):
+    mask = (words != 0).to(self.places.dtype)
+    return torch.bmm((mask / mask.sum(1, keepdim=True)).unsqueeze(1), self.embedding(words)).squeeze(1)
+
+
+def two_tables(self, words):
+    there = words.ne(0)
+    count = there.sum(1, keepdim=True).clamp(min=1)
+    first = self.embedding(words).masked_fill(~there.unsqueeze(2), 0.0).sum(1) / count
+    return first + (self.second(words) * there[..., None]).sum(1) / count
+
+
+def shifted(self, words):
+    """The mean of what stands before it has biases of its own, and padding adds to it."""
+    return (F.relu(self.embedding(words)) + self.places).sum(1) / (words != 0).sum(1, keepdim=True).clamp(min=1)
+
+
+MASKED = {
+    "a plain division": lambda self, words: divided(self, words, lambda mask: mask.sum(1)),
+    "at least one": lambda self, words: divided(self, words, lambda mask: mask.sum(1).clamp(min=1)),
+    "at least a hair": lambda self, words: divided(self, words, lambda mask: mask.sum(1).clamp_min(1e-9)),
+    "a hair more": lambda self, words: divided(self, words, lambda mask: mask.sum(1) + 1e-8),
+    "one more": lambda self, words: divided(self, words, lambda mask: mask.sum(1) + 1),
+    "a root": lambda self, words: divided(self, words, lambda mask: mask.sum(1).sqrt()),
+    "the maximum with one": lambda self, words: divided(self, words, lambda mask: torch.maximum(mask.sum(1), ONE)),
+    "one where there are none": lambda self, words: divided(
+        self, words, lambda mask: torch.where(mask.sum(1) == 0, ONE, mask.sum(1))
+    ),
+    "times the reciprocal": lambda self, words: divided(self, words, lambda mask: 1 / mask.mean(1)) / LENGTH,
+    "means of both": lambda self, words: (self.embedding(words) * (words != 0)[..., None]).mean(1)
+    / (words != 0).float().mean(1, keepdim=True),
+    "a mask as wide as the vectors": spread,
+    "weights that add up to one": weighted,
+    "einsum": lambda self, words: torch.einsum("bl,bld->bd", (words != 0).type_as(self.places), self.embedding(words))
+    / (words != 0).sum(1, keepdim=True),
+    "behind dropout": lambda self, words: (self.dropout(self.embedding(words)) * (words > 0)[..., None])
+    .sum(1).div((words > 0).sum(1, keepdim=True)),
+    "turned": lambda self, words: (self.embedding(words).transpose(1, 2) * (words != 0).unsqueeze(1)).sum(2)
+    / (words != 0).sum(1).unsqueeze(1),
+    "padding's own vector is zero": lambda self, words: self.zeroed(words).sum(1) / (words != 0).sum(1, keepdim=True),
+    "padding's own vector is not": lambda self, words: self.embedding(words).sum(1)
+    / (words != 0).sum(1, keepdim=True).clamp(min=1),
+    "two tables": two_tables,
+    "unknown words left out, too": lambda self, words: (self.embedding(words) * (words > 1)[..., None]).sum(1)
+    / (words > 1).sum(1, keepdim=True).clamp(min=1),
+    "sums that have biases": shifted,
+}  # fmt: skip
+ONE = torch.ones(())
+
+
+class Averaged(nn.Module):
+    def __init__(self, mean, between=nn.ReLU, outputs=2):
+        super().__init__()
+        self.embedding, self.second = nn.Embedding(MANY, 4), nn.Embedding(MANY, 4)
+        self.zeroed = nn.Embedding(MANY, 4, padding_idx=0)
+        self.places, self.dropout = nn.Parameter(torch.randn(1, LENGTH, 4)), nn.Dropout(0.5)
+        self.end = nn.Sequential(nn.Linear(4, 6), between(), nn.Linear(6, 5), nn.LeakyReLU(), nn.Linear(5, outputs))
+        self.mean = mean
+
+    def forward(self, words):
+        return self.end(self.mean(self, words))
+
+
+def texts_of_every_number_of_words(length, seed=0):
+    """Index rows with padding anywhere, as words that are removed leave it, and without any word."""
+    rng, rows = np.random.default_rng(seed), []
+    for count in [0, 0, *range(length + 1)] * 6:
+        row = np.zeros(length, dtype=np.int64)
+        row[rng.permutation(length)[:count]] = rng.integers(1, MANY, count)
+        rows.append(row)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 3])
+@pytest.mark.parametrize("name", sorted(MASKED))
+def test_a_mean_over_a_mask_has_the_order_of_the_modules_scores(name, outputs):
+    """By one positive factor for each text; where the module divides by zero it has no answer, and here is a tie."""
+    module = seeded(lambda: Averaged(MASKED[name], outputs=outputs)).double().eval()
+    found = imported(module, labels=["a", "b", "c"][: max(2, outputs)])
+    rows = texts_of_every_number_of_words(found.length)
+    theirs, ours = answers(module, rows, outputs), scores_of(found, rows)
+    theirs = np.hstack([np.zeros((len(rows), 1)), theirs]) if outputs == 1 else theirs
+    known = np.isfinite(theirs).all(1)
+    assert known[(rows > 1).any(1)].all()
+    assert not ours[~known].any()
+    factor = np.abs(ours[known]).sum(1) / np.abs(theirs[known]).sum(1)
+    assert (factor > 0).all()
+    assert np.abs(ours[known] - theirs[known] * factor[:, None]).max() < 1e-6 * np.abs(ours).max()
+
+
+def test_what_a_mean_over_a_mask_answers_is_proved_of_the_module():
+    module = seeded(lambda: Averaged(MASKED["a plain division"])).eval()
+    found = imported(module)
+    text = ["w2", "w5", "w9", "w12"]
+    result = sf.explain(found, text, perturbation=sf.Deletion())
+    assert result.status == "optimal"
+    assert result.meta["checked"]
+    assert result.positions  # the text without words has no answer, so that no label is sure without any word
+    own = np.array(found.read(text).indices)
+    every = [np.where(np.isin(np.arange(LENGTH), [i for i in range(4) if kept >> i & 1]), own, 0) for kept in range(16)]
+    with np.errstate(all="ignore"):
+        winners = dict(enumerate(answers(module, np.array(every))))
+    keeps = {
+        kept: np.isfinite(row).all() and LABELS[int(row.argmax())] == result.label for kept, row in winners.items()
+    }
+
+    def suffices(chosen):
+        return all(keeps[kept] for kept in range(16) if kept & chosen == chosen)
+
+    cheapest = min(chosen.bit_count() for chosen in range(16) if suffices(chosen))
+    assert suffices(sum(1 << i for i in result.positions))
+    assert len(result.positions) == cheapest
+
+
+def test_no_set_moves_the_coordinate_that_counts_words():
+    """Whether a word is counted hangs on the word: a ball of vectors, or a box from padding to words, would move it."""
+    found = imported(seeded(lambda: Averaged(MASKED["at least one"])))
+    (column,) = found.meta["import"]["still"]
+    assert found.table[:, column].tolist() == [0.0] + [1.0] * (MANY - 1)
+    for perturbation, more in ((sf.EpsilonBall(0.1), {}), (sf.KNNBox(2), {"padding": "feature"})):
+        with pytest.raises(sf.InputError, match="counts or marks words by what they are"):
+            sf.explain(found, "w1 w2", perturbation=perturbation, **more)
+    center = found.embed(found.read("w1 w2"))
+    wide = np.where(np.arange(center.shape[1]) == column, 0.0, 0.1)
+    assert sf.explain(found, "w1 w2", perturbation=sf.Boxes(center - wide, center + wide)).status == "optimal"
+    with pytest.raises(sf.InputError, match=f"boxes without extent in the coordinates {column}"):
+        sf.explain(found, "w1 w2", perturbation=sf.Boxes(center - 0.1, center + 0.1))
+    for perturbation in (sf.KNNBox(2), sf.KNNHull(2), sf.WordSwap({"w1": ["w7"]}), sf.EpsilonBall(0.0)):
+        assert sf.explain(found, "w1 w2", perturbation=perturbation).status == "optimal"
+    assert sf.explain(found, "w1 w2", perturbation=sf.Deletion(), padding="feature").status == "optimal"
+
+
+def test_what_a_saved_model_says_of_such_coordinates_is_kept(tmp_path):
+    imported(seeded(lambda: Averaged(MASKED["at least one"]))).save(tmp_path / "model")
+    with pytest.raises(sf.InputError, match="use KNNBox or KNNHull"):
+        sf.explain(sf.load(tmp_path / "model"), "w1 w2", perturbation=sf.EpsilonBall(0.1))
+
+
+UNEQUAL = {
+    "another look at the words": (
+        lambda self, words: MASKED["at least one"](self, words) + self.embedding(words).amax(1),
+        "add.Tensor at the top .*stands beside another look at the words",
+    ),
+    "another mean of the words": (
+        lambda self, words: MASKED["at least one"](self, words) + MASKED["one more"](self, words),
+        "add.Tensor at the top .*stands beside another look at the words",
+    ),
+    "the number of words beside it": (
+        lambda self, words: MASKED["at least one"](self, words) + (words != 0).float().sum(1, keepdim=True),
+        "add.Tensor at the top .*stands beside another look at the words",
+    ),
+    "padding's vector divided by no words": (
+        lambda self, words: self.embedding(words).sum(1) / (words != 0).sum(1, keepdim=True),
+        r"div.Tensor at the top .*what padding adds is divided by zero: take at least 1, as clamp\(min=1\) does",
+    ),
+    "a number of words that may be below zero": (
+        lambda self, words: divided(self, words, lambda mask: mask.sum(1) - 2),
+        "div.Tensor at the top .*not above zero for some numbers of words",
+    ),
+    "the padding is another word": (
+        lambda self, words: (self.embedding(words) * (words != 3)[..., None]).sum(1)
+        / (words != 3).sum(1, keepdim=True),
+        "Its means leave out 'w1', and count '<PAD>', the padding, as a word: give pad='w1'",
+    ),
+    "one mean times another": (
+        lambda self, words: MASKED["at least one"](self, words) * MASKED["at least one"](self, words),
+        "mul.Tensor at the top .*both depend on the text",
+    ),
+    "what is learnt for each word": (
+        lambda self, words: (self.embedding(words) * self.second(words)[..., :1]).sum(1)
+        / self.second(words)[..., 0].sum(1, keepdim=True),
+        "mul.Tensor at the top .*both depend on the text",
+    ),
+    "words in the order of their places": (
+        lambda self, words: (self.embedding(words) * (torch.arange(LENGTH) < (words != 0).sum(1))[None, :, None]).sum(1)
+        / (words != 0).sum(1, keepdim=True),
+        "cannot be imported",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(UNEQUAL))
+def test_what_is_no_mean_over_words_is_refused_with_the_reason(name):
+    mean, reason = UNEQUAL[name]
+    with pytest.raises(ModelError, match=f"(?s){reason}"):
+        imported(seeded(lambda: Averaged(mean)))
+
+
+@pytest.mark.parametrize("between", [nn.Tanh, nn.GELU, nn.Sigmoid])
+def test_a_mean_over_a_mask_before_smooth_activations_is_refused(between):
+    """Then the scores times the number of words are not the network on the sum."""
+    with pytest.raises(ModelError, match=r"exact only with activations of straight pieces.*sf\.from_function"):
+        imported(seeded(lambda: Averaged(MASKED["at least one"], between)))
+
+
+def test_smooth_activations_before_a_mean_over_a_mask_are_no_obstacle():
+    def mean(self, words):
+        return torch.tanh(self.zeroed(words)).sum(1) / (words != 0).sum(1, keepdim=True).clamp(min=1)
+
+    module = seeded(lambda: Averaged(mean)).double().eval()
+    found = imported(module)
+    rows = texts_of_every_number_of_words(found.length)
+    times = np.maximum((rows != 0).sum(1), 1)[:, None]
+    assert np.abs(scores_of(found, rows) / times - answers(module, rows)).max() < 1e-6
 
 
 def test_positions_may_have_vectors_too():
@@ -394,7 +620,7 @@ def deep_bag(between, **more):
 def test_a_mean_that_leaves_padding_out_needs_straight_pieces_and_the_padding_by_its_name():
     with pytest.raises(ModelError, match="exact only with activations of straight pieces"):
         imported(seeded(lambda: deep_bag(nn.Tanh(), padding_idx=0)))
-    with pytest.raises(ModelError, match="leave out word 3"):
+    with pytest.raises(ModelError, match="give pad='w1'"):
         imported(seeded(lambda: deep_bag(nn.ReLU(), padding_idx=3)))
 
 
@@ -898,3 +1124,56 @@ def test_a_damaged_file_is_refused(tmp_path, content):
         imported(tmp_path / "model.pt2")
     with pytest.raises(ModelError, match="There is no file"):
         imported(tmp_path / "none.pt2")
+
+
+# --- what refusals advise ---
+
+
+def test_a_padding_that_means_leave_out_may_be_named_as_a_refusal_says():
+    """The module leaves out word 3, so that its texts were padded with that."""
+    module = seeded(lambda: Averaged(UNEQUAL["the padding is another word"][0]))
+    with pytest.raises(ModelError, match="give pad='w1'"):
+        imported(module)
+    found = imported(module, pad="w1")
+    rows = random_rows(found, 60, seed=3)
+    rows = rows[(rows != 3).any(1)]
+    ours = scores_of(found, rows) / (rows != 3).sum(1)[:, None]
+    assert np.abs(ours - answers(module.eval(), rows)).max() < 1e-5
+
+
+def test_padding_that_would_be_divided_by_zero_goes_as_a_refusal_says():
+    refused, _ = UNEQUAL["padding's vector divided by no words"]
+    with pytest.raises(ModelError, match="or set the row of the padding to zero"):
+        imported(seeded(lambda: Averaged(refused)))
+    module = seeded(lambda: Averaged(refused))
+    with torch.no_grad():
+        module.embedding.weight[0] = 0.0
+    imported(module)
+    imported(seeded(lambda: Averaged(MASKED["padding's own vector is not"])))  # clamp(min=1)
+
+
+def test_long_vectors_may_be_shortened_once_as_a_refusal_says():
+    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1)))
+    module.first.max_norm = 1.0
+    rows = np.arange(MANY)[:, None].repeat(LENGTH, 1)
+    theirs = answers(module, rows)
+    with torch.no_grad():
+        module.first.weight.div_(module.first.weight.norm(dim=1, keepdim=True).clamp(min=1.0))
+    module.first.max_norm = None
+    assert np.abs(scores_of(imported(module), rows) - theirs).max() < 1e-4
+
+
+def test_a_network_that_is_refused_can_be_asked_as_the_refusal_says():
+    module = seeded(lambda: Recurrent(nn.LSTM)).eval()
+    with pytest.raises(ModelError, match=r"it can be asked as it is: sf\.from_function\(predict, labels=\[\.\.\.\]\)"):
+        imported(module)
+    number = {word: i for i, word in enumerate(WORDS)}
+
+    def predict(texts):
+        rows = [[number.get(word, 1) for word in text.split()][:LENGTH] for text in texts]
+        inputs = torch.tensor([row + [0] * (LENGTH - len(row)) for row in rows])
+        with torch.no_grad():
+            return module(inputs).double().numpy()
+
+    found = sf.from_function(predict, labels=LABELS, name="the recurrent network")
+    assert sf.explain(found, "w1 w2 w3", perturbation=sf.Deletion()).status == "optimal"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from suffice.errors import ModelError
 from suffice.importers.compare import FAINT, compared, odds, random_rows, scores_of
-from suffice.importers.masked import NOTE, counted, over_present, present
+from suffice.importers.masked import EMPTY, NOTE, divisors
+from suffice.importers.values import Count
 from suffice.importers.walk import Walked
 from suffice.model import graph
 from suffice.model.classifier import Classifier
@@ -83,21 +84,22 @@ def assemble(
     note: str = "",
 ) -> Classifier:
     """The classifier of a walked network; `original` answers index rows (n, length) with (n, outputs)."""
-    single, padding = walked.scores.size == 1, walked.padding
+    single = walked.scores.size == 1
     classifier = _built(walked, given, source)
     ending = walked.endings[-1] if walked.endings else ""
     if single and not ending:
         _refuse_share(classifier, source)
     rows = random_rows(classifier)
-    if padding is not None:  # the mean over no word is not a number to some
-        rows = rows[(rows != padding).any(1)]
-    times = np.ones(len(rows)) if padding is None else present(rows, padding)
+    times = np.ones(len(rows)) if walked.by is None else divisors(walked.by, rows)
+    if not times.all():
+        _refuse_answer(original, rows[times == 0], source)
+    rows, times = rows[times > 0], times[times > 0]
 
     def seen(answers: Floats) -> Floats:
         """An answer as scores, as far as it tells them."""
         return odds(answers, ending) if ending else answers
 
-    return compared(
+    found = compared(
         classifier,
         lambda rows: seen(np.asarray(original(rows), dtype=np.float64)),
         rows,
@@ -106,24 +108,41 @@ def assemble(
         view=lambda found: seen(_ended((found / times[:, None])[:, int(single) :], walked.endings)),
         floor=FAINT if ending else 0.0,
         against=against,
-        note=" ".join(part for part in (note, "" if padding is None else NOTE) if part),
+        note=" ".join(part for part in (note, *_notes(walked.by)) if part),
     )
+    facts = found.meta["import"]
+    return replace(found, meta={**found.meta, "import": {**facts, **({"still": walked.still} if walked.still else {})}})
+
+
+def _notes(by: Count | None) -> tuple[str, ...]:
+    if by is None:
+        return ()
+    return (NOTE,) if np.asarray(by.codes)[0] else (NOTE, EMPTY)
+
+
+def _refuse_answer(original: Callable[[Ints], ArrayLike], rows: Ints, source: str) -> None:
+    """Where the original divides by zero it must have no answer, as the classifier has none."""
+    with np.errstate(all="ignore"):
+        found = np.asarray(original(rows), dtype=np.float64)
+    if np.isfinite(found).any():
+        raise ModelError(
+            f"{source} answers a text of which no word is counted, and it is not known here how: please report this "
+            "with the model, and ask it as a function meanwhile (sf.from_function)."
+        )
 
 
 def _built(walked: Walked, given: Given, source: str) -> Classifier:
-    """The classifier, with a score for each label and means over the words that are present."""
+    """The classifier, with a score for each label."""
     single = walked.scores.size == 1
     scores = two_scores(walked.scores) if single else walked.scores
     if len(given.labels) != scores.size:
         means = "one output, the score of the second of two labels" if single else f"{scores.size} outputs"
         raise ModelError(f"There are {len(given.labels)} labels, but {source} has {means}: give {scores.size} labels.")
-    network, embedding = Network.of(scores), walked.embedding
-    if walked.padding is not None:
-        _is_padding(walked.padding, given)
-        network, embedding = over_present(network, given.length), counted(embedding, walked.padding)
+    if walked.by is not None:
+        _is_left_out(walked.by, given)
     return Classifier(
-        network=network,
-        embedding=embedding,
+        network=Network.of(scores),
+        embedding=walked.embedding,
         vocabulary=given.vocabulary,
         labels=given.labels,
         length=given.length,
@@ -133,11 +152,12 @@ def _built(walked: Walked, given: Given, source: str) -> Classifier:
     )
 
 
-def _is_padding(place: int, given: Given) -> None:
-    word = given.vocabulary[place] if 0 <= place < len(given.vocabulary) else place
-    if word != given.pad:
+def _is_left_out(by: Count, given: Given) -> None:
+    """What means leave out is the padding, or more than that; if not, another padding was meant."""
+    words = [word for word, counted in zip(given.vocabulary, by.counted, strict=True) if not counted]
+    if words and given.pad not in words:
         raise ModelError(
-            f"Its means leave out word {place}, {word!r}, and the padding is {given.pad!r}: give pad={word!r}."
+            f"Its means leave out {words[0]!r}, and count {given.pad!r}, the padding, as a word: give pad={words[0]!r}."
         )
 
 

@@ -73,14 +73,17 @@ def scores_of(classifier: Classifier, inputs: Sequence[Any] | Ints) -> Floats:
 
 
 def difference(ours: Floats, theirs: Floats, source: str, floor: float = 0.0) -> float:
-    """The largest difference, in units of the usual size of an answer; infinite where either is not a number."""
+    """The largest difference, in units of the usual size of an answer, or of an answer that is larger than usual.
+
+    Infinite where either is not a number.
+    """
     if ours.shape != theirs.shape:
         raise ModelError(f"{source} gives answers of shape {theirs.shape}, the import gives {ours.shape}.")
     if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
         return float("inf")
     sizes = np.abs(theirs).max(1)
     usual = float(np.median(sizes)) or float(sizes.max()) or 1.0  # one large answer must not hide the others
-    return float(np.abs(ours - theirs).max() / max(usual, floor))
+    return float((np.abs(ours - theirs).max(1) / np.maximum(sizes, max(usual, floor))).max())
 
 
 def odds(answers: ArrayLike, ending: str) -> Floats:

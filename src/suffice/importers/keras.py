@@ -22,8 +22,20 @@ from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
 from suffice.importers.keras_file import Call, Layer, Model, live_model, read_model
 from suffice.importers.keras_forward import forward
-from suffice.importers.keras_rules import ENDINGS, PRESENT, RULES, Lowering, activated, name_of, rule_of, same
-from suffice.importers.walk import Computation, Operation, Value, Values, walk
+from suffice.importers.keras_rules import (
+    ENDINGS,
+    RULES,
+    Lowering,
+    activated,
+    added,
+    name_of,
+    present,
+    rule_of,
+    same,
+    without_padding,
+)
+from suffice.importers.values import Value, Values
+from suffice.importers.walk import Computation, Operation, walk
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Ints
 
@@ -58,7 +70,6 @@ def from_keras(
     masked = embedding is None and _means_present(read)
     _refuse(read, masked)
     walked = walk(_program(read, masked), known.length, len(known.vocabulary), known.embedding)
-    walked = replace(walked, padding=0 if masked else None)
     if path is None:
         return assemble(walked, known, _predicted(model, known), "the Keras model", ["keras"])
     return assemble(
@@ -144,15 +155,17 @@ def _fed(rows: Ints, given: Given) -> Any:
 
 def _program(model: Model, masked: bool) -> Computation:
     """With means over the words present, these are sums, and padding adds nothing to them (see masked.py)."""
-    nodes = [node for call in model.calls for node in _nodes(call, masked)]
+    nodes = [node for call in model.calls for node in _nodes(call, masked, model.given)]
     return Computation(nodes, {}, model.given, model.answer)
 
 
-def _nodes(call: Call, masked: bool) -> list[Operation]:
+def _nodes(call: Call, masked: bool, words: str) -> list[Operation]:
     """A layer, and its activation as an operator of its own, so that the last one can be left away."""
     layer, activation = call.layer, call.layer.config.get("activation")
-    if masked and layer.kind in PRESENT:
-        return [_node(call.name, layer, layer.kind, call.inputs, PRESENT[layer.kind], "")]
+    if masked and layer.kind == "Embedding":
+        return [_node(call.name, layer, layer.kind, call.inputs, without_padding, "")]
+    if masked and layer.kind in MASKED:
+        return _mean(call, words)
     if activation is None or layer.kind == "Activation":
         ending = name_of(activation) if layer.kind == "Activation" else layer.kind
         return [_node(call.name, layer, layer.kind, call.inputs, rule_of(layer), ending)]
@@ -161,6 +174,14 @@ def _nodes(call: Call, masked: bool) -> list[Operation]:
         _node(before, layer, layer.kind, call.inputs, rule_of(layer), ""),
         _node(call.name, layer, f"the activation of {layer.kind}", (before,), activated, name_of(activation)),
     ]
+
+
+def _mean(call: Call, words: str) -> list[Operation]:
+    """A mean over the words that are present: their sum, how many they are, and the one divided by the other."""
+    layer, summed, there = call.layer, f"{call.name}:sum", f"{call.name}:words"
+    total = _node(summed, layer, layer.kind, call.inputs, added, "")
+    count = replace(_node(there, layer, layer.kind, (words,), present, ""), takes_words=True)
+    return [total, count, replace(total, name=call.name, uses=(summed, there), role="divide")]
 
 
 def _node(name: str, layer: Layer, what: str, uses: tuple[str, ...], rule: Lowering, ending: str) -> Operation:

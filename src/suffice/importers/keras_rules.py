@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.importers import rules
 from suffice.importers.keras_file import Config, Layer
-from suffice.importers.walk import Value
+from suffice.importers.values import Codes, Value
 from suffice.model import graph
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats
@@ -27,17 +27,28 @@ def rule_of(layer: Layer) -> Lowering:
 def _unknown(layer: Layer, inputs: Sequence[Any]) -> Any:
     known = ", ".join(sorted(RULES))
     why = WHY.get(layer.kind.lower(), "it is not among the layers that are known here")
-    raise ValueError(f"{why}. Can be imported: {known}; and the activations {', '.join(ACTIVATIONS)}")
+    raise ValueError(f"{why}. Can be imported: {known}; and the activations {', '.join(ACTIVATIONS)}. {rules.ASK}")
 
 
 def _embedding(layer: Layer, inputs: Sequence[Any]) -> Value:
     return rules.look_up(_weights(layer, 1)[0], inputs[0])
 
 
-def _without_padding(layer: Layer, inputs: Sequence[Any]) -> Value:
+def without_padding(layer: Layer, inputs: Sequence[Any]) -> Value:
     table = np.array(_weights(layer, 1)[0], dtype=np.float64)
     table[0] = 0.0
     return rules.look_up(table, inputs[0])
+
+
+def present(layer: Layer, inputs: Sequence[Any]) -> Value:
+    """How many words are there: all but the first of the vocabulary, which is padding where it is masked."""
+    wide = Codes(inputs[0].places[..., None], np.asarray(inputs[0].codes) != 0)
+    return rules.reduce(wide, "sum", (1,), bool(layer.config.get("keepdims")))
+
+
+def added(layer: Layer, inputs: Sequence[Any]) -> Tensor:
+    """What a mean over words adds up."""
+    return rules.reduce(inputs[0], "sum", (1,), bool(layer.config.get("keepdims")))  # type: ignore[no-any-return]
 
 
 def _dense(layer: Layer, inputs: Sequence[Any]) -> Tensor:
@@ -86,7 +97,7 @@ def _global(kind: str) -> Lowering:
         x = inputs[0]
         first = layer.config.get("data_format") == "channels_first"
         axes = range(2, len(x.shape)) if first else range(1, len(x.shape) - 1)
-        return rules.reduce(x, kind, list(axes), bool(layer.config.get("keepdims")))
+        return rules.reduce(x, kind, list(axes), bool(layer.config.get("keepdims")))  # type: ignore[no-any-return]
 
     return rule
 
@@ -245,7 +256,6 @@ def _spatial(x: Tensor, config: Config, change: Callable[[Tensor], Tensor]) -> T
     return found.reshape((1, *found.shape))
 
 
-PRESENT: dict[str, Lowering] = {"Embedding": _without_padding, "GlobalAveragePooling1D": _global("sum")}
 RULES: dict[str, Lowering] = {
     "Activation": activated,
     "ActivityRegularization": same,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.assemble import Given, assemble
 from suffice.importers.assemble import given as given_by
-from suffice.importers.onnx_program import program
+from suffice.importers.onnx_data import BESIDE, attributes, damaged, read_model, refuse_outside
+from suffice.importers.onnx_program import kind_of, program
 from suffice.importers.walk import walk
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Ints
@@ -60,31 +61,21 @@ def _onnx() -> Any:
 
 def _read(onnx: Any, file: Model | str | Path) -> tuple[str, Model]:
     if isinstance(file, onnx.ModelProto):
+        refuse_outside(onnx, file, BESIDE)
         return "the ONNX model", _plain(onnx, file)
     path = Path(file)
-    if not path.is_file():
-        raise ModelError(f"There is no file {str(path)!r}.")
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except Exception as error:  # of protobuf
-        raise ModelError(f"{path.name} is not an ONNX file, or damaged: {' '.join(str(error).split())}") from error
+    model = read_model(onnx, path)
     plain = _plain(onnx, model)
     try:
         onnx.checker.check_model(model)
     except Exception as error:
-        raise ModelError(f"{path.name} is not an ONNX file, or damaged: {' '.join(str(error).split())}") from error
+        raise damaged(path, error) from error
     return path.name, plain
 
 
 def _plain(onnx: Any, model: Model) -> Model:
-    """The model without its functions and without what the answer does not need; no number lies outside of it."""
-    for tensor in _tensors(model):
-        if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
-            raise ModelError(
-                f"The numbers of {tensor.name or 'a constant'} lie in another file, and no other file is read: write "
-                "the model into one with torch.onnx.export(..., external_data=False) or onnx.save(onnx.load(old), new)."
-            )
-    if model.graph.sparse_initializer or any(item.HasField("sparse_tensor") for item in _attributes(model)):
+    """The model without its functions and without what the answer does not need."""
+    if model.graph.sparse_initializer or any(item.HasField("sparse_tensor") for item in attributes(model)):
         raise ModelError("The model holds sparse tensors, which are not supported: save them as ordinary ones.")
     whole = model
     if model.functions:
@@ -125,24 +116,6 @@ def _refuse_towers(model: Model) -> None:
             raise ModelError(f"The model's functions make more than {MOST_OPERATORS} operators when written out.")
 
 
-def _attributes(model: Model) -> Iterator[Any]:
-    """The attributes of all nodes, those of functions and of graphs inside nodes included."""
-    waiting = [model.graph, *model.functions]
-    while waiting:
-        for node in waiting.pop().node:
-            for item in node.attribute:
-                yield item
-                waiting += [graph for graph in (item.g, *item.graphs) if graph.node]
-
-
-def _tensors(model: Model) -> Iterator[Any]:
-    yield from model.graph.initializer
-    for item in _attributes(model):
-        for graph in (item.g, *item.graphs):
-            yield from graph.initializer
-        yield from (item.t, *item.tensors)
-
-
 def _ports(model: Model) -> tuple[Any, str]:
     """The one input and the name of the one output."""
     held = {array.name for array in (*model.graph.initializer, *model.graph.sparse_initializer)}
@@ -176,7 +149,7 @@ def _length(entry: Any, given: int | None, embedding: ArrayLike | None) -> int:
 
 def _original(onnx: Any, model: Model, entry: Any, given: Given) -> tuple[list[str], Callable[[Ints], Floats]]:
     """Who runs the file itself: onnxruntime where it is installed and can, else onnx's evaluator."""
-    kind = onnx.helper.tensor_dtype_to_np_dtype(entry.type.tensor_type.elem_type)
+    kind = kind_of(onnx, entry)
     packages, run = _runner(onnx, model)
 
     def answers(rows: Ints) -> Floats:

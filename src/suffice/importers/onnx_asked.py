@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from suffice.errors import ModelError
+from suffice.errors import MissingExtra, ModelError
+from suffice.importers.onnx_data import read_model
 from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.network import Floats
 
 WHY = "a file with several inputs is run by onnxruntime"
+KINDS: dict[str, type[np.generic]] = {
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+}  # what onnxruntime calls them
 
 
 def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: str | Path | None) -> BlackBox:
     """The file as a function from texts to scores, by way of a tokenizer that gives what the inputs are named."""
     if tokenizer is None or labels is None:
         raise ModelError("An ONNX file says neither its tokenizer nor its labels: give both, tokenizer and labels=.")
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise ModelError(f"The file {str(file)!r} cannot be read: {error.strerror}.") from error
-    session = _session(data)
-    inputs, given = [one.name for one in session.get_inputs()], list(tokenizer(["a text"]))
+    model = read_model(_onnx(), file)
+    session = _session(model.SerializeToString())
+    inputs, given = _inputs(session), list(tokenizer(["a text"]))
     missing = [name for name in inputs if name not in given]
     if missing:
         raise ModelError(
@@ -40,7 +45,7 @@ def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: s
         function=_predictor(session, tokenizer, inputs, limit if notes else None),
         labels=labels,
         name=file.name,
-        digest=_digest(data, tokenizer, labels, limit if notes else None),
+        digest=_digest(file.read_bytes(), model, tokenizer, labels, limit if notes else None),
         mask=getattr(tokenizer, "mask_token", None) or MASK,
         cache=cache,
         notes=(f"Asked as a function, not laid open as a network: {WHY}.", *notes),
@@ -48,7 +53,16 @@ def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: s
     )
 
 
+def _onnx() -> Any:
+    try:
+        import onnx
+    except ImportError as error:  # onnxruntime alone would read whatever other file the file names
+        raise MissingExtra("onnx", "onnx") from error
+    return onnx
+
+
 def _session(data: bytes) -> Any:
+    """onnxruntime on what was read: it is given no name of a file, and nothing is left to look up in another."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -61,7 +75,18 @@ def _session(data: bytes) -> Any:
         raise ModelError(f"onnxruntime cannot run the file: {' '.join(str(error).split())[:300]}") from error
 
 
-def _predictor(session: Any, tokenizer: Any, inputs: Sequence[str], limit: int | None) -> Callable[[list[str]], Floats]:
+def _inputs(session: Any) -> dict[str, type[np.generic]]:
+    """The names of the inputs, and the kind of numbers that each declares."""
+    found = {one.name: KINDS.get(one.type) for one in session.get_inputs()}
+    for one in session.get_inputs():
+        if found[one.name] is None:
+            raise ModelError(f"The input {one.name} takes {one.type}, and numbers of words are whole or real numbers.")
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _predictor(
+    session: Any, tokenizer: Any, inputs: Mapping[str, type[np.generic]], limit: int | None
+) -> Callable[[list[str]], Floats]:
     """Texts to scores; only texts of equally many tokens share a batch."""
     code = Splicer(tokenizer, limit)
 
@@ -69,7 +94,7 @@ def _predictor(session: Any, tokenizer: Any, inputs: Sequence[str], limit: int |
         coded = code(texts)
         rows: list[Floats | None] = [None] * len(texts)
         for places in alike([len(ids) for ids in coded["input_ids"]]):
-            fed = {name: np.array([coded[name][i] for i in places], dtype=np.int64) for name in inputs}
+            fed = {name: np.array([coded[name][i] for i in places], dtype=kind) for name, kind in inputs.items()}
             for place, row in zip(places, session.run(None, fed)[0], strict=True):
                 rows[place] = row
         return np.array(rows, dtype=np.float64)
@@ -77,8 +102,11 @@ def _predictor(session: Any, tokenizer: Any, inputs: Sequence[str], limit: int |
     return predict
 
 
-def _digest(data: bytes, tokenizer: Any, labels: Sequence[str], limit: int | None) -> str:
+def _digest(data: bytes, model: Any, tokenizer: Any, labels: Sequence[str], limit: int | None) -> str:
+    """Over the file, the numbers that may lie beside it, the labels, and how texts are cut."""
     sha = hashlib.sha256(json.dumps(["onnx", list(labels), limit]).encode())
     sha.update(data)
+    for tensor in model.graph.initializer:
+        sha.update(tensor.raw_data)
     sha.update(splitting(tokenizer).encode())
     return sha.hexdigest()

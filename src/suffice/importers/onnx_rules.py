@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from suffice.importers import rules
-from suffice.importers.walk import Codes, Value, is_constant
+from suffice.importers.values import Codes, Value, is_constant
 from suffice.model.graph import Tensor
 
 FLOATING = (1, 10, 11, 16)  # the numbers of float, float16, double and bfloat16
@@ -47,10 +47,11 @@ class Operator:
 Lowering: TypeAlias = Callable[[Operator], Value]
 
 
-def control_flow(_: Any) -> Value:
+def control_flow() -> NoReturn:
     raise ValueError(
-        "it repeats or chooses operators while it runs, and the way through the network must be fixed. (PyTorch writes "
-        "EmbeddingBag as a Loop: use Embedding and mean(1) instead, or sf.from_torch.)"
+        "it repeats or chooses operators by what the text is, and the way through the network must be fixed. PyTorch "
+        "writes EmbeddingBag with padding_idx so: sf.from_torch takes the module itself where it adds or averages. Any "
+        "other network can be asked as a function (sf.from_function)"
     )
 
 
@@ -291,13 +292,33 @@ def _identity(operator: Operator) -> Value:
     return operator[0]
 
 
+def _inserted(operator: Operator) -> Value:
+    if operator[2] is not None:
+        raise ValueError("it puts a value into the middle of a sequence, which is not known here")
+    return (*operator[0], operator[1])
+
+
+def _joined(operator: Operator) -> Value:
+    parts, axis = operator[0], int(operator.get("axis", 0))
+    if operator.get("new_axis", 0):
+        return np.stack(parts, axis) if is_constant(parts) else rules.stack(parts, axis)
+    return np.concatenate(parts, axis) if is_constant(parts) else rules.concatenate(parts, axis)
+
+
+SEQUENCES: dict[str, Lowering] = {
+    "SequenceEmpty": lambda operator: (),
+    "SequenceInsert": _inserted,
+    "ConcatFromSequence": _joined,
+}
 RULES: dict[str, Lowering] = {
+    **SEQUENCES,
     # looking up
     "Gather": _gather,
     "GatherND": _gather_nd,
     # affine layers
     "MatMul": lambda operator: rules.matmul(operator[0], operator[1]),
     "Gemm": _gemm,
+    "Einsum": lambda operator: rules.einsum(operator.get("equation"), operator.inputs),
     "Conv": _conv,
     "BatchNormalization": _batch_norm,
     "Dropout": _dropout,
@@ -361,8 +382,10 @@ RULES: dict[str, Lowering] = {
 }
 TAKES_WORDS = {
     *("Gather", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Expand", "Tile"),
-    *("Shape", "Identity"),
+    *("Shape", "Identity", "Cast", "CastLike", "Dropout"),
 }
+ROLES = {"Div": "divide", "Mul": "multiply", "ReduceSum": "reduce", "ReduceMean": "reduce"}
+EQUATIONS = {"MatMul": "...ik,...kd->...id"}  # of products that are always alike
 ELEMENTWISE = {
     *(
         "Relu",

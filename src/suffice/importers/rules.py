@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.importers.walk import Codes, Lookup, Value, is_constant
+from suffice.importers.masked import counted
+from suffice.importers.values import Codes, Count, Lookup, Value, is_constant
 from suffice.model import graph
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
 from suffice.model.places import affordable
 
 PRODUCT = (
-    "it multiplies or divides two values that both depend on the text (attention, gates and masked means do), "
-    "and no linear bounds are known for that here"
+    "it multiplies or divides two values that both depend on the text (attention and gates do), and no linear bounds "
+    "are known for that here"
 )
 
 KNOWN = (
     "Can be imported: Embedding, EmbeddingBag, Linear, Conv1d, Conv2d, BatchNorm, Dropout, max, average and adaptive "
     "pooling, mean, sum, max and min over axes, ReLU, LeakyReLU, PReLU, ReLU6, Hardtanh, clamp, tanh, sigmoid, GELU, "
     "SiLU, ELU, softplus, softmax, sums and differences, products with constants, concatenation and any reshaping."
+)
+ASK = (
+    "Whatever a network is made of, it can be asked as it is: sf.from_function(predict, labels=[...]), where predict "
+    "takes a list of texts and gives a row of scores for each"
 )
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
 MAX_NORM = (
@@ -49,7 +55,7 @@ def unknown(operator: str) -> str:
     """Why an operator is refused, and what is not."""
     name = operator.lower()
     why = next((why for part, why in WHY.items() if part in name), "it is not among the operators that are known here")
-    return f"{why}. {KNOWN}"
+    return f"{why}. {KNOWN} {ASK}"
 
 
 # --- arranging ---
@@ -58,7 +64,9 @@ def unknown(operator: str) -> str:
 def arrange(x: Value, move: Callable[[Ints], Ints]) -> Value:
     """Whatever `move` does to an array of places happens to x: reshape, slice, permute, repeat, pad (with -1)."""
     if isinstance(x, Codes):
-        return Codes(_whole(move(x.places)), x.codes)
+        return replace(x, places=_whole(move(x.places)))
+    if isinstance(x, Lookup):
+        return Lookup(_whole(move(x.entries)), x.table)
     places = np.arange(math.prod(x.shape)).reshape(x.shape)
     return x.pick(_whole(move(places)))
 
@@ -263,11 +271,71 @@ def linear(x: Tensor, weight: ArrayLike, bias: ArrayLike | None = None) -> Tenso
     return x.linear(floats(weight), None if bias is None else floats(bias))
 
 
+@dataclass(frozen=True)
+class Terms:
+    """An einsum: the letters of each operand's axes, and all letters in order, those of the answer first."""
+
+    given: tuple[str, ...]
+    letters: str
+    kept: int
+
+    @staticmethod
+    def of(equation: str, shapes: Sequence[tuple[int, ...]]) -> Terms:
+        left, arrow, right = equation.replace(" ", "").partition("->")
+        names = left.split(",")
+        if len(names) != len(shapes):
+            raise ValueError(f"its equation {equation!r} is about {len(names)} values, and there are {len(shapes)}")
+        rest = [len(shape) - len(name.replace("...", "")) for name, shape in zip(names, shapes, strict=True)]
+        dots = "".join(map(chr, range(0xE000, 0xE000 + max(0, *rest))))
+        given = tuple(n.replace("...", dots[len(dots) - r :]) for n, r in zip(names, rest, strict=True))
+        if any(
+            len(name) != len(shape) or len(set(name)) < len(name) for name, shape in zip(given, shapes, strict=True)
+        ):
+            raise ValueError(f"its equation {equation!r} takes a diagonal, or does not fit its values")
+        every = "".join(given)
+        once = dots + "".join(sorted(letter for letter in set(every) - set(dots) if every.count(letter) == 1))
+        answer = right.replace("...", dots) if arrow else once
+        return Terms(given, answer + "".join(sorted(set(every) - set(answer))), len(answer))
+
+    def aligned(self, operand: int, value: Value) -> Value:
+        """An operand with an axis for every letter, of size 1 where it has none."""
+        name = self.given[operand]
+        order = [name.index(letter) for letter in self.letters if letter in name]
+        gaps = tuple(i for i, letter in enumerate(self.letters) if letter not in name)
+        if is_constant(value):
+            return np.expand_dims(np.transpose(value, order), gaps)
+        if not gaps and order == sorted(order):
+            return value
+        return arrange(value, lambda places: np.expand_dims(places.transpose(order), gaps))
+
+    def size(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        """How many products there are, and so at least as many numbers in the answer."""
+        pairs = zip("".join(self.given), (size for shape in shapes for size in shape), strict=True)
+        return math.prod(dict(sorted(pairs, key=lambda pair: pair[1])).values())
+
+    def added(self, product: Tensor) -> Tensor:
+        """The sum over the letters that the answer does not have."""
+        gone = range(self.kept, len(self.letters))
+        return product.sum(tuple(gone)) if gone else product
+
+
+def einsum(equation: str, values: Sequence[Value]) -> Tensor:
+    """A sum of products of one value that depends on the text with constants."""
+    terms = Terms.of(equation, [np.shape(value) if is_constant(value) else value.shape for value in values])
+    aligned = [terms.aligned(i, value) for i, value in enumerate(values)]
+    found = aligned[0]
+    for other in aligned[1:]:
+        found = floats(found) * floats(other) if is_constant(found) and is_constant(other) else multiply(found, other)
+    return terms.added(found)
+
+
 # --- reducing ---
 
 
-def reduce(x: Tensor, kind: str, axes: Sequence[int] | None, keep: bool) -> Tensor:
+def reduce(x: Value, kind: str, axes: Sequence[int] | None, keep: bool) -> Value:
     """sum, mean, max or min over axes (None: all)."""
+    if isinstance(x, Codes):
+        return counted(x, kind, axes, keep)
     chosen = tuple(range(len(x.shape))) if axes is None else tuple(int(axis) % len(x.shape) for axis in axes)
     match kind:
         case "sum":
@@ -287,7 +355,7 @@ def reduce(x: Tensor, kind: str, axes: Sequence[int] | None, keep: bool) -> Tens
 
 def look_up(table: ArrayLike, words: Codes) -> Lookup:
     """The vector of each word: rows of a fixed table."""
-    if not (is_constant(table) and isinstance(words, Codes)):
+    if not (is_constant(table) and isinstance(words, Codes)) or isinstance(words, Count):
         raise ValueError("it looks up something else than the word at each position, in a fixed table")
     rows = floats(table)
     codes = np.asarray(words.codes)
@@ -303,7 +371,9 @@ def look_up(table: ArrayLike, words: Codes) -> Lookup:
             f"the table has {len(rows)} rows but the vocabulary has {len(codes)} words: give one word for each row, "
             "padding and unknown included"
         )
-    return Lookup(words.places, rows[codes])
+    width = rows.shape[1]
+    affordable(words.places.size * width)
+    return Lookup(words.places[..., None] * width + np.arange(width), rows[codes])
 
 
 def bags(x: Tensor, starts: Sequence[int], kind: str) -> Tensor:

@@ -28,7 +28,7 @@ PROBE = ["a text", "another text, of several words"]
 
 
 def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
-    """The pipeline as a function that is asked, and `why`; refused for `reason` where it answers no texts."""
+    """The pipeline as a function that is asked, and `why`; refused where it answers no texts, `reason` being why."""
     function = _scores(pipeline)
     try:
         rows = None if function is None else function(PROBE)
@@ -36,9 +36,12 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
         said = pipeline.predict(PROBE)
         single = np.ndim(said) == 1 and np.ndim(said[0]) == 0  # one label per text
     except Exception as error:  # not fitted, or not for texts
-        raise ModelError(reason) from error
+        raise ModelError(_refusal(pipeline, reason)) from error
     if not single:
-        raise ModelError(f"{_name(pipeline)} gives several labels to one text; one label per text is explained here.")
+        raise ModelError(
+            f"{_name(pipeline)} gives several labels to one text; one label per text is explained here: give "
+            "sf.from_function the scores of one of them and of its opposite."
+        )
     if function is None or rows is None or rows.shape != (len(PROBE), len(labels)):
         raise ModelError(reason)
     name = _name(pipeline)
@@ -55,6 +58,37 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
         keep=partial(kept, pipeline, digest),
         uncovered=uncovered,
     )
+
+
+def _refusal(pipeline: Any, reason: str) -> str:
+    """Why a pipeline answers no texts, where no other way to fit it would help; else `reason`."""
+    steps = [step for _, step in getattr(pipeline, "steps", ())]
+    if any(kind_of(step) == "ColumnTransformer" for step in steps):
+        return (
+            "The pipeline has a ColumnTransformer and so takes tables, while texts alone are changed here: hold the "
+            "other columns fixed, as in sf.from_function(lambda texts: pipeline.predict_proba(pandas.DataFrame("
+            "{'text': texts, 'other': 0})), labels=[...], name='...'), with your columns and what they hold."
+        )
+    model = steps[-1] if steps else pipeline
+    if steps and not hasattr(model, "predict"):
+        return f"The pipeline ends in a {_kind(pipeline)} and needs a vectorizer and a model: add a model at its end."
+    if kind_of(model) and _is_fitted(model) and not hasattr(model, "classes_"):
+        return (
+            f"{_name(pipeline)} predicts no labels, and labels are explained here: choose them, such as above and "
+            "below a threshold, and give sf.from_function(predict, labels=[...], name='...') a function that has a "
+            "row of scores, one for each label, for every text."
+        )
+    return reason
+
+
+def _is_fitted(model: Any) -> bool:
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except Exception:  # scikit-learn says so in several ways
+        return False
+    return True
 
 
 def laid_open_or_asked(pipeline: Any, reason: str) -> BlackBox:

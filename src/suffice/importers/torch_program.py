@@ -20,15 +20,20 @@ from suffice.importers.assemble import Given
 from suffice.importers.torch_rules import (
     ELEMENTWISE,
     ENDINGS,
+    EQUATIONS,
     KINDS,
+    ROLES,
     RULES,
     TAKES_WORDS,
     Arguments,
     Lowering,
     bag_rows,
+    bag_sizes,
     bags,
+    left_out,
 )
-from suffice.importers.walk import MOST_VALUES, Computation, Operation, Value, Values, Walked, walk
+from suffice.importers.values import Value, Values
+from suffice.importers.walk import MOST_VALUES, Computation, Operation, Walked, walk
 
 
 def walked(torch: Any, exported: Any, given: Given) -> Walked:
@@ -41,22 +46,11 @@ def walked(torch: Any, exported: Any, given: Given) -> Walked:
         _refuse_large(apart)
         program = _program(torch, apart)
         try:
-            found = walk(program, given.length, len(given.vocabulary), given.embedding)
-            return replace(found, padding=_left_out(apart))
+            return walk(program, given.length, len(given.vocabulary), given.embedding)
         except ModelError as error:
             first = first or error
     assert first is not None
     raise first
-
-
-def _left_out(exported: Any) -> int | None:
-    """The word that means over bags leave out, where all that is looked up goes into such a mean."""
-    nodes = [node for node in exported.graph.nodes if node.op == "call_function" and "embedding" in _name(node.target)]
-    given = [_named(node) for node in nodes]
-    found = {one.get("padding_idx") if KINDS[one.get("mode") or 0] == "mean" else None for one in given} - {-1}
-    if len(found) > 1:
-        raise ModelError("A mean that leaves padding out stands beside another look at the words: that is not known.")
-    return found.pop() if found else None
 
 
 def _refuse_large(exported: Any) -> None:
@@ -88,7 +82,7 @@ def _program(torch: Any, exported: Any) -> Computation:
 
 
 def _nodes(torch: Any, node: Any) -> list[Operation]:
-    """One node each, but EmbeddingBag is two operators: looking up and pooling."""
+    """One node each, but EmbeddingBag is several operators: looking up, pooling, and dividing by how many there are."""
     name = _name(node.target)
     short = name.partition(".")[0]
     if short not in ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"):
@@ -99,7 +93,18 @@ def _nodes(torch: Any, node: Any) -> list[Operation]:
     def pool(values: Values) -> Value:
         return bags(_arguments(node, {**values, indices: values[rows.name]}))
 
-    return [rows, replace(rows, name=node.name, uses=(rows.name, *rows.uses), lower=pool, compute=pool)]
+    uses = (rows.name, *(use for use in rows.uses if use != indices))
+    pooled = replace(rows, name=f"{node.name}:pooled", uses=uses, lower=pool, compute=pool, takes_words=False)
+    named, made = SimpleNamespace(**_named(node)), [rows, pooled]
+    if left_out(named) is not None and KINDS[named.mode] == "mean":
+        sizes = replace(_node(torch, node, name, bag_sizes), name=f"{node.name}:sizes", takes_words=True)
+        last = f"{node.name}:mean"
+        made += [sizes, replace(pooled, name=last, uses=(pooled.name, sizes.name), role="divide")]
+
+    def several(values: Values) -> Value:
+        return (values[made[-1].name],)
+
+    return [*made, replace(rows, name=node.name, uses=(made[-1].name,), lower=several, compute=several)]
 
 
 def _node(torch: Any, node: Any, name: str, rule: Lowering | None) -> Operation:
@@ -128,6 +133,8 @@ def _node(torch: Any, node: Any, name: str, rule: Lowering | None) -> Operation:
         takes_words=short in TAKES_WORDS,
         ending=ENDINGS.get(short, ""),
         axis=int(node.args[1]) if "softmax" in short else -1,
+        role=ROLES.get(name, ""),
+        equation=str(node.args[0]) if short == "einsum" else EQUATIONS.get(short, ""),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from suffice.importers import rules
-from suffice.importers.walk import Value, is_constant
+from suffice.importers.values import Codes, Value, is_constant
 
 Arguments: TypeAlias = Any  # an operator's arguments by the names PyTorch gives them
 Lowering: TypeAlias = Callable[[Arguments], Value]
@@ -36,27 +37,41 @@ def _embedding(given: Arguments) -> Value:
 
 
 def bag_rows(given: Arguments) -> Value:
-    """The rows that an EmbeddingBag looks up, before it puts them into bags."""
-    left_out = getattr(given, "padding_idx", None)
-    if left_out not in (None, -1) and KINDS[given.mode] != "max":
-        table = rules.floats(given.weight).copy()
-        table[left_out] = 0.0  # what is left out of a sum adds nothing; of a mean, the sum is taken
-        return rules.look_up(table, given.indices)
-    if left_out not in (None, -1):
+    """The rows that an EmbeddingBag looks up, before it puts them into bags; what it leaves out adds nothing."""
+    if left_out(given) is None:
+        return rules.look_up(given.weight, given.indices)
+    if KINDS[given.mode] == "max":
         raise ValueError(
             "its padding_idx leaves words out of the bag, and a maximum over those that are left is not known here: "
             "train with padding_idx=None"
         )
-    return rules.look_up(given.weight, given.indices)
+    table = rules.floats(given.weight).copy()
+    table[left_out(given)] = 0.0
+    return rules.look_up(table, given.indices)
+
+
+def bag_sizes(given: Arguments) -> Value:
+    """How many words a mean divides by: those that are not left out, and at least 1."""
+    words = given.indices
+    if rules.numbers(given.offsets)[:1] != [0] or len(rules.numbers(given.offsets)) - given.include_last_offset != 1:
+        raise ValueError("its means that leave padding out are over more than one bag")
+    present = rules.reduce(Codes(words.places, np.asarray(words.codes) != left_out(given)), "sum", (0,), True)
+    return replace(present, codes=np.maximum(present.codes, 1))
+
+
+def left_out(given: Arguments) -> int | None:
+    """The word that bags leave out."""
+    place = getattr(given, "padding_idx", None)
+    return None if place in (None, -1) else int(place)
 
 
 def bags(given: Arguments) -> Value:
+    """Sums, means or maxima over bags of rows; where words are left out, sums that are still to be divided."""
     if not (is_constant(given.offsets) and given.per_sample_weights is None):
         raise ValueError("its bags or their weights depend on the text")
     starts = rules.numbers(given.offsets)
     starts = starts[:-1] if given.include_last_offset else starts
-    masked = getattr(given, "padding_idx", None) not in (None, -1)
-    return (rules.bags(given.indices, starts, "sum" if masked else KINDS[given.mode]),)
+    return rules.bags(given.indices, starts, "sum" if left_out(given) is not None else KINDS[given.mode])
 
 
 def _linear(given: Arguments) -> Value:
@@ -273,6 +288,7 @@ RULES: dict[str, Lowering] = {
     "mm": lambda given: rules.matmul(given.self, given.mat2),
     "bmm": lambda given: rules.matmul(given.self, given.mat2),
     "matmul": lambda given: rules.matmul(given.self, given.other),
+    "einsum": lambda given: rules.einsum(given.equation, given.tensors),
     "conv1d": _convolution,
     "conv2d": _convolution,
     "convolution": _convolution,
@@ -375,7 +391,10 @@ ARRANGING = {
     *("select", "slice", "index_select", "narrow", "expand", "repeat", "flip", "getitem"),
     *("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "identity"),
 }
-TAKES_WORDS = ARRANGING | {"embedding", "split", "split_with_sizes", "chunk", "unbind"}
+NOTHING = {"to", "_to_copy", "type_as", "dropout", "feature_dropout", "alpha_dropout", "native_dropout"}
+TAKES_WORDS = ARRANGING | NOTHING | {"embedding", "split", "split_with_sizes", "chunk", "unbind", "index"}
+ROLES = {"div.Tensor": "divide", "mul.Tensor": "multiply", **dict.fromkeys(("sum.dim_IntList", "mean.dim"), "reduce")}
+EQUATIONS = {"bmm": "bik,bkd->bid", "matmul": "...ik,...kd->...id"}  # of products that are always alike
 ELEMENTWISE = {
     *("relu", "sigmoid", "tanh", "exp", "log", "log1p", "expm1", "erf", "pow", "sqrt", "reciprocal", "abs", "neg"),
     *("add", "sub", "rsub", "mul", "div", "where", "gt", "ge", "lt", "le", "eq", "ne", "logical_not", "logical_and"),

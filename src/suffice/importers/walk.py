@@ -2,58 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import ModelError
+from suffice.importers import rules
+from suffice.importers.masked import BESIDE, as_number, quotient, times
+from suffice.importers.values import (
+    Codes,
+    Count,
+    Entrance,
+    Lookup,
+    Quotient,
+    Unavailable,
+    Value,
+    Values,
+    is_constant,
+)
 from suffice.model import graph
 from suffice.model.curves import CURVES
 from suffice.model.graph import Tensor
-from suffice.model.network import Floats, Ints
+from suffice.model.network import Floats
+from suffice.model.places import affordable
 from suffice.model.step import nonzero
 
-Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else Tensor, Codes, Lookup or Unavailable
-Values: TypeAlias = Mapping[str, Value]
 GRID = np.concatenate([np.linspace(-100, -7, 32), np.linspace(-6, 6, 241), np.linspace(7, 100, 32)])
 SMOOTH = ("tanh", "sigmoid", "gelu", "gelu_tanh", "silu", "elu", "softplus", "exp")
 MOST_VALUES = 2**26  # numbers of one value that an operator gives
 MOST_KEPT = 2**28  # numbers of all values of a network together
+WIDEST = 1e4  # a softplus this much sharper or duller than it is by itself is looked for
+REFINED = 4  # times that the sharpness of a softplus is looked at again
 LONGEST = 24  # operators that a curve may be made of
 
 
-@dataclass(frozen=True)
-class Unavailable:
-    """Why a value cannot be had; it is only said if the scores need the value."""
-
-    reason: str
-
-
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """A number for each position that depends on its word alone, such as its index: codes[w] for the word w."""
-
-    places: Ints  # which position stands where
-    codes: NDArray[Any]  # (V,)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.places.shape
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """A row of `table` for each position: places.shape + (d,)."""
-
-    places: Ints
-    table: Floats  # (V, d)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (*self.places.shape, self.table.shape[1])
+Run: TypeAlias = Callable[[Sequence["Operation"], Values], Values]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +50,8 @@ class Operation:
 
     `lower` works on values that depend on the text, `compute` on arrays. `ending` is what the operator does to an
     answer that it ends: "softmax", "log_softmax", "sigmoid" keep the order of the scores, "shape" their values too.
+    `role` is "divide" or "multiply" where it does so with the two values that it uses, "reduce" where
+    it adds up; with an `equation` it is a product of two values as einsum writes it.
     """
 
     name: str
@@ -74,64 +64,66 @@ class Operation:
     takes_words: bool = False
     ending: str = ""
     axis: int = -1
+    role: str = ""
+    equation: str = ""
+    inside: Callable[[Values, Run], Value] | None = None  # with operators of its own, which `Run` takes
 
 
 @dataclass(frozen=True, eq=False)
 class Computation:
-    """The operators in order, the constants they start from, and the names of what goes in and comes out."""
+    """The operators in order, the constants they start from, and the names of what goes in and comes out.
+
+    `kind` is what numbers of words are handed in as.
+    """
 
     nodes: Sequence[Operation]
     constants: Values
     given: str
     answer: str
-
-
-@dataclass(eq=False)
-class Entrance:
-    """Where vectors of words enter the network: every table that is looked up, side by side."""
-
-    tables: list[Floats] = field(default_factory=list)
-    start: Tensor | None = None
-
-    def enter(self, lookup: Lookup) -> Tensor | Unavailable:
-        """The looked-up vectors as columns of the embedded text; too early while the columns are still counted."""
-        number = next((i for i, table in enumerate(self.tables) if np.array_equal(table, lookup.table)), None)
-        if number is None:
-            self.tables.append(lookup.table)
-        if self.start is None or number is None:
-            return Unavailable("")
-        before, width = sum(table.shape[1] for table in self.tables[:number]), lookup.table.shape[1]
-        columns = np.arange(before, before + width)
-        return self.start.pick(lookup.places[..., None] * self.start.shape[1] + columns)
+    kind: type[np.generic] = np.int64
 
 
 @dataclass(frozen=True, eq=False)
 class Walked:
     """The scores before anything that only keeps their order, the embedding, and the names of what was left away.
 
-    `padding` is the word that means over the words present leave out; the scores are those on sums then.
+    `by` is what means over the words that are present divide by: the scores are the original's times that. `still` are
+    the columns of the embedding that only say which word it is.
     """
 
     scores: Tensor
     embedding: Floats
     endings: tuple[str, ...]
-    padding: int | None = None
+    by: Count | None = None
+    still: tuple[int, ...] = ()
 
 
 def walk(program: Computation, length: int, words: int, embedding: Floats | None = None) -> Walked:
     """The scores as a function of the embedded text; a ModelError names the first operator that is in the way."""
     if embedding is not None:
         start = _start(length, embedding.shape[1])
-        return _ended(program, _values(program, start.reshape((1, *start.shape)), Entrance()), embedding)
-    given = Codes(np.arange(length)[None], np.arange(words))
+        entrance = Entrance()
+        return _ended(program, _values(program, start.reshape((1, *start.shape)), entrance), embedding, entrance)
+    given = Codes(np.arange(length)[None], _numbers(words, program.kind))
     counted = Entrance()
     early = _values(program, given, counted)
+    _undivided(early[program.answer], counted)
     if not counted.tables:
         _refuse(early[program.answer])
         raise ModelError("The network looks no word up: give the vectors it takes as embedding=.")
     tables = np.hstack(counted.tables)
     entrance = Entrance(counted.tables, _start(length, tables.shape[1]))
-    return _ended(program, _values(program, given, entrance), tables)
+    return _ended(program, _values(program, given, entrance), tables, entrance)
+
+
+def _numbers(words: int, kind: type[np.generic]) -> NDArray[Any]:
+    """The number of each word, as the network takes it."""
+    found = np.arange(words)
+    with np.errstate(over="ignore"):
+        handed: NDArray[Any] = found.astype(kind)
+    if not np.array_equal(handed.astype(np.float64), found):
+        raise ModelError(f"The network takes words as {handed.dtype}, which cannot tell {words} of them apart.")
+    return handed
 
 
 def _start(length: int, dimension: int) -> Tensor:
@@ -142,10 +134,15 @@ def _start(length: int, dimension: int) -> Tensor:
 
 
 def _values(program: Computation, given: Value, entrance: Entrance) -> dict[str, Value]:
-    values = {**program.constants, program.given: given}
-    by_name = {node.name: node for node in _needed(program)}
+    return _run(_needed(program), {**program.constants, program.given: given}, entrance)
+
+
+def _run(nodes: Sequence[Operation], given: Values, entrance: Entrance) -> dict[str, Value]:
+    """The values that operators give, one after the other, with those that they start from."""
+    values = dict(given)
+    by_name = {node.name: node for node in nodes}
     kept = 0
-    for node in by_name.values():
+    for node in nodes:
         values[node.name] = _value(node, values, by_name, entrance)
         kept += _size(values[node.name])
         if kept > MOST_KEPT:
@@ -159,6 +156,8 @@ def _size(value: Value) -> int:
         return value.size + sum(nonzero(matrix) for _, matrix in value.parts)
     if isinstance(value, tuple | list):
         return sum(map(_size, value))
+    if isinstance(value, Quotient):
+        return _size(value.value)
     held: Any = value.table if isinstance(value, Lookup) else value
     return int(np.size(held))
 
@@ -175,71 +174,182 @@ def _needed(program: Computation) -> list[Operation]:
 
 def _value(node: Operation, values: dict[str, Value], by_name: Mapping[str, Operation], entrance: Entrance) -> Value:
     inputs = {name: values[name] for name in node.uses}
-    refused = next((value for value in inputs.values() if isinstance(value, Unavailable)), None)
     try:
-        if refused is None and all(is_constant(value) for value in inputs.values()):
-            return node.compute(inputs)
-        folded = _folded(node, inputs)
-        if folded is not None:
-            return folded
-        entered = {name: _entered(value, node, entrance) for name, value in inputs.items()}
-        refused = next((value for value in entered.values() if isinstance(value, Unavailable)), None)
-        if refused is None:
-            return node.lower(entered)
+        found = _made(node, inputs, entrance)
     except Exception as error:  # whatever the shapes or the foreign package do not like
-        refused = Unavailable(f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}")
+        found = Unavailable(f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}")
+    if not isinstance(found, Unavailable):
+        return found
     curve = _recognised(node, values, by_name, entrance)
-    return refused if curve is None else curve
+    return found if curve is None else curve
 
 
 def _sentence(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def is_constant(value: Value) -> bool:
-    if isinstance(value, tuple | list):
-        return all(is_constant(part) for part in value)
-    return not isinstance(value, Tensor | Codes | Lookup | Unavailable)
+def _made(node: Operation, inputs: Values, entrance: Entrance) -> Value:
+    """What an operator gives: computed, about each word alone, about how many there are, or lowered."""
+    if node.inside is not None:
+        return node.inside(inputs, partial(_run, entrance=entrance))
+    if all(is_constant(value) for value in inputs.values()):
+        return node.compute(inputs)
+    if any(isinstance(value, Quotient) for value in inputs.values()):
+        return _of_quotients(node, inputs, entrance)
+    divided = _divided(node, inputs, entrance)
+    if divided is not None:
+        return divided
+    for way in (_folded, _counted, partial(_contracted, entrance=entrance)):
+        found = way(node, inputs)
+        if found is not None:
+            return found
+    return _lowered(node, inputs, entrance)
 
 
-def _entered(value: Value, node: Operation, entrance: Entrance) -> Value:
-    if isinstance(value, Lookup):
-        return entrance.enter(value)
-    if isinstance(value, Codes) and not node.takes_words:
-        column = np.asarray(value.codes, dtype=np.float64)[:, None]
-        found = entrance.enter(Lookup(value.places, column))
-        return found if isinstance(found, Unavailable) else found.reshape(value.shape)
-    return value
+def _lowered(node: Operation, inputs: Values, entrance: Entrance) -> Value:
+    keeps = Codes | Lookup if node.takes_words else ()
+    entered = {name: value if isinstance(value, keeps) else _entered(value, entrance) for name, value in inputs.items()}
+    refused = next((value for value in entered.values() if isinstance(value, Unavailable)), None)
+    return node.lower(entered) if refused is None else refused
+
+
+def _entered(value: Value, entrance: Entrance) -> Value:
+    """The value as a tensor, where it is one of words or of their number."""
+    match value:
+        case Lookup():
+            return entrance.enter(value)
+        case Count():
+            return as_number(value, entrance)
+        case Codes():
+            return entrance.enter_codes(value)
+        case _:
+            return value
+
+
+# --- words alone, and how many they are ---
 
 
 def _folded(node: Operation, inputs: Values) -> Value | None:
     """A function of each word alone, such as a mask or a masked vector, is a new code or table."""
+    return _fold(inputs, node.compute) if node.elementwise else None
+
+
+def _fold(inputs: Values, compute: Callable[[Values], Value]) -> Value | None:
+    """The same of values about the same words, or about the number of the same words; None where they are not."""
     still = {name: np.asarray(value) for name, value in inputs.items() if is_constant(value)}
-    words = {name: value for name, value in inputs.items() if isinstance(value, Codes)}
+    codes = {name: value for name, value in inputs.items() if isinstance(value, Codes)}
     rows = {name: value for name, value in inputs.items() if isinstance(value, Lookup)}
-    if not (node.elementwise and words and len(still) + len(words) + len(rows) == len(inputs)):
+    if not codes or len(still) + len(codes) + len(rows) != len(inputs) or any(one.size != 1 for one in still.values()):
         return None
-    if any(value.size != 1 for value in still.values()):
+    first = next(iter(codes.values()))
+    shape = _same_places([*codes.values()], [*rows.values()])
+    if shape is None:
         return None
-    places = _same_places(list(words.values()), list(rows.values()))
-    if places is None:
-        return None
-    plain = {name: value.reshape(()) for name, value in still.items()}
-    plain |= {name: word.codes[:, None] if rows else word.codes for name, word in words.items()}
+    plain: dict[str, Any] = {name: value.reshape(()) for name, value in still.items()}
+    plain |= {name: word.codes[:, None] if rows else word.codes for name, word in codes.items()}
     plain |= {name: row.table for name, row in rows.items()}
-    found = np.asarray(node.compute(plain))
-    return Lookup(places, found.astype(np.float64)) if rows else Codes(places, found)
+    found = np.asarray(compute(plain))
+    if not rows:
+        return replace(first, places=np.broadcast_to(first.places, shape), codes=found)
+    entries = np.broadcast_to(next(iter(rows.values())).entries, shape)
+    return Lookup(entries, found.astype(np.float64))
 
 
-def _same_places(words: Sequence[Codes], rows: Sequence[Lookup]) -> Ints | None:
-    """The places in the text that all of these are about; None where they are about different ones."""
-    places = rows[0].places if rows else words[0].places
-    codes = places[..., None] if rows else places
-    same = [
-        *(np.array_equal(word.places, codes) for word in words),
-        *(np.array_equal(row.places, places) for row in rows),
-    ]
-    return places if all(same) else None
+def _same_places(codes: Sequence[Codes], rows: Sequence[Lookup]) -> tuple[int, ...] | None:
+    """The shape of values that are all about the same words (or their number) at each place; else None."""
+    counts = [code for code in codes if isinstance(code, Count)]
+    if counts:
+        whole = len(counts) == len(codes) and not rows
+        same = all(np.array_equal(one.positions, counts[0].positions) for one in counts)
+        if not (whole and same and all(np.array_equal(one.counted, counts[0].counted) for one in counts)):
+            return None
+    values: list[Codes | Lookup] = [*codes, *rows]
+    try:
+        shape = np.broadcast_shapes(*(one.shape for one in values))
+    except ValueError:
+        return None
+    affordable(math.prod(shape))
+    places = [np.broadcast_to(one.places, shape) for one in values]
+    entries = [np.broadcast_to(row.entries, shape) for row in rows]
+    same = all(np.array_equal(place, places[0]) for place in places)
+    same = same and all(row.width == rows[0].width for row in rows)
+    return shape if same and all(np.array_equal(entry, entries[0]) for entry in entries) else None
+
+
+def _counted(node: Operation, inputs: Values) -> Value | None:
+    """A sum of codes that says how many words there are; None where it says anything else."""
+    given = next((value for value in inputs.values() if isinstance(value, Codes)), None)
+    if node.role != "reduce" or given is None or isinstance(given, Count):
+        return None
+    try:
+        return node.lower(inputs)
+    except ValueError:
+        return None
+
+
+def _contracted(node: Operation, inputs: Values, entrance: Entrance) -> Value | None:
+    """A product of weights and vectors of the same words, added up: None where it is another product."""
+    pair = [inputs[name] for name in node.uses]
+    kinds = {type(value) for value in pair}
+    if not node.equation or len(pair) != 2 or kinds != {Codes, Lookup}:
+        return None
+    terms = rules.Terms.of(node.equation, [value.shape for value in pair])
+    aligned = {str(i): terms.aligned(i, value) for i, value in enumerate(pair)}
+    product = _fold(aligned, lambda found: found["0"] * found["1"])
+    if product is None:
+        return None
+    entered = entrance.enter(product)
+    return entered if isinstance(entered, Unavailable) else terms.added(entered)
+
+
+# --- means ---
+
+
+def _divided(node: Operation, inputs: Values, entrance: Entrance) -> Value | None:
+    """A value divided by how many words there are, or by a number that depends on that alone."""
+    pair = [inputs[name] for name in node.uses]
+    if node.role not in ("divide", "multiply") or len(pair) != 2:
+        return None
+    if node.role == "multiply" and isinstance(pair[0], Count):
+        pair.reverse()
+    value, by = pair
+    if not isinstance(by, Count) or isinstance(value, Count) or is_constant(value):
+        return None
+    if node.role == "multiply":
+        with np.errstate(divide="ignore"):
+            by = replace(by, codes=1 / np.asarray(by.codes, dtype=np.float64))
+    wide = value
+    if not isinstance(value, Unavailable):
+        wide = rules.expand(value, np.broadcast_shapes(value.shape, by.shape))
+    return quotient(wide, by, entrance)
+
+
+def _of_quotients(node: Operation, inputs: Values, entrance: Entrance) -> Value:
+    """What becomes of values that are divided by a count: all that comes later is done before the division."""
+    given = [value for value in inputs.values() if isinstance(value, Quotient)]
+    others = [value for value in inputs.values() if not isinstance(value, Quotient) and not is_constant(value)]
+    inner = {name: value.value if isinstance(value, Quotient) else value for name, value in inputs.items()}
+    product = node.role == "multiply" or node.equation
+    refused = [value for value in others if isinstance(value, Unavailable)]
+    if refused or (others and not product) or not all(value.by.alike(given[0].by) for value in given):
+        for value in inner.values():
+            _entered(value, entrance)
+        if refused:
+            return refused[0]
+        raise ValueError(BESIDE)
+    if len(given) > 1 and product:
+        raise ValueError(rules.PRODUCT)
+    found = None
+    if product:
+        found = _contracted(node, inner, entrance) if node.equation else _folded(node, inner)
+    found = _lowered(node, inner, entrance) if found is None else found
+    return _over(found, given[0].by)
+
+
+def _over(value: Value, by: Count) -> Value:
+    if isinstance(value, tuple | list):
+        return tuple(_over(part, by) for part in value)
+    return value if is_constant(value) or isinstance(value, Unavailable) else Quotient(value, by)
 
 
 # --- curves that the framework wrote out in small operators ---
@@ -255,8 +365,11 @@ def _recognised(
         if isinstance(values[source], Tensor | Lookup):
             made = _curve(node.name, source, chain, values)
             if made is not None:
-                found = _entered(values[source], node, entrance)
-                return found if isinstance(found, Unavailable) else found.curve(made[0]).scale(made[1])
+                name, inner, factor = made
+                found = _entered(values[source], entrance)
+                if not isinstance(found, Tensor):
+                    return Unavailable("")
+                return (found if inner == 1.0 else found.scale(inner)).curve(name).scale(factor)
     return None
 
 
@@ -272,24 +385,63 @@ def _chain(node: Operation, values: Values, by_name: Mapping[str, Operation]) ->
     return {name: link for name, link in by_name.items() if name in found}
 
 
-def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Values) -> tuple[str, float] | None:
-    """The name of the curve that leads from `source` to `answer`, and its factor, if it is one we know."""
-    on_grid: dict[str, Any] = {source: GRID}
+def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Values) -> tuple[str, float, float] | None:
+    """The curve that leads from `source` to `answer` if it is one we know: its name, and two factors.
+
+    The answer is the second factor times the curve of the first factor times the source.
+    """
+    drawn = _drawn(answer, source, chain, values, GRID)
+    if drawn is None:
+        return None
+    for name in SMOOTH:
+        shape = CURVES[name].value(GRID)
+        factor = _near_half(float(drawn[-1] / shape[-1]))
+        if _alike(drawn, factor, shape):
+            return name, 1.0, factor
+    return _wide_softplus(drawn, partial(_drawn, answer, source, chain, values))
+
+
+def _wide_softplus(drawn: Floats, draw: Callable[[Floats], Floats | None]) -> tuple[str, float, float] | None:
+    """softplus(beta x) times a factor, for another beta than 1: told by its value at 0 and its slope far away."""
+    grid, found, middle = GRID, drawn, float(drawn[len(GRID) // 2])
+    for _ in range(REFINED):  # what is far away hangs on beta itself
+        slope = float(found[-1] / grid[-1])
+        if not slope * middle > 0:
+            return None
+        inner = _near_half(slope * math.log(2) / middle)
+        if not WIDEST**-1 < inner < WIDEST:
+            return None
+        grid = GRID / inner
+        again = draw(grid)
+        if again is None:
+            return None
+        found = again
+    factor = float(found[-1] / GRID[-1])
+    return ("softplus", inner, factor) if _alike(found, factor, CURVES["softplus"].value(GRID)) else None
+
+
+def _drawn(answer: str, source: str, chain: Mapping[str, Operation], values: Values, grid: Floats) -> Floats | None:
+    """What the answer is where the source runs over a grid, if it hangs on nothing else and is finite."""
+    on_grid: dict[str, Any] = {source: grid}
     with np.errstate(all="ignore"):
         for name, link in chain.items():
             if name != source and all(use in on_grid or _is_number(values[use]) for use in link.uses):
                 uses = {use: on_grid[use] if use in on_grid else np.reshape(values[use], ()) for use in link.uses}
-                on_grid[name] = link.compute(uses)
+                try:
+                    on_grid[name] = link.compute(uses)
+                except Exception:  # of the foreign package: then it leads nowhere
+                    continue
     drawn = np.asarray(on_grid.get(answer, np.nan), dtype=np.float64)
-    if drawn.shape != GRID.shape or not np.isfinite(drawn).all() or answer == source:
-        return None
-    for name in SMOOTH:
-        shape = CURVES[name].value(GRID)
-        factor = float(drawn[-1] / shape[-1])
-        factor = round(factor * 2) / 2 if abs(factor * 2 - round(factor * 2)) < 1e-6 else factor
-        if factor and (np.abs(drawn - factor * shape) <= 1e-5 * abs(factor) * np.maximum(1, np.abs(shape))).all():
-            return name, factor
-    return None
+    return None if drawn.shape != grid.shape or not np.isfinite(drawn).all() or answer == source else drawn
+
+
+def _near_half(factor: float) -> float:
+    """A factor, or the multiple of a half that it is but for rounding."""
+    return round(factor * 2) / 2 if abs(factor * 2 - round(factor * 2)) < 1e-6 else factor
+
+
+def _alike(drawn: Floats, factor: float, shape: Floats) -> bool:
+    return bool(factor and (np.abs(drawn - factor * shape) <= 1e-5 * abs(factor) * np.maximum(1, np.abs(shape))).all())
 
 
 def _is_number(value: Value) -> bool:
@@ -299,25 +451,36 @@ def _is_number(value: Value) -> bool:
 # --- the end ---
 
 
-def _ended(program: Computation, values: Values, embedding: Floats) -> Walked:
+def _ended(program: Computation, values: Values, embedding: Floats, entrance: Entrance) -> Walked:
     """Leave away what only keeps the order of the scores, then take them."""
     by_name = {node.name: node for node in program.nodes}
     name, taken, endings = program.answer, program.answer, []
     while (node := by_name.get(name)) is not None and node.uses:
-        before = values[node.uses[0]]
+        before = _undivided(values[node.uses[0]], entrance)
         name = node.uses[0]
         if node.ending not in ("", "shape") and _keeps_order(node, before):
             endings.append(node.ending)
             taken = name
             if before.size == 1:  # it says where the answer turns, and what comes before it does not
                 break
-        elif node.ending != "shape" and not _moves_one(node, before, values[node.name]):
+        elif node.ending != "shape" and not _moves_one(node, before, _undivided(values[node.name], entrance)):
             break
-    scores = values[taken]
+    by = values[taken].by if isinstance(values[taken], Quotient) else None
+    scores = _undivided(values[taken], entrance)
     _refuse(scores)
-    if isinstance(scores, Tensor):
-        return Walked(scores, embedding, tuple(reversed(endings)))
-    raise ModelError("The scores of the network are not computed from the vectors of the words.")
+    if not isinstance(scores, Tensor):
+        raise ModelError("The scores of the network are not computed from the vectors of the words.")
+    if by is not None:
+        factor = as_number(by, entrance)
+        assert isinstance(factor, Tensor)
+        scores = times(scores, factor.reshape((factor.size,)).pick(np.array(0)), entrance.held)
+    return Walked(scores, embedding, tuple(reversed(endings)), by, entrance.columns())
+
+
+def _undivided(value: Value, entrance: Entrance) -> Value:
+    """A value as a tensor where it is one of vectors of words, a mean as the sum that is divided."""
+    inner = value.value if isinstance(value, Quotient) else value
+    return entrance.enter(inner) if isinstance(inner, Lookup) else inner
 
 
 def _keeps_order(node: Operation, before: Value) -> bool:

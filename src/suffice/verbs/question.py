@@ -26,6 +26,7 @@ from suffice.search.cost import Cost, Costs, costs
 from suffice.search.writing import header, positions
 from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, RealWords
 from suffice.sets.regions import Choice
+from suffice.sets.still import refuse_moved
 from suffice.sets.table import from_dict as set_from_dict
 from suffice.verbs.rewriting import tried
 from suffice.version import __version__
@@ -143,6 +144,7 @@ class Question:
     def problem(self) -> Problem:
         """The question as the prover takes it."""
         region = self.perturbation.around(self.classifier, self.text)
+        refuse_moved(self.classifier, region, self.features)
         label = predicted(self.classifier.network, self.classifier.embed(self.text))
         return Problem(self.classifier.network, region, label, self.features, self.perturbation.at_most)
 
