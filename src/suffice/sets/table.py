@@ -67,7 +67,7 @@ class Kind:
 
 
 def _swapped(data: Mapping[str, Any]) -> str:
-    count = len(data["swaps"])
+    count = len({word.lower() for word, others in data["swaps"].items() if others})
     return f"one of its substitutes ({count} {'word of the text has' if count == 1 else 'words of the text have'} some)"
 
 
