@@ -97,7 +97,8 @@ class Auditing:
         if answer.status == "independent":
             return {"name": name, "status": "trivial" if answer.trivial else "independent"}
         some = self._ask(row, part)
-        return {"name": name, "status": "trivial" if some.trivial else some.status}
+        why = {"reason": some.reason} if some.status == "unknown" else {}
+        return {"name": name, "status": "trivial" if some.trivial else some.status, **why}
 
     def _ask(self, row: Row, protected: Protected) -> Bias:
         return bias(self.classifier, row.text, protected, perturbation=self.perturbation, **self.options)

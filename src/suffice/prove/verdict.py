@@ -247,6 +247,10 @@ class Unknown(_Plain):
     reason: str
     by: str = "bounds"
 
+    def __post_init__(self) -> None:
+        if not self.reason:
+            raise ValueError("A verdict is unknown for a reason: say which.")
+
     def __bool__(self) -> bool:
         raise TypeError(
             f"An Unknown verdict is neither true nor false ({self.reason}): "

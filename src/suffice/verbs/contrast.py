@@ -30,7 +30,7 @@ from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
 from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, together, turned_into
 
-TOLD = ("computed", "not_computed", "reason")  # what a search says of its way, for people
+TOLD = ("computed", "not_computed")  # what a search says of its way, for people
 
 
 def contrast(
@@ -90,8 +90,8 @@ class Contrast(Answer):
     """Which words have to change to flip the label, and to what.
 
     status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (no allowed change of any
-    words flips the label), "unknown". `flip` shows the changed words: real words where the set is one
-    of words, else only the nearest real word to each changed vector (`flip.real` says which).
+    words flips the label), "unknown" (`reason` says why). `flip` shows the changed words: real words where the set is
+    one of words, else only the nearest real word to each changed vector (`flip.real` says which).
     """
 
     status: FlipStatus
@@ -114,6 +114,11 @@ class Contrast(Answer):
         Where `flip.real` is False its words are only the nearest ones to where the changed words moved.
         """
         return None if self.flip is None else self.flip.text
+
+    @property
+    def reason(self) -> str:
+        """Why it is open whether the label flips, or whether a cheaper change does it; empty where it is not."""
+        return str(self.meta.get("reason", ""))
 
     @property
     def authority(self) -> str:
@@ -170,11 +175,8 @@ class Contrast(Answer):
         ruled_out = "and none was ruled out"
         if self.lower_bound > 0:
             ruled_out = f"and none that costs less than {exactly(self.lower_bound)} does ({self.authority})"
-        said = (self.meta.get(name) for name in ("rejected", "unchecked", "reason"))
-        reason = next(filter(None, said), "within the limit")
-        return (
-            f"Undecided ({reason}): no {change_of(self.meta, 'the words')} was found that {self.does()}, {ruled_out}."
-        )
+        change = change_of(self.meta, "the words")
+        return f"Undecided ({self.reason}): no {change} was found that {self.does()}, {ruled_out}."
 
     def _shown(self) -> str:
         """The change: as a text that the classifier was run on, else word by word."""
@@ -234,7 +236,8 @@ def contrast_of(
         checked = accepted(question, certificate) if certificate is not None and self_check else None
     except (Rejected, NotACertificate) as error:
         certificate, checked, rejected = None, None, complaint(error)
-        flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
+        found: FlipStatus = "unknown" if flip.witness is None else "found"
+        flip = replace(flip, status=found, lower=0, reason=rejected["reason"])
     witness = question.witness(flip.witness)
     positions = () if witness is None else witness.positions
     return Contrast(
@@ -261,6 +264,7 @@ def _cost(question: Question, positions: tuple[int, ...]) -> float:
 def _told(flip: CheapestFlip, checked: Checked | None) -> dict[str, Any]:
     """What is said of the way to the answer."""
     way = {name: flip.stats[name] for name in TOLD if flip.stats.get(name)}
+    way |= {"reason": flip.reason} if flip.reason else {}
     return {"checked": checked is not None, **way, **({} if checked is None else {"proved": checked.kind})}
 
 

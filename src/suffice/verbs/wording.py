@@ -168,5 +168,7 @@ def empty(reason: str, label: str) -> str:
 
 
 def complaint(error: Exception) -> dict[str, str]:
-    """What became of a certificate that was not accepted, for `meta`: rejected, or not checked in time."""
-    return {"unchecked" if isinstance(error, NotChecked) else "rejected": str(error)}
+    """What became of a certificate that was not accepted, for `meta`, and the reason that this is for an answer."""
+    if isinstance(error, NotChecked):
+        return {"unchecked": str(error), "reason": f"there was no time left to check the certificate: {error}"}
+    return {"rejected": str(error), "reason": f"the checker did not accept the certificate: {error}"}

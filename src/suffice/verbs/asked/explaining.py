@@ -28,6 +28,7 @@ from suffice.verbs.explanation import Explanation, Status, infeasible
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 from suffice.verbs.scarce import nothing
+from suffice.verbs.wording import complaint
 
 
 def explained(
@@ -211,7 +212,7 @@ def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int
     try:
         checked = accepted(question, result.certificate)
     except (Rejected, NotACertificate) as error:
-        meta = {**result.meta, "checked": False, "rejected": str(error)}
+        meta = {**result.meta, "checked": False, **complaint(error)}
         lowered = replace(
             result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta, count=None
         )
