@@ -119,6 +119,7 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
         "margin": witness.margin,
         "real_words": witness.real,
         "text": witness.text,
+        "blanked": witness.blanked,
         "changed": [
             {"position": i, "word": words[i].text if i < len(words) else answer.text.tokens[i], "became": became}
             for i, became in moves
@@ -254,7 +255,7 @@ def facts(verb: Auditing) -> list[tuple[str, str]]:
     return [
         ("Model", verb.classifier.digest[:12]),
         ("Protected", listed if len(listed) <= LONGEST else f"{listed[: LONGEST - 3]}..."),
-        ("Allowed changes", in_general(verb.perturbation.to_dict())),
+        ("Allowed changes", in_general(verb.perturbation.to_dict(), verb.classifier.ordered)),
     ]
 
 

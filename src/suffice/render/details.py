@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from suffice.model.text import EMPTY, Text, rewritten, with_gaps
+from suffice.model.text import EMPTY, Text, with_gaps
 from suffice.prove.verdict import Witness
 from suffice.render.phrases import Piece, asked, pieces, quoted, visible
 from suffice.verbs.details import Alone, Change, Detail
@@ -43,15 +43,21 @@ def _shared(result: Explanation, position: int) -> bool:
     return known is not None and any(position not in held for held in known.sets)
 
 
-def may_become(detail: Detail, perturbation: Mapping[str, Any]) -> str:
+def may_become(detail: Detail, meta: Mapping[str, Any]) -> str:
     """The options of one word, by name."""
+    perturbation, gone = meta.get("perturbation", {}), _gone(meta)
     if not detail.options:
         return "" if perturbation.get("kind") in ("epsilon-ball", "boxes") else "cannot change"
     names = ", ".join(visible(option) for option in detail.options if option)
     more = f" and {detail.more} more" if detail.more else ""
     if not names:
-        return "may be removed"
-    return f"may {'be removed, or ' if '' in detail.options else ''}{_changing(perturbation)}: {names}{more}"
+        return f"may be {gone}"
+    return f"may {f'be {gone}, or ' if '' in detail.options else ''}{_changing(perturbation)}: {names}{more}"
+
+
+def _gone(meta: Mapping[str, Any]) -> str:
+    """What becomes of a word in whose place nothing stands."""
+    return "blanked" if meta.get("blanks") else "removed"
 
 
 def _changing(perturbation: Mapping[str, Any]) -> str:
@@ -62,7 +68,7 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
     own = named(result.text, position)
     if flip.text is not None and flip.real:
-        note = f" ({EMPTY}: removed, its place stays empty)" if _gaps(result.text, flip) else ""
+        note = f" ({EMPTY}: blanked, its place stays empty)" if flip.blanked else ""
         return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}{note}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
     shown = order[:MOVES] if len(order) > MOVES + 1 else order
@@ -73,16 +79,11 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     return f"Were {own} free, {deed}: {moves}{rest}."
 
 
-def _gaps(text: Text, flip: Change) -> bool:
-    """Whether the text of a flip shows the places of words that are removed."""
-    new = dict(zip(flip.positions, flip.words, strict=True))
-    return "" in flip.words and flip.text == rewritten(text, with_gaps(new))
-
-
 def move(text: Text, flip: Change | Witness, place: int) -> tuple[str, str]:
     """One word, and what becomes of it."""
     position = flip.positions[place]
-    return named(text, position), visible(turned_into(text.tokens[position], flip.words[place], flip.real))
+    deed = turned_into(text.tokens[position], flip.words[place], flip.real, flip.blanked)
+    return named(text, position), visible(deed)
 
 
 def named(text: Text, position: int) -> str:
@@ -152,7 +153,8 @@ def about(result: Explanation, detail: Detail) -> dict[str, Any]:
         "position": detail.position,
         "standing": standing(result, detail),
         "needed": detail.needed,
-        "options": may_become(detail, result.meta.get("perturbation", {})),
+        "options": may_become(detail, result.meta),
+        "gone": _gone(result.meta),
         "changing": f"It may {_changing(result.meta.get('perturbation', {}))}",
         "choices": [visible(option) for option in detail.options],
         "more": detail.more,
@@ -170,7 +172,7 @@ def _bars(found: Alone) -> dict[str, Any]:
 def _tried(text: Text, flip: Change) -> dict[str, Any]:
     """A change that the classifier was run on: as a text where there is one, else by what becomes of each word."""
     words = dict(zip(flip.positions, flip.words, strict=True))
-    words = with_gaps(words) if _gaps(text, flip) else words
+    words = with_gaps(words) if flip.blanked else words
     return {
         "label": visible(ends(flip.label, flip.margin)),
         "margin": flip.margin,

@@ -16,19 +16,20 @@ LISTED = 12  # unknown substitutes named
 CUT = 40  # words named that were cut off
 
 
-def allowed(perturbation: Mapping[str, Any], which: str = "free word") -> str:
-    """What a free word (or one of another role) may become, in one sentence."""
-    return visible(sentence(perturbation).replace("free word", which))
+def allowed(meta: Mapping[str, Any], which: str = "free word", perturbation: Mapping[str, Any] | None = None) -> str:
+    """What a free word (or one of another role) may become by the set that was asked about, in one sentence."""
+    data = meta.get("perturbation", {}) if perturbation is None else perturbation
+    return visible(sentence(data, meta.get("blanks", False)).replace("free word", which))
 
 
 def allowed_in(meta: Mapping[str, Any], text: Text) -> str:
     """What the words that the question is about may become: the free ones, or of a bias the protected ones."""
     perturbation, guarded = dict(meta.get("perturbation", {})), meta.get("protected")
     if guarded is None:
-        return allowed(perturbation)
+        return allowed(meta)
     tokens = {text.tokens[i] for i in guarded}
     swaps = {word: others for word, others in perturbation.get("swaps", {}).items() if word in tokens}
-    return allowed(perturbation | ({"swaps": swaps} if "swaps" in perturbation else {}), "protected word")
+    return allowed(meta, "protected word", perturbation | ({"swaps": swaps} if "swaps" in perturbation else {}))
 
 
 def scope(result: Explanation) -> list[tuple[str, str]]:
@@ -42,7 +43,7 @@ def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
     padding = "Padding may change too." if meta.get("padding") == "feature" else "Padding after the text stays fixed."
     which = "protected word" if "protected" in meta else "free word"
     at_once = "" if perturbation.get("at_most") is not None else f" All {which}s may change at once."
-    may_change = f"{allowed(perturbation, which)}{at_once}"
+    may_change = f"{allowed(meta, which)}{at_once}"
     if "asked" in meta:
         return _scope_of_black_box(meta, may_change, checked)
     beaten = _rivals(meta)

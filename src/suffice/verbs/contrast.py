@@ -28,6 +28,7 @@ from suffice.verbs.answer import Answer
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
+from suffice.verbs.typed import typeable
 from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, together, turned_into
 
 TOLD = ("computed", "not_computed")  # what a search says of its way, for people
@@ -191,8 +192,9 @@ class Contrast(Answer):
         """What becomes of each changed word."""
         if self.flip is None:
             return ""
-        real, pairs = self.flip.real, zip(self.flip.positions, self.flip.words, strict=True)
-        return together((named(self.text, [i]), turned_into(self.text.tokens[i], word, real)) for i, word in pairs)
+        flip, pairs = self.flip, zip(self.flip.positions, self.flip.words, strict=True)
+        deeds = ((i, turned_into(self.text.tokens[i], word, flip.real, flip.blanked)) for i, word in pairs)
+        return together((named(self.text, [i]), deed) for i, deed in deeds)
 
     def to_html(self) -> str:
         """A self-contained page."""
@@ -231,6 +233,7 @@ def contrast_of(
     question: Question, flip: CheapestFlip, seconds: float, towards: str | None, self_check: bool = True
 ) -> Contrast:
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
+    flip = flip if question.blackbox is not None else _typed(question, flip, towards)
     certificate, rejected = _certificate(question, flip, towards), dict[str, str]()
     try:
         checked = accepted(question, certificate) if certificate is not None and self_check else None
@@ -254,6 +257,15 @@ def contrast_of(
         meta={**question.meta(), **_told(flip, checked), **rejected, **_scarce(question, flip)},
         proved=() if checked is None else checked.proved,
     )
+
+
+def _typed(question: Question, flip: CheapestFlip, towards: str | None) -> CheapestFlip:
+    """The flip by the same words, but one that a person can type, where that is found."""
+    found, rival = flip.witness, None if towards is None else question.rival(towards)
+    if found is None:
+        return flip
+    free = np.isin(np.arange(len(question.text)), found.positions)
+    return replace(flip, witness=typeable(question, found, free, found.positions, rival))
 
 
 def _cost(question: Question, positions: tuple[int, ...]) -> float:

@@ -15,8 +15,8 @@ from suffice.verbs.wording import listed
 class Change:
     """A change that flips the label, for people: which positions become (or move towards) which words.
 
-    An empty word was removed. `text` is the text so changed, where the classifier was run on that very text and does
-    not keep the label.
+    An empty word was removed, or `blanked`: then its place stays, and the others do not move up. `text` is the text so
+    changed, where the classifier was run on that very text and does not keep the label.
     """
 
     label: str
@@ -25,6 +25,7 @@ class Change:
     words: tuple[str, ...]
     real: bool
     text: str | None = None
+    blanked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

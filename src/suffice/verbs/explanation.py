@@ -33,6 +33,7 @@ ANSWERED = {
     "reason",
     "nothing",
     "unknown_substitutes",
+    "blanks",
 }
 ANSWERED |= {"asked", "candidate", "computed", "not_computed"}  # of black boxes
 

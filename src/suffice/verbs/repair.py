@@ -25,6 +25,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, at_once, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
+from suffice.verbs.typed import typed_verdict
 from suffice.verbs.wording import authority, can, empty, placed
 
 
@@ -211,7 +212,8 @@ def repaired(question: Question, on_progress: OnProgress | None = None, self_che
             return Repair(question.include, verdict, explaining.explained(question, on_progress, self_check))
         search = searcher(question, budget, on_progress)
         verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
-        verdict = public(question, sparser(question, verdict))
+        verdict = typed_verdict(question, sparser(question, verdict), question.features & ~question.included)
+        verdict = public(question, verdict)
         verdict = accepted_verdict(question, verdict) if self_check else verdict
         match equals(question, budget, on_progress):
             case ByCovering() as found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from suffice.errors import InputError
 from suffice.model.classifier import Classifier
@@ -10,18 +11,28 @@ from suffice.model.text import Text, rewritten, with_gaps
 from suffice.prove.verdict import Witness
 
 
-def tried(classifier: Classifier, text: Text, witness: Witness) -> str | None:
-    """The text that a witness makes, if the classifier, run on it, gives the witness's label; else None.
+def tried(classifier: Classifier, text: Text, witness: Witness) -> Witness:
+    """The witness with the text that it makes, if the classifier, run on it, gives the witness's label.
 
-    Where the words that are left say something else once they close up, a mark stands in the place of each removed one.
+    That is the text as a person would type it; where its words say something else once they have closed up, words are
+    blanked, not removed, and a mark stands in the place of each.
     """
+    typed = typed_text(text, witness)
+    if typed is not None and _gives(classifier, typed, witness.label):
+        return replace(witness, text=typed)
+    blanked = "" in witness.words
+    if typed is None or not blanked:
+        return replace(witness, blanked=blanked)
+    shown = rewritten(text, with_gaps(dict(zip(witness.positions, witness.words, strict=True))))
+    return replace(witness, blanked=True, text=shown if _gives(classifier, shown, witness.label) else None)
+
+
+def typed_text(text: Text, witness: Witness) -> str | None:
+    """The text with the new words, and without those that are removed; None where no text says that."""
     if not witness.positions or max(witness.positions) >= len(text.words):
         return None
     new = dict(zip(witness.positions, witness.words, strict=True))
-    if _torn(text, new):
-        return None
-    shown = (rewritten(text, change) for change in (new, with_gaps(new)))
-    return next((one for one in shown if _gives(classifier, one, witness.label)), None)
+    return None if _torn(text, new) else rewritten(text, new)
 
 
 def _torn(text: Text, new: Mapping[int, str]) -> bool:

@@ -21,6 +21,7 @@ from suffice.sets.regions import Choice, Region
 from suffice.verbs.alone import alone as strengths_of
 from suffice.verbs.details import Change, Detail
 from suffice.verbs.question import Question
+from suffice.verbs.typed import typeable
 
 SHOWN = 8  # options named per word
 RESTARTS = 4  # random starts of an attack
@@ -34,10 +35,18 @@ def details(question: Question, held: Bools) -> tuple[Detail, ...]:
     problem, words = question.problem, held & question.features & ~question.included
     alone = flips(problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
     found = counterexamples(problem, held & problem.features, skip=alone) | alone
+    found = {place: _typed(question, held, place, witness) for place, witness in found.items()}
     strengths = strengths_of(problem)
     places = np.flatnonzero(problem.features).tolist()
     known = [_detail(question, place, found.get(place), needed=place in alone) for place in places]
     return tuple(replace(detail, alone=strengths.get(detail.position)) for detail in known)
+
+
+def _typed(question: Question, held: Bools, place: int, known: Witness) -> Witness:
+    """A flip with this word free as well that a person can type, where one is found."""
+    free = question.problem.features & ~held
+    free[place] = True
+    return typeable(question, known, free, changed=[place])
 
 
 def needed_words(question: Question) -> set[int]:
@@ -137,4 +146,5 @@ def _detail(question: Question, position: int, flip: Witness | None, needed: boo
 def _change(witness: Witness | None) -> Change | None:
     if witness is None:
         return None
-    return Change(witness.label, witness.margin, witness.positions, witness.words, witness.real, witness.text)
+    seen = witness
+    return Change(seen.label, seen.margin, seen.positions, seen.words, seen.real, seen.text, seen.blanked)

@@ -128,10 +128,10 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
     return "according to the search, not checked"
 
 
-def turned_into(own: str, word: str, real: bool) -> str:
+def turned_into(own: str, word: str, real: bool, blanked: bool = False) -> str:
     """What became of a word, to follow its name; where it moved, no word but its own may be nearer."""
     if not word:
-        return "is removed"
+        return "is blanked" if blanked else "is removed"
     if not real and word in (own, own.lower()):
         return LITTLE
     return f"becomes '{seen(word)}'" if real else f"moves towards '{seen(word)}'"

@@ -136,11 +136,11 @@ def _becomes(header: Header, sets: Sets) -> str:
         case "boxes":
             return "any vector of the box that the certificate lists for it"
         case "deletion":
-            return "padding (that is, be removed)"
+            return "padding (its place stays)"
         case "mask":
             return "the unknown word" if data["token"] is None else f"the mask {data['token']!r}"
         case "removal-or-swap":
-            return f"padding (that is, be removed) or one of its substitutes ({_substitutes(header)})"
+            return f"padding (its place stays) or one of its substitutes ({_substitutes(header)})"
         case _:
             return f"one of its substitutes ({_substitutes(header)})"
 
