@@ -219,7 +219,7 @@ def test_the_sentence_names_text_label_changes_costs_and_substitutes():
     found = run(tree(), GOOD).sentence
     assert found == (
         f"For the classifier {GOOD.digest[:16]}, over the real numbers: the text 'good fine bad' has the label 'yes'. "
-        "Each of its 3 words may become padding (that is, be removed), all at once. 'good' and 'fine' suffice: 'yes' "
+        "Each of its 3 words may become padding (its place stays), all at once. 'good' and 'fine' suffice: 'yes' "
         "stays the label whatever the other words become; that costs 0.25. Nothing cheaper suffices. Words cost: "
         "'good' 0.1, 'fine' 0.15, 'bad' 0.1."
     )

@@ -491,7 +491,7 @@ def test_where_no_text_flips_the_change_is_told_word_by_word(sst):
         result = sf.explain(sst, text, perturbation=sf.Deletion())
         for detail in result.details:
             if detail.flip is not None and detail.flip.text is None:
-                assert "is removed" in details.reason(result, detail)
+                assert "is blanked" in details.reason(result, detail)
 
 
 # --- the next question ---
@@ -666,7 +666,7 @@ def test_one_word_suffices_and_two_suffice(sst):
 def test_of_a_bias_the_protected_words_are_those_that_may_change(sst):
     found = sf.bias(sst, "she gave a fine performance", ["she"], perturbation=sf.RemoveOrSwap({"fine": ["good"]}))
     said = guarantee.allowed_in(found.meta, found.text)
-    assert said == "A protected word may be removed (no protected word has a substitute)."
+    assert said == "A protected word may be blanked (no protected word has a substitute)."
 
 
 def test_a_certificate_about_another_text_names_it_without_padding(sst):

@@ -20,6 +20,7 @@ from suffice.errors import NotChecked
 from suffice.verbs.answer import Answer
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.repair import Repair
+from suffice.verbs.running import flipped, searched
 
 TEXT = "a quiet , moving film"
 VERBS: dict[str, Callable[[Any], Any]] = {
@@ -262,12 +263,20 @@ def test_no_answer_of_any_verb_is_unknown_without_its_reason(box, way, monkeypat
 
 
 def test_no_answer_can_be_made_unknown_without_a_reason(clf):
-    found = sf.explain(clf, TEXT)
-    for answer in (found, sf.contrast(clf, TEXT), sf.bias(clf, TEXT, ["film"])):
+    """What every search and every oracle hands over insists on it, and so do answers made of several."""
+    question = sf.Question(clf, TEXT)
+    outcome = searched(question, question.budget, None)
+    flip = flipped(question, question.budget)
+    for made, changed in (
+        (sf.Unknown("time is up"), {"reason": ""}),
+        (outcome, {"finished": False}),
+        (flip, {"status": "unknown"}),
+        (flip, {"status": "found"}),
+        (sf.attribute(clf, TEXT), {"complete": False}),
+        (sf.explain(clf, TEXT, expected="negative").mistake, {"status": "unknown"}),
+    ):
         with pytest.raises(ValueError, match="for a reason"):
-            replace(answer, status="unknown")
-    with pytest.raises(ValueError, match="for a reason"):
-        sf.Unknown("")
+            replace(made, **changed)
 
 
 def test_words_of_a_list_are_proved_as_they_are(clf):

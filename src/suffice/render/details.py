@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from suffice.model.text import EMPTY, Text, with_gaps
+from suffice.model.text import EMPTY, Text, rewritten, with_gaps
 from suffice.prove.verdict import Witness
 from suffice.render.phrases import Piece, asked, pieces, quoted, visible
 from suffice.verbs.details import Alone, Change, Detail
@@ -68,7 +68,7 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
     own = named(result.text, position)
     if flip.text is not None and flip.real:
-        note = f" ({EMPTY}: blanked, its place stays empty)" if flip.blanked else ""
+        note = f" ({EMPTY}: blanked, its place stays empty)" if _gaps(result.text, flip) else ""
         return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}{note}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
     shown = order[:MOVES] if len(order) > MOVES + 1 else order
@@ -77,6 +77,12 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     reached = quoted(flip.label)
     deed = f"the label could turn {reached}" if flip.margin < 0 else f"{reached} could reach the label (a tie)"
     return f"Were {own} free, {deed}: {moves}{rest}."
+
+
+def _gaps(text: Text, flip: Change) -> bool:
+    """Whether the text of a flip shows the places of words that are blanked."""
+    new = dict(zip(flip.positions, flip.words, strict=True))
+    return "" in flip.words and flip.text == rewritten(text, with_gaps(new))
 
 
 def move(text: Text, flip: Change | Witness, place: int) -> tuple[str, str]:
@@ -172,7 +178,7 @@ def _bars(found: Alone) -> dict[str, Any]:
 def _tried(text: Text, flip: Change) -> dict[str, Any]:
     """A change that the classifier was run on: as a text where there is one, else by what becomes of each word."""
     words = dict(zip(flip.positions, flip.words, strict=True))
-    words = with_gaps(words) if flip.blanked else words
+    words = with_gaps(words) if _gaps(text, flip) else words
     return {
         "label": visible(ends(flip.label, flip.margin)),
         "margin": flip.margin,

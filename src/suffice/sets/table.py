@@ -198,7 +198,7 @@ def sentence(data: Mapping[str, Any], blanks: bool = False) -> str:
     if kind is None:
         return f"A free word may change as {_short(dict(data))} says."
     said = kind.says(data)
-    blanked = said.replace("be removed", "be blanked (its place stays empty)") if blanks and kind.removes else said
+    blanked = said.replace("be removed", "be blanked") if blanks and kind.removes else said
     return blanked + limit_sentence(data)
 
 

@@ -19,14 +19,7 @@ ASIDE = {
 
 
 class Answer:
-    """The answer of a verb. Two are equal that give the same answer to the same question, however long each took.
-
-    An answer with a `status` that is "unknown" has a `reason`; none can be made without.
-    """
-
-    def __post_init__(self) -> None:
-        if getattr(self, "status", "") == "unknown" and not getattr(self, "reason", ""):
-            raise ValueError("An answer is unknown for a reason: say which.")
+    """The answer of a verb. Two are equal that give the same answer to the same question, however long each took."""
 
     def to_dict(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -27,7 +27,7 @@ from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, 
 from suffice.sets.regions import Choice
 from suffice.sets.table import BY_NAME
 from suffice.sets.table import from_dict as set_from_dict
-from suffice.verbs.rewriting import tried
+from suffice.verbs.rewriting import shown
 from suffice.version import __version__
 
 Given: TypeAlias = str | Sequence[str] | Text
@@ -212,8 +212,8 @@ class Question:
         real = isinstance(self.problem.region, Choice)
         scores = self.classifier.predict_input(found.point).scores
         label = self.classifier.labels[winner(scores, self.problem.label, found.rival)]
-        shown = replace(found, label=label, words=words, real=real)
-        return tried(self.classifier, self.text, shown)
+        named = replace(found, label=label, words=words, real=real)
+        return shown(self.classifier, self.text, named)
 
     def _word(self, vector: Floats, position: int) -> str:
         region = self.problem.region

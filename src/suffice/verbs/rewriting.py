@@ -11,28 +11,26 @@ from suffice.model.text import Text, rewritten, with_gaps
 from suffice.prove.verdict import Witness
 
 
-def tried(classifier: Classifier, text: Text, witness: Witness) -> Witness:
-    """The witness with the text that it makes, if the classifier, run on it, gives the witness's label.
+def shown(classifier: Classifier, text: Text, witness: Witness) -> Witness:
+    """The witness with its text, and whether the words that go in it are blanked: they are removed only where the
+    classifier was run on the text without them, as anybody would type it, and that flips."""
+    run = tried(classifier, text, witness)
+    typed = None if run is None else rewritten(text, dict(zip(witness.positions, witness.words, strict=True)))
+    return replace(witness, text=run, blanked="" in witness.words and (run is None or run != typed))
 
-    That is the text as a person would type it; where its words say something else once they have closed up, words are
-    blanked, not removed, and a mark stands in the place of each.
+
+def tried(classifier: Classifier, text: Text, witness: Witness) -> str | None:
+    """The text that a witness makes, if the classifier, run on it, gives the witness's label; else None.
+
+    Where the words that are left say something else once they close up, a mark stands in the place of each that goes.
     """
-    typed = typed_text(text, witness)
-    if typed is not None and _gives(classifier, typed, witness.label):
-        return replace(witness, text=typed)
-    blanked = "" in witness.words
-    if typed is None or not blanked:
-        return replace(witness, blanked=blanked)
-    shown = rewritten(text, with_gaps(dict(zip(witness.positions, witness.words, strict=True))))
-    return replace(witness, blanked=True, text=shown if _gives(classifier, shown, witness.label) else None)
-
-
-def typed_text(text: Text, witness: Witness) -> str | None:
-    """The text with the new words, and without those that are removed; None where no text says that."""
     if not witness.positions or max(witness.positions) >= len(text.words):
         return None
     new = dict(zip(witness.positions, witness.words, strict=True))
-    return None if _torn(text, new) else rewritten(text, new)
+    if _torn(text, new):
+        return None
+    made = (rewritten(text, change) for change in (new, with_gaps(new)))
+    return next((one for one in made if _gives(classifier, one, witness.label)), None)
 
 
 def _torn(text: Text, new: Mapping[int, str]) -> bool:

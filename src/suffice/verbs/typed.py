@@ -1,7 +1,9 @@
-"""Typed: counterexamples that a person can type. In a network a word that goes leaves its place empty, and the words
-after it do not move up; so what the network says of such a change need not be what it says of the text without the
-word. Here changes are looked for that flip the label both ways: with the places kept, as the set allows it and the
-certificate has it, and with the words closed up, as anybody would type it.
+"""Typed: counterexamples that a person can type.
+
+In a network a word that goes leaves its place empty, and the words after it do not move up; so what the network says of
+such a change need not be what it says of the text without the word. Here changes are looked for that flip the label
+both ways: with the places kept, as the set allows it and the certificate has it, and with the words closed up, as
+anybody would type it.
 
 The look is from the flip that is known: one word after the other becomes whatever helps most. It may find nothing,
 though there is something. Its length is counted, not timed, so that the same question has the same answer.
