@@ -137,13 +137,20 @@ def outward(size: float) -> str:
 def reason(result: Explanation, detail: Detail) -> str:
     """Why a word is in the set; nothing for free words and for those that were asked for."""
     if detail.flip is not None and detail.position not in result.meta.get("include", ()):
-        return counterexample(result, detail.position, detail.flip)
+        said = counterexample(result, detail.position, detail.flip)
+        return f"{said.rstrip('.')}. {_swapped(result, detail)}" if detail.swapped else said
     is_asked = detail.position in result.meta.get("include", ())
     if detail.position in result.positions and result.status == "optimal" and not is_asked:
         by = "" if least_by(result) == "proved" else f" {least_by(result)}"
         name = named(result.text, detail.position)
         return f"Without {name}: no example was found, but no cheaper set{asked(result)} is enough{by}."
     return ""
+
+
+def _swapped(result: Explanation, detail: Detail) -> str:
+    """That a word is in the set only because of its substitutes."""
+    only = f"Only what {named(result.text, detail.position)} may become does that"
+    return f"{only}: could it only be {_gone(result.meta)}, the others would be enough (proved)."
 
 
 def whys(result: Explanation) -> list[str]:

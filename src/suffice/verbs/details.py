@@ -60,8 +60,10 @@ class Detail:
 
     `flip` is there for words of the explanation: with this word free as well, that change flips the label. None
     where no attack found one (it was not looked for further) or where the word is free. `needed` says that every
-    explanation holds the word: changing it (and what was excluded) alone flips the label. `alone` says how far the
-    word, changed alone, moves the margin; None where it may not change or that was not looked at.
+    explanation holds the word: changing it (and what was excluded) alone flips the label. `swapped` says that only what
+    the word could become speaks against leaving it out: if it could only go, the others would be enough (proved).
+    `alone` says how far the word, changed alone, moves the margin; None where it may not change or that was not looked
+    at.
     """
 
     position: int
@@ -70,6 +72,7 @@ class Detail:
     flip: Change | None = None
     needed: bool = False
     alone: Alone | None = None
+    swapped: bool = False
 
 
 @dataclass(frozen=True)

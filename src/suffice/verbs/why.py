@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.asked import Meter
 from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
 from suffice.prove.oracles import quickest
@@ -21,12 +22,13 @@ from suffice.sets.regions import Choice, Region
 from suffice.verbs.alone import alone as strengths_of
 from suffice.verbs.details import Change, Detail
 from suffice.verbs.question import Question
+from suffice.verbs.swapped import told_apart
 from suffice.verbs.typed import typeable
 
 SHOWN = 8  # options named per word
 RESTARTS = 4  # random starts of an attack
 ROUNDS = 4  # of making an attack sparse
-SECONDS = 1.0  # for all the words whose flip an attack does not find
+SECONDS = 1.0  # for all the words whose flip an attack does not find, and for those that only substitutes flip
 LARGEST = 4_000_000  # numbers per batch of restored inputs
 
 
@@ -39,7 +41,8 @@ def details(question: Question, held: Bools) -> tuple[Detail, ...]:
     strengths = strengths_of(problem)
     places = np.flatnonzero(problem.features).tolist()
     known = [_detail(question, place, found.get(place), needed=place in alone) for place in places]
-    return tuple(replace(detail, alone=strengths.get(detail.position)) for detail in known)
+    known = [replace(detail, alone=strengths.get(detail.position)) for detail in known]
+    return told_apart(question, np.flatnonzero(held).tolist(), known, Meter(Budget(SECONDS)))
 
 
 def _typed(question: Question, held: Bools, place: int, known: Witness) -> Witness:

@@ -59,8 +59,18 @@ def named(text: Text, positions: Sequence[int]) -> str:
 
 
 def placed(text: Text, words: Iterable[Word]) -> str:
-    """Words of a text as a list, each with its position where the same word stands elsewhere too."""
-    return named(text, [word.position for word in words])
+    """Words of a text as a list, each with its places where the same word stands more than once in the text.
+
+    So a list has as many places as there are words: 'no' (positions 2 and 7).
+    """
+    every, places = [word.text for word in text.words], dict[str, list[int]]()
+    for word in words:
+        places.setdefault(word.text, []).append(word.position)
+    return joined(f"'{seen(name)}'{_at(where) if every.count(name) > 1 else ''}" for name, where in places.items())
+
+
+def _at(places: Sequence[int]) -> str:
+    return f" (position{'s' if len(places) > 1 else ''} {joined(map(str, places))})"
 
 
 def joined(names: Iterable[str]) -> str:

@@ -28,6 +28,7 @@ from suffice.verbs.explanation import Explanation, Status, infeasible
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 from suffice.verbs.scarce import nothing
+from suffice.verbs.swapped import told_apart
 from suffice.verbs.wording import complaint
 
 
@@ -147,7 +148,7 @@ def _looked(question: Question, search: Asking, held: int) -> tuple[Detail, ...]
         if not any(flip.mask & held == 1 << word for flip in found):
             with suppress(OutOfBudget):
                 found += filter(None, [search.decide(held & ~(1 << word))])
-    return details(question, found, held)
+    return told_apart(question, bits(held), details(question, found, held), spare(question, search))
 
 
 def _status(search: Asking, reason: str) -> tuple[Status, int]:
