@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 import test_check as written
 import test_claims as claims
+from helpers import make_classifier
 from test_smooth import smooth, text_of
 
 import suffice as sf
@@ -516,3 +517,17 @@ def test_what_is_not_checked_in_time_is_neither_accepted_nor_rejected(alone, tmp
     seconds = {"600": 0, "inf": 0, "0": 2, "-1": 2, "nan": 2, "soon": 2}
     assert {given: alone("proof.cert", "model", given).returncode for given in seconds} == seconds
     assert alone("proof.cert", "model", "5", "6").returncode == 2
+
+
+def test_words_of_a_list_are_taken_as_they_are_by_both_checkers(models):
+    classifier = make_classifier(5, length=6, dimension=2, hidden=(4,))
+    for words in (["'mr", "isn't", "+3", "word1"], ["WORD1", "word2", "...", "word3"], ["<PAD>", "word4", "<UNK>"]):
+        found = sf.explain(classifier, words, perturbation=sf.Deletion())
+        assert found.status == "optimal"
+        lines = json.loads(json.dumps(list(found.certificate.lines)))
+        assert first(lines, classifier)
+        assert second(lines, models(classifier))
+        for wrong in ("two words", "", " "):
+            lines[0]["text"][0] = wrong
+            assert not first(lines, classifier)
+            assert not second(lines, models(classifier))

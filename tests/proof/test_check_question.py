@@ -219,7 +219,7 @@ def test_the_sentence_names_text_label_changes_costs_and_substitutes():
     found = run(tree(), GOOD).sentence
     assert found == (
         f"For the classifier {GOOD.digest[:16]}, over the real numbers: the text 'good fine bad' has the label 'yes'. "
-        "Each of its 3 words may become padding (that is, be removed), all at once. 'good' and 'fine' suffice: 'yes' "
+        "Each of its 3 words may become padding (its place stays), all at once. 'good' and 'fine' suffice: 'yes' "
         "stays the label whatever the other words become; that costs 0.25. Nothing cheaper suffices. Words cost: "
         "'good' 0.1, 'fine' 0.15, 'bad' 0.1."
     )
@@ -268,18 +268,26 @@ def test_a_lower_bound_below_zero_is_none():
         run(tree(lower=-1), GOOD)
 
 
-# --- words as the classifier reads them ---
+# --- words of a list ---
 
 
-def test_words_that_the_classifier_reads_otherwise_are_refused():
-    """To this classifier AWFUL is awful, not an unknown word."""
+def test_words_are_taken_as_they_are_and_shown_as_a_list_where_their_string_is_read_otherwise():
+    """To this classifier the string AWFUL is awful; the word AWFUL of a list is an unknown one."""
     made = lines(GOOD, ["good", "fine", "AWFUL"], GONE, {"kind": "sufficient", "positions": [0, 1]})
-    with pytest.raises(Rejected, match="does not read 'AWFUL'"):
-        run(made, GOOD)
-    for word in ("nowhere", "it's", "<UNK>", "<PAD>", "7", "!"):
+    assert "the words ['good', 'fine', 'AWFUL'], taken as they are, have the label" in run(made, GOOD).sentence
+    assert run(made, GOOD, text=["good", "fine", "AWFUL"])
+    with pytest.raises(Rejected, match="another text"):
+        run(made, GOOD, text="good fine AWFUL")
+    for word in ("nowhere", "it's", "7", "!"):
+        said = run(lines(GOOD, ["good", "fine", word], GONE, BOTH), GOOD).sentence
+        assert f"the text {f'good fine {word}'!r} has the label" in said
+    for word in ("<UNK>", "<PAD>", "...", "Fine", "'mr", "+3"):
         assert run(lines(GOOD, ["good", "fine", word], GONE, BOTH), GOOD)
-    for word in ("two words", " good", "", "...", "Fine"):
-        with pytest.raises(Rejected, match="does not read"):
+
+
+def test_what_no_list_of_words_can_hold_is_refused():
+    for word in ("two words", " good", "", "\t"):
+        with pytest.raises(Rejected, match="is not one word"):
             run(lines(GOOD, ["good", "fine", word], GONE, BOTH), GOOD)
 
 

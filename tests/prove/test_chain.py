@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
-from sklearn.pipeline import make_union
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline, make_union
 
 import suffice as sf
 from suffice.errors import Rejected
 from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
 from suffice.proof.bag.chain import Ways
+from suffice.proof.bag.check import BagCheck
 from suffice.prove.layout import NotApart, laid_out
 from suffice.prove.reading import Reading
 from tests.pipelines import SHORT, of_streams, prose
@@ -178,3 +180,53 @@ def test_what_is_understood_is_laid_open(given):
     box = sf.from_sklearn(fitted(TfidfVectorizer(**given)))
     assert box.meta["import"]["way"] == "laid open as a bag of words"
     assert box.bag.bounded
+
+
+# --- scripts without spaces ---
+
+CHINESE = ["我喜欢这部电影", "这部电影好看，喜欢", "我不喜欢它", "不好看，太长"] * 3
+SPACELESS = ["好看，我喜欢", "这部 好看", "film，好看 ok", "不 好，太长 了"]
+
+
+@pytest.mark.parametrize("source", SPACELESS)
+@pytest.mark.parametrize(
+    "vectorizer",
+    [
+        TfidfVectorizer(analyzer="char", ngram_range=(1, 2)),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 3)),
+        TfidfVectorizer(),
+        TfidfVectorizer(ngram_range=(1, 2)),
+        TfidfVectorizer(token_pattern=r"(?u)\b\w+\b"),
+        TfidfVectorizer(token_pattern=r"(?u)\S+"),
+    ],
+    ids=["char", "char_wb", "word", "pairs", "letters", "split"],
+)
+def test_texts_of_scripts_without_spaces_are_explained_as_by_brute_force(vectorizer, source):
+    """Characters that close up make other tokens: what is computed and what is run must say the same."""
+    pipeline = make_pipeline(vectorizer, LogisticRegression()).fit(CHINESE, [1, 1, 0, 0] * 3)
+    box = opened(pipeline)
+    options = [("",)] * len(written(source).words)
+    texts = every_text(source, options, None)
+    rows = scores(pipeline, [text for _, text in texts])
+    label = int(scores(pipeline, [source])[0].argmax())
+    margins = rows[:, label] - np.delete(rows, label, axis=1).max(1)
+    result = sf.explain(box, source, perturbation=sf.Deletion())
+    assert result.status in ("optimal", "infeasible")
+    assert result.cost == cheapest(texts, list(margins <= 0), [1] * len(options), set())
+    assert result.certificate is None or sf.check(result.certificate, box)
+
+
+@pytest.mark.parametrize("reads", [Reading, Ways])
+def test_runs_of_characters_are_counted_where_words_close_up(reads):
+    for source in SPACELESS:
+        assert differing(reads, source, TfidfVectorizer(analyzer="char", ngram_range=(1, 3))) == 0
+
+
+def test_a_checker_that_takes_closing_characters_for_words_apart_is_not_asked():
+    """`好，看` without its comma is one token of the vectorizer."""
+    box = opened(make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(CHINESE, [1, 1, 0, 0] * 3))
+    for source in ("好，看 ok", "ok，看", "看，ok"):
+        with pytest.raises(NotApart, match="no spaces"):
+            laid_out(box.bag, written(source), [("",)] * len(written(source).words))
+        with pytest.raises(Rejected, match="without spaces"):
+            BagCheck(box.bag, written(source), [("",)] * len(written(source).words), None, 0)

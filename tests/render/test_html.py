@@ -203,7 +203,9 @@ SETS = [sf.KNNHull(200), sf.EpsilonBall(0.8), sf.EpsilonBall(0.8, 2), sf.Deletio
 def test_every_kind_of_set_has_its_words(classifier, perturbation):
     result = sf.explain(classifier, TEXT, perturbation=perturbation, seconds=10)
     page = Page(result.to_html())
-    assert guarantee.allowed(perturbation.to_dict()).split("(")[0].strip(" .") in page.text
+    said = guarantee.allowed(perturbation.to_dict(), blanks=True).split("(")[0].strip(" .")
+    assert said in page.text
+    assert ("blanked" in said) == isinstance(perturbation, sf.Deletion)
 
 
 def test_an_infeasible_answer_shows_its_witness(classifier):

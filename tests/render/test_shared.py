@@ -63,7 +63,7 @@ def test_no_text_is_shown_for_a_change_of_a_part_of_a_character():
     found = sf.contrast(reader(), "a ½ film", perturbation=sf.Deletion())
     assert [found.text.tokens[i] for i in found.positions] == ["2"]
     assert found.flip.text is None
-    assert str(found).endswith("'2' is removed.")
+    assert str(found).endswith("'2' is blanked.")
 
 
 def test_a_word_of_spaces_shows_as_these():

@@ -491,7 +491,7 @@ def test_where_no_text_flips_the_change_is_told_word_by_word(sst):
         result = sf.explain(sst, text, perturbation=sf.Deletion())
         for detail in result.details:
             if detail.flip is not None and detail.flip.text is None:
-                assert "is removed" in details.reason(result, detail)
+                assert "is blanked" in details.reason(result, detail)
 
 
 # --- the next question ---
@@ -650,7 +650,9 @@ def test_a_price_keeps_names_and_words_as_they_are_written(sst):
 
 def test_a_word_that_stands_twice_is_told_apart_or_named_once(sst):
     result = sf.explain(sst, SUPERB, perturbation=sf.Deletion())
-    assert phrases.equals(result).endswith(": 'plot' and 'thin' in all of them, 'the', 'is' and 'acting' in some.")
+    assert phrases.equals(result).endswith(
+        ": 'plot' and 'thin' in all of them, 'the' (positions 0 and 5), 'is' (positions 2 and 7) and 'acting' in some."
+    )
     one = sf.explain(sst, SUPERB, perturbation=sf.Deletion(), include=[2])
     assert "'is' (position 2)" in str(one)
 
@@ -666,7 +668,7 @@ def test_one_word_suffices_and_two_suffice(sst):
 def test_of_a_bias_the_protected_words_are_those_that_may_change(sst):
     found = sf.bias(sst, "she gave a fine performance", ["she"], perturbation=sf.RemoveOrSwap({"fine": ["good"]}))
     said = guarantee.allowed_in(found.meta, found.text)
-    assert said == "A protected word may be removed (no protected word has a substitute)."
+    assert said == "A protected word may be blanked (no protected word has a substitute)."
 
 
 def test_a_certificate_about_another_text_names_it_without_padding(sst):
@@ -742,3 +744,72 @@ def test_a_norm_is_named_as_people_name_it():
     found = sf.explain(sf.load("sst-fc25"), "a gorgeous film", perturbation=sf.EpsilonBall(0.001, 2.0))
     assert "in the 2-norm." in guarantee.allowed(found.meta["perturbation"])
     assert "'--norm', '2'" in str(command_options(found.meta["perturbation"]))
+
+
+# --- counts and lists ---
+
+
+def test_a_list_has_as_many_places_as_the_count_before_it_says(sst):
+    """'2 of 6 words suffice: 'no'.' would name one."""
+    result = sf.explain(sst, "bad film , bad , bad", perturbation=sf.Deletion(), include=["bad"])
+    assert str(result).startswith("3 of 6 words suffice")
+    assert str(result).endswith(": 'bad' (positions 0, 3 and 5).")
+    twice = sf.explain(sst, "bad film , bad , bad", perturbation=sf.Deletion(), include=[0, 5])
+    assert "'bad' (positions 0 and 5)" in str(twice)
+    for text in TEXTS:
+        found = sf.explain(sst, text)
+        listed = str(found).rsplit(": ", 1)[-1] if found.positions else ""
+        places = [int(i) for some in re.findall(r"positions? ([\d, and]+)", listed) for i in re.findall(r"\d+", some)]
+        single = len(re.findall(r"'[^']+'(?! \(position)", listed))
+        assert len(places) + single == len(found.positions)
+
+
+# --- words that are in a set because of what they could become ---
+
+
+def test_a_word_that_only_a_substitute_makes_needed_says_so():
+    clf, text = sf.load("sentiment"), "a thin but great film"
+    found = sf.explain(clf, text)
+    (thin,) = [one for one in found.details if one.position == 1]
+    assert thin.swapped
+    assert "Only what 'thin' may become does that: could it only be blanked, the others would be enough (proved)." in (
+        details.reason(found, thin)
+    )
+    swaps = {word: others for word, others in found.meta["perturbation"]["swaps"].items() if word != "thin"}
+    others = [i for i in found.positions if i != 1]
+    assert sf.is_robust(clf, text, others, perturbation=sf.RemoveOrSwap(swaps))
+    assert not sf.is_robust(clf, text, others, perturbation=sf.RemoveOrSwap(found.meta["perturbation"]["swaps"]))
+
+
+def judging(texts):
+    """What is slender is bad, and so is what is not great; nothing is said of what is thin."""
+    return [[0.5, 0.0 if "slender" in text or "great" not in text else 1.0] for text in texts]
+
+
+def test_so_does_one_of_a_program_that_is_asked_unless_texts_cost_money():
+    program = sf.from_function(judging, ["bad", "good"], name="judging")
+    swaps = sf.RemoveOrSwap({"thin": ["slender"], "great": ["superb"]})
+    found = sf.explain(program, "a thin but great film", perturbation=swaps)
+    assert [word.text for word in found.words] == ["thin", "great"]
+    assert [one.swapped for one in found.details] == [False, True, False, False, False]
+    assert "could it only be removed, the others" in details.reason(found, found.details[1])
+    paid = sf.explain(program, "a thin but great film", perturbation=swaps, max_queries=1000)
+    assert not any(one.swapped for one in paid.details)
+
+
+def test_nothing_is_said_where_the_same_word_would_lose_its_substitutes_elsewhere_too():
+    program = sf.from_function(judging, ["bad", "good"], name="judging")
+    found = sf.explain(
+        program, "thin thin great", perturbation=sf.RemoveOrSwap({"thin": ["slender"]}), exclude=[], include=[]
+    )
+    assert all(one.swapped for one in found.details[:2]) == all(i in found.positions for i in (0, 1))
+
+
+def test_a_word_whose_going_flips_the_label_is_not_said_to_need_its_substitutes(sst):
+    for text in TEXTS:
+        found = sf.explain(sst, text)
+        listed = found.meta["perturbation"]["swaps"]
+        for one in (one for one in found.details if one.swapped):
+            less = {word: others for word, others in listed.items() if word != found.text.tokens[one.position]}
+            rest = [i for i in found.positions if i != one.position]
+            assert sf.is_robust(sst, text, rest, perturbation=sf.RemoveOrSwap(less))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ import suffice as sf
 from suffice.cli import main
 from suffice.cli.parser import build_parser
 from suffice.cli.reading import perturbation
+from suffice.model.tokenizers import Pattern
 from suffice.sets import table
+from suffice.sets.perturbations import BundledCounterparts, BundledSubstitutes, Marks
 from suffice.sets.table import KINDS, Kind
 
 CLASSIFIER = make_classifier(seed=3, length=5, dimension=2, hidden=(6,))
@@ -157,3 +160,66 @@ def test_half_a_character_is_no_word(make):
             make(swaps)
     with pytest.raises(sf.InputError, match="mask holds half a character"):
         sf.Mask("\ud800")
+
+
+# --- case ---
+
+CAPITALS = "Good films and GOOD actors , a good film ; Sarah met HER son"
+
+
+@pytest.mark.parametrize("classifier", [sf.load("sst-fc25"), sf.from_function(len, ["no", "yes"], name="never asked")])
+@pytest.mark.parametrize("made", [BundledSubstitutes(), BundledCounterparts()])
+def test_a_bundled_substitute_takes_the_case_of_its_word_whatever_the_classifier_reads(classifier, made):
+    text = classifier.read(CAPITALS)
+    narrowed = made.narrowed(classifier, text)
+    options = dict(zip(text.source.split(), narrowed.options(text, Marks("", "?")), strict=False))  # padding
+    assert "Great" in options["Good"]
+    assert "GREAT" in options["GOOD"]
+    assert "great" in options["good"]
+    assert all(other.isupper() or not other for other in options["GOOD"])
+    if isinstance(made, BundledCounterparts):
+        assert "Emma" in options["Sarah"]
+        assert "HIS" in options["HER"]
+    again = table.from_dict(json.loads(json.dumps(narrowed.to_dict()))).narrowed(classifier, text)
+    assert again.to_dict() == narrowed.to_dict()
+    assert again.options(text, Marks("", "?")) == narrowed.options(text, Marks("", "?"))
+
+
+def test_substitutes_with_capitals_are_the_words_of_a_vocabulary_in_lower_case():
+    classifier = sf.load("sst-fc25")
+    low, high = (sf.explain(classifier, text) for text in (CAPITALS.lower(), CAPITALS))
+    assert (low.status, low.positions, low.cost) == (high.status, high.positions, high.cost)
+    assert high.proved
+    assert high.meta.get("unknown_substitutes") is None
+    assert sf.check(high.certificate, classifier, question=sf.Question(classifier, CAPITALS)).optimal
+
+
+def test_swaps_of_ones_own_are_taken_as_they_are_written():
+    classifier = sf.from_function(len, ["no", "yes"], name="never asked")
+    question = sf.Question(classifier, "Sarah MET Tom", perturbation=sf.WordSwap({"sarah": ["fatima"], "met": ["Saw"]}))
+    assert question.asked.options == (("fatima",), ("Saw",), ())
+
+
+def test_a_word_without_substitutes_does_not_take_those_of_another_spelling():
+    reader = Pattern(r"\w+", lowercase=False)
+    one = replace(make_classifier(1, length=2, words=3), tokenizer=reader)
+    cased = replace(one, vocabulary=["<PAD>", "<UNK>", "Good", "good", "great"])
+    question = sf.Question(cased, "Good good")
+    assert question.perturbation.options(question.text, Marks("", "?")) == [("",), ("", "great")]
+    listed = sf.Question(cased, "Good good", perturbation=sf.WordSwap({"Good": ["great"], "good": []}))
+    assert listed.perturbation.options(listed.text, Marks("", "?")) == [("great",), ()]
+    assert sf.explain(cased, "Good good", perturbation=listed.perturbation).status != "unknown"
+
+
+def test_what_a_word_may_become_is_said_in_its_case(capsys):
+    assert main(["words", "GOOD", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "GREAT" in found["bundled substitutes"]
+    assert main(["words", "Sarah", "--json"]) == 0
+    assert "Fatima" in json.loads(capsys.readouterr().out)["group names"]
+
+
+def test_the_nearest_words_of_a_word_in_capitals_are_those_of_the_word():
+    classifier = sf.load("sentiment")
+    near = [sf.neighbours(classifier, word, perturbation=sf.KNNBox(5)) for word in ("great", "GREAT")]
+    assert near[0] == near[1]

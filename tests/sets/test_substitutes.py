@@ -95,3 +95,25 @@ def test_a_table_can_be_edited_by_hand(tmp_path: Path) -> None:
 def test_a_table_cannot_be_changed_for_everyone() -> None:
     with pytest.raises(TypeError):
         bundled.substitutes()["good"] = ("bad",)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("word", "other", "cased"),
+    [
+        ("sarah", "fatima", "fatima"),
+        ("Sarah", "fatima", "Fatima"),
+        ("HER", "his", "HIS"),
+        ("A", "one", "One"),  # a single capital begins a word
+        ("Old", "middle-aged", "Middle-aged"),
+        ("OLD", "middle-aged", "MIDDLE-AGED"),
+        ("Anne-Marie", "mary-jane", "Mary-Jane"),
+        ("Anne-marie", "mary-jane", "Mary-jane"),
+        ("O'Neil", "fatima", "Fatima"),
+        ("O'NEIL", "fatima", "FATIMA"),
+        ("Élodie", "fatima", "Fatima"),
+        ("eBay", "shop", "shop"),
+        ("3d", "flat", "flat"),
+    ],
+)
+def test_a_substitute_takes_the_case_of_the_word_it_replaces(word: str, other: str, cased: str) -> None:
+    assert bundled.in_case_of(word, other) == cased

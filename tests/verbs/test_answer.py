@@ -6,12 +6,21 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import suffice as sf
+from suffice.errors import NotChecked
+from suffice.verbs.answer import Answer
+from suffice.verbs.mistake import Mistake
+from suffice.verbs.repair import Repair
+from suffice.verbs.running import flipped, searched
 
 TEXT = "a quiet , moving film"
 VERBS: dict[str, Callable[[Any], Any]] = {
@@ -148,3 +157,135 @@ def test_a_sentence_names_the_limit_on_changes_where_it_matters(clf):
         assert " while " not in str(sf.explain(clf, text, perturbation=everything))
     mended = sf.repair(clf, text, ["brilliant", "moving"], perturbation=sf.Deletion(at_most=2))
     assert str(mended) == f"The given words already {kept} while at most 2 other words change at once (proved)."
+
+
+# --- unknown, and why ---
+
+
+def counted(texts):
+    """More good than bad words, as far as it goes."""
+    return [[text.count("bad") + 0.5, text.count("good") + text.count("fine")] for text in texts]
+
+
+def opened():
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    return sf.from_sklearn(pipeline.fit(["good fine film", "bad poor film", "good", "bad"], ["yes", "no", "yes", "no"]))
+
+
+LISTED = ["'mr", "good", "isn't", "+3", "fine", "bad", "AWFUL", "..."]
+BOXES = {
+    "network": lambda: sf.load("sst-fc25"),
+    "program": lambda: sf.from_function(counted, ["no", "yes"], name="counted"),
+    "pipeline": opened,
+}
+ASKED: dict[str, Callable[..., Any]] = {
+    "explain": sf.explain,
+    "hs": lambda clf, text, **more: sf.explain(clf, text, method="hs", **more),
+    "msa": lambda clf, text, **more: sf.explain(clf, text, method="msa", **more),
+    "mistake": lambda clf, text, **more: sf.explain(clf, text, expected=other(clf, text), **more),
+    "explain_all": lambda clf, text, **more: list(sf.explain_all(clf, text, **more)),
+    "contrast": sf.contrast,
+    "contrast towards": lambda clf, text, **more: sf.contrast(clf, text, towards=other(clf, text), **more),
+    "bias": lambda clf, text, **more: sf.bias(clf, text, ["good", "bad"], **more),
+    "is_robust": lambda clf, text, **more: sf.is_robust(clf, text, ["good", "fine"], **more),
+    "repair": lambda clf, text, **more: sf.repair(clf, text, ["fine"], **more),
+    "profile": lambda clf, text, **more: sf.profile(clf, text, lambda n: sf.Deletion(at_most=n), [1, 3], **more),
+    "optimal": lambda clf, text, **more: sf.attribute(clf, text, **more),
+    "minimal": lambda clf, text, **more: sf.attribute(clf, text, of="minimal", **more),
+    "batch": lambda clf, text, **more: list(sf.batch(clf, [text], **more)),
+    "audit": lambda clf, text, **more: sf.audit(clf, [text], {"g": ["good", "bad"], "f": ["fine"]}, **more).lines,
+}
+
+
+def other(clf, text):
+    label = clf.predict(text).label
+    return next(name for name in clf.labels if name != label)
+
+
+def unknowns(found):
+    """Every part of an answer that says unknown, as data, and the sentence about it."""
+    match found:
+        case sf.Unknown() | Answer() | Mistake():
+            if isinstance(found, Repair):
+                yield from unknowns(found.verdict)
+            if getattr(found, "mistake", None) is not None:
+                yield from unknowns(found.mistake)
+            yield from ((part, str(found)) for part in parts(json.loads(json.dumps(found.to_dict()))))
+        case list() | tuple():
+            for one in found:
+                yield from unknowns(one) if isinstance(one, Answer) else ((part, "") for part in parts(one))
+
+
+def parts(data):
+    match data:
+        case {"status": "unknown"} | {"complete": False}:
+            yield data
+    for value in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from parts(value)
+
+
+def rejecting(*_, **__):
+    raise sf.Rejected(1, "a planted complaint")
+
+
+def late(*_, **__):
+    raise NotChecked(1, "a planted delay")
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "late": {"seconds": 1e-9},
+    "few": {"max_queries": 3},
+    "rejected": {},
+    "unchecked": {},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("box", BOXES)
+def test_no_answer_of_any_verb_is_unknown_without_its_reason(box, way, monkeypatch):
+    if box == "network" and way == "few":
+        pytest.skip("a network is not asked texts")
+    clf, told = BOXES[box](), 0
+    if way in ("rejected", "unchecked"):
+        planted = rejecting if way == "rejected" else late
+        monkeypatch.setattr("suffice.verbs.accepting.check", planted)
+        monkeypatch.setattr("suffice.proof.replay.replay", planted)
+    for verb, ask in ASKED.items():
+        if box != "network" and verb in ("hs", "msa"):
+            continue
+        for text in ("good and fine , not bad", LISTED):
+            for data, said in unknowns(ask(clf, text, **WAYS[way])):
+                reason = data.get("reason") or data.get("meta", {}).get("reason")
+                assert reason, (verb, data)
+                assert not said or reason in said, (verb, said, reason)
+                told += 1
+    assert told
+
+
+def test_no_answer_can_be_made_unknown_without_a_reason(clf):
+    """What every search and every oracle hands over insists on it, and so do answers made of several."""
+    question = sf.Question(clf, TEXT)
+    outcome = searched(question, question.budget, None)
+    flip = flipped(question, question.budget)
+    for made, changed in (
+        (sf.Unknown("time is up"), {"reason": ""}),
+        (outcome, {"finished": False}),
+        (flip, {"status": "unknown"}),
+        (flip, {"status": "found"}),
+        (sf.attribute(clf, TEXT), {"complete": False}),
+        (sf.explain(clf, TEXT, expected="negative").mistake, {"status": "unknown"}),
+    ):
+        with pytest.raises(ValueError, match="for a reason"):
+            replace(made, **changed)
+
+
+def test_words_of_a_list_are_proved_as_they_are(clf):
+    """As marks, with capitals, cut by the reader of strings: search, certificate and checkers see the same words."""
+    for known in (sf.load("sst-fc25"), BOXES["program"](), BOXES["pipeline"]()):
+        for perturbation in (None, sf.Deletion(), sf.Mask()):
+            found = sf.explain(known, LISTED, perturbation=perturbation)
+            assert found.status == "optimal"
+            assert found.meta["checked"]
+            question = sf.Question(known, LISTED, perturbation=perturbation)
+            assert sf.check(found.certificate, known, question=question).optimal
+    assert [word.text for word in found.text.words] == LISTED

@@ -256,3 +256,11 @@ def test_a_group_with_a_name_of_several_words_is_counted(tmp_path):
     found = sf.audit(clf, ["we like New York", "we like Rome"], {"cities": ["New York", "Paris"]})
     assert found.overall.dependent == 1
     assert [(one.name, one.dependent) for one in found.by_group] == [("cities", 1)]
+
+
+def test_a_function_that_flips_on_a_name_with_its_capital_is_dependent():
+    seen = sf.from_function(lambda texts: [[0, 1] if "Fatima" in t else [1, 0] for t in texts], ["in", "out"], "door")
+    found = sf.bias(seen, "I met Sarah today", "names")
+    assert found.status == "dependent"
+    assert found.witness.text == "I met Fatima today"
+    assert sf.check(found.certificate, seen).kind == "infeasible"

@@ -98,7 +98,8 @@ class Auditing:
         if answer.status == "independent":
             return {"name": name, "status": "trivial" if answer.trivial else "independent"}
         some = self._ask(row, part)
-        return {"name": name, "status": "trivial" if some.trivial else some.status}
+        why = {"reason": some.reason} if some.status == "unknown" else {}
+        return {"name": name, "status": "trivial" if some.trivial else some.status, **why}
 
     def _ask(self, row: Row, protected: Protected) -> Bias:
         return bias(self.classifier, row.text, protected, perturbation=self.perturbation, **self.options)
@@ -119,6 +120,7 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
         "margin": witness.margin,
         "real_words": witness.real,
         "text": witness.text,
+        "blanked": witness.blanked,
         "changed": [
             {"position": i, "word": words[i].text if i < len(words) else answer.text.tokens[i], "became": became}
             for i, became in moves
@@ -254,7 +256,7 @@ def facts(verb: Auditing) -> list[tuple[str, str]]:
     return [
         ("Model", verb.classifier.digest[:12]),
         ("Protected", listed if len(listed) <= LONGEST else f"{listed[: LONGEST - 3]}..."),
-        ("Allowed changes", in_general(verb.perturbation.to_dict())),
+        ("Allowed changes", in_general(verb.perturbation.to_dict(), verb.classifier.ordered)),
     ]
 
 

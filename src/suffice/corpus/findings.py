@@ -270,7 +270,8 @@ def table(audit: Audit) -> list[dict[str, Any]]:
 def cells_of(line: Line) -> dict[str, Any]:
     """A line as the cells of a table."""
     witness = line.get("witness") or {}
-    moves = [f"{move['word']} → {move['became'] or 'removed'}" for move in witness.get("changed", ())]
+    gone = "blanked" if witness.get("blanked") else "removed"
+    moves = [f"{move['word']} → {move['became'] or gone}" for move in witness.get("changed", ())]
     return {
         "row": line["row"],
         "verdict": verdict(line),

@@ -97,6 +97,11 @@ class BlackBox:
         return Prediction(self.labels[best], tuple(scores.tolist()), _shares(scores), float(margin))
 
     @property
+    def ordered(self) -> bool:
+        """A black box is given the text without the words that go: they leave no empty places."""
+        return False
+
+    @property
     def unknown(self) -> str:
         """What stands in the place of a word that is masked."""
         return self.mask

@@ -145,6 +145,14 @@ class Classifier:
             "string itself."
         )
 
+    @cached_property
+    def ordered(self) -> bool:
+        """Whether the place of a word may count: then padding in its place is not the text without it."""
+        first, size = self.network.steps[0].weight, self.dimension
+        mine = first[:, :size]
+        others = (first[:, at : at + size] for at in range(size, self.length * size, size))
+        return any((mine != other).sum() for other in others)
+
     def embed(self, text: Text) -> Floats:
         """The (length, dimension) input of a text."""
         return self.table[list(text.indices)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +10,13 @@ from numbers import Integral
 from typing import Any, TypeAlias
 
 from suffice.errors import InputError
+from suffice.model.boundaries import segments, spaced, wordlike
 
 Span: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its start and end in the string
 Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
 
 WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
-JOINS = "\u200d\u200c\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # zero-width joiners, tones of skin
 EMPTY = "␣"  # stands where a word was removed, for a classifier to which its place matters
 HALVES = 2**15  # halves of a text that are kept, each with another change
 
@@ -104,7 +103,7 @@ def split(source: str) -> list[Span]:
 
 def split_list(words: Sequence[str], lookup: Container[str] = ()) -> tuple[str, list[Span]]:
     """A list of words taken as it is, and the string it makes when joined by single spaces."""
-    pieces: list[Span] = []
+    found: list[Span] = []
     start = 0
     for word in map(_a_word, words):
         if word not in lookup and any(char.isspace() for char in word):
@@ -112,9 +111,9 @@ def split_list(words: Sequence[str], lookup: Container[str] = ()) -> tuple[str, 
                 f"{word[:60]!r} is not one word: a list is read as the words of one text. Give one text as a string, "
                 "and many texts to sf.batch."
             )
-        pieces.append((word, start, start + len(word)))
+        found.append((word, start, start + len(word)))
         start += len(word) + 1
-    return " ".join(words), pieces
+    return " ".join(words), found
 
 
 def _a_word(given: Any) -> str:
@@ -197,34 +196,12 @@ def written(given: str | Sequence[str]) -> Text:
     listed = None if isinstance(text, str) else split_list(text)
     source = text if isinstance(text, str) else " ".join(text)
     refuse_halves(source)
-    found = _marked([(m.group(), m.start(), m.end()) for m in TOKEN.finditer(source)]) if listed is None else listed[1]
+    found = segments(source) if listed is None else listed[1]
     if not found:
         raise InputError("The text has no words: give at least one word.")
     tokens = tuple(token for token, _, _ in found)
     words = tuple(Word(i, token, a, b) for i, (token, a, b) in enumerate(found))
     return Text(source, tokens, (), words, (), (), WRITTEN)
-
-
-def _marked(pieces: Sequence[Span]) -> list[Span]:
-    """Pieces with the marks that belong to them: accents, vowel signs, what joins emoji."""
-    found: list[Span] = []
-    for token, start, end in pieces:
-        if found and found[-1][2] == start and _clings(found[-1][0], token):
-            before, first, _ = found.pop()
-            token, start = before + token, first
-        found.append((token, start, end))
-    return found
-
-
-def _clings(before: str, token: str) -> bool:
-    """Whether a piece right behind another is part of it: a mark, or what follows a mark inside a word."""
-    if token[0] in JOINS or _mark(token[0]) or before[-1] == JOINS[0]:
-        return True
-    return _mark(before[-1]) and wordlike(before[0]) and wordlike(token[0])
-
-
-def _mark(char: str) -> bool:
-    return unicodedata.category(char)[0] == "M"
 
 
 def rewritten(text: Text, new: Mapping[int, str]) -> str:
@@ -269,7 +246,7 @@ def gap(gaps: Sequence[str], before: str, piece: str) -> str:
     if not gaps[-1] and not wordlike(piece[0]):
         return ""  # a comma stays at the word before it
     space = next((one for one in gaps if one), "")
-    return space or (" " if wordlike(before[-1]) and wordlike(piece[0]) else "")
+    return space or (" " if spaced(before[-1]) and spaced(piece[0]) else "")
 
 
 class Writer:
@@ -301,11 +278,6 @@ class Writer:
         begun = Begun("", before, gaps).on(self.text, self.text.words[self.middle :], dict(change))
         self.seconds[change, before, gaps] = begun.text + self.tail if begun.before else ""
         return self.seconds[change, before, gaps]
-
-
-def wordlike(char: str) -> bool:
-    """Whether a character is of a word: letters, digits, and the marks on them."""
-    return char.isalnum() or char == "_" or (char > "\u02ff" and _mark(char))
 
 
 def fitted(source: str, pieces: Iterable[Span]) -> list[Span]:

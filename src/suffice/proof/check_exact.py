@@ -963,7 +963,7 @@ class Check:
         _, digest, text, data, features, label, claim = fields(head, names)
         need(digest == model.head["digest"], "it is about another model")
         tokens = strings(text)
-        need(len(tokens) == model.head["length"] and self.as_read(tokens), "the model does not read the text so")
+        need(len(tokens) == model.head["length"] and self.are_words(tokens), "the text is no list of words")
         self.features, self.label = places(features, range(len(tokens))), model.head["labels"].index(label)
         self.rivals = {name: j for j, name in enumerate(model.head["labels"]) if name != label}
         self.kind, self.at_most = data.get("kind"), whole(data.get("at_most", len(tokens)), 1, WHOLE)
@@ -977,12 +977,13 @@ class Check:
         need(next(self.lines, self) is self, "nothing may follow the evidence")
         return head
 
-    def as_read(self, tokens: list[str]) -> bool:
-        """Whether the model reads each word alone as that word, and no word twice where words count once."""
+    def are_words(self, tokens: list[str]) -> bool:
+        """Whether each is one that a list of words may hold, and none is there twice where words count once."""
         real = [token for token in tokens if token not in (self.model.head["pad"], self.model.head["unknown"])]
         for token in {*real}:
-            made = pieces(self.model, token)
-            if made is not None and made != [token] and (len(made) == 1 or token not in self.model.lookup):
+            if token in self.model.lookup or (token and not any(map(str.isspace, token))):
+                continue
+            if (made := pieces(self.model, token)) is not None and made != [token]:
                 return False
         return not counts_once(self.model) or len(real) == len({*real})
 

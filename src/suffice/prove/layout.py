@@ -7,7 +7,7 @@ really is cut into the tokens of its pieces, one after the other, is looked at b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.bag import Bag, Tokens, term
+from suffice.model.boundaries import spaced
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.text import Text
 from suffice.prove.chain import Chain, TooManySteps, chained
@@ -223,8 +224,9 @@ def _ordered(found: list[tuple[int, int, int, float]], choices: int) -> Pairs:
 def _apart(separates: Callable[[str], bool], text: Text, pieces: Sequence[Sequence[str]]) -> None:
     """Look that no two pieces can become one token: between any two that may meet stands what ends every token.
 
-    `rewritten` puts pieces next to each other without a space only where one of the two edges is no letter or digit,
-    or where they stand so in the original; all other gaps are white space of the original, or a space.
+    `rewritten` puts pieces next to each other without a space only where one of the two edges is no letter or digit or
+    is of a script without spaces, or where they stand so in the original; all other gaps are white space of the
+    original, or a space.
     """
     gaps = [text.source[a.end : b.start] for a, b in zip(text.words, text.words[1:], strict=False)]
     for char in {" ", *"".join(gaps)}:
@@ -238,6 +240,21 @@ def _apart(separates: Callable[[str], bool], text: Text, pieces: Sequence[Sequen
     for gap, before, after in zip(gaps, pieces, pieces[1:], strict=False):
         if not gap and any(_wordlike(p[-1]) for p in before if p) and any(_wordlike(p[0]) for p in after if p):
             raise NotApart(f"{before[0]!r} and {after[0]!r} stand together and may become one token")
+    for run in _together(gaps, pieces):
+        edges = {edge for group in run for piece in group if piece for edge in (piece[0], piece[-1])}
+        if len(run) > 1 and any(_wordlike(edge) and not spaced(edge) for edge in edges):
+            raise NotApart(f"{run[0][0]!r} and what follows it may become one token: their script has no spaces")
+
+
+def _together(gaps: Sequence[str], pieces: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
+    """What each word may be, by words in a row that stand together without a gap."""
+    run = [pieces[0]]
+    for gap, group in zip(gaps, pieces[1:], strict=True):
+        if gap:
+            yield run
+            run = []
+        run.append(group)
+    yield run
 
 
 def _no_sigma(piece: str) -> None:

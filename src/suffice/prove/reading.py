@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from suffice.model.boundaries import spaced, wordlike
 from suffice.model.streams import Stream
-from suffice.model.text import Text, wordlike
+from suffice.model.text import Text
 
 End = tuple[str, ...] | str  # tokens (the last one open, where spaces end tokens), or characters
 Row = tuple[tuple[int, float], ...]
@@ -23,7 +24,7 @@ class State(NamedTuple):
     """Where a text stands: the ends of its streams, and what lies between its last word and the next."""
 
     ends: tuple[End, ...]
-    before: bool | None = None  # whether the last piece ends in a letter; None: there is none yet
+    before: bool | None = None  # whether no word may follow the last piece without a space; None: there is none yet
     gone: bool = False  # words have been removed since
     gap: str = ""  # the first space since, where words have been removed
 
@@ -62,13 +63,12 @@ class Reading:
             end, row = self._more(place, stream, state.ends[place], gap, piece)
             ends.append(end)
             rows.append(row)
-        return State(tuple(ends), wordlike(piece[-1])), _added(rows)
+        return State(tuple(ends), spaced(piece[-1])), _added(rows)
 
     def _mended(self, state: State, gap: str, piece: str) -> str:
-        letter = wordlike(piece[0])
-        if not gap and not letter:
+        if not gap and not wordlike(piece[0]):
             return ""
-        return state.gap or gap or (" " if state.before and letter else "")
+        return state.gap or gap or (" " if state.before and spaced(piece[0]) else "")
 
     def close(self, state: State) -> Row:
         """What the end of the text adds."""

@@ -103,7 +103,8 @@ class Witness:
     the set is a hull and the point is not a corner. For people: `label` is the winner's name and `words` what the
     changed words became (an empty one was removed), real words where the set is one of words (`real`), else only the
     nearest ones. `text` is the text with these words, if the classifier was run on it and it does not keep the label;
-    a black box has no points, only that text.
+    a black box has no points, only that text. `blanked` says that empty words are gaps, not gone: with the others moved
+    up the text is another one, and what was run has a mark in each gap.
     """
 
     point: Floats
@@ -115,11 +116,12 @@ class Witness:
     words: tuple[str, ...] = ()
     real: bool = False
     text: str | None = None
+    blanked: bool = False
 
     def __str__(self) -> str:
-        what = "becomes" if self.real else "moves towards"
+        what, gone = "becomes" if self.real else "moves towards", "is blanked" if self.blanked else "is removed"
         pairs = zip(self.positions, self.words, strict=True)
-        moves = ", ".join(f"word {i} {f'{what} {word!r}' if word else 'is removed'}" for i, word in pairs)
+        moves = ", ".join(f"word {i} {f'{what} {word!r}' if word else gone}" for i, word in pairs)
         return f"{self.reached} when {moves or 'nothing changes'} (margin {self.margin:.3g})"
 
     def __repr__(self) -> str:
@@ -149,6 +151,7 @@ class Witness:
             "words": list(self.words),
             "real_words": self.real,
             "text": self.text,
+            "blanked": self.blanked,
             "rival": self.rival,
             "shares": None if self.shares is None else self.shares.tolist(),
             "point": self.point.tolist(),
@@ -167,6 +170,7 @@ class Witness:
             words=tuple(data["words"]),
             real=data["real_words"],
             text=data.get("text"),
+            blanked=data.get("blanked", False),
         )
 
 
@@ -246,6 +250,10 @@ class Unknown(_Plain):
 
     reason: str
     by: str = "bounds"
+
+    def __post_init__(self) -> None:
+        if not self.reason:
+            raise ValueError("A verdict is unknown for a reason: say which.")
 
     def __bool__(self) -> bool:
         raise TypeError(

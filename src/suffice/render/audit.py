@@ -206,8 +206,9 @@ def _evidence(line: Line) -> str:
 
 
 def _witness(witness: Line) -> str:
-    pairs, real = [(move["word"], move["became"]) for move in witness["changed"]], witness["real_words"]
-    moves = together((quoted([own]), turned_into(own, became, real)) for own, became in pairs)
+    pairs = [(move["word"], move["became"]) for move in witness["changed"]]
+    real, blanked = witness["real_words"], witness.get("blanked", False)
+    moves = together((quoted([own]), turned_into(own, became, real, blanked)) for own, became in pairs)
     label, margin = ends(witness["label"], witness["margin"]), witness["margin"]
     told = f"{moves or 'nothing changes'}: {label} (margin {margin:.3g})"
     return f"<details open><summary>witness</summary><p>{say(told)}</p>{_rewritten(witness)}</details>"

@@ -43,15 +43,21 @@ def _shared(result: Explanation, position: int) -> bool:
     return known is not None and any(position not in held for held in known.sets)
 
 
-def may_become(detail: Detail, perturbation: Mapping[str, Any]) -> str:
+def may_become(detail: Detail, meta: Mapping[str, Any]) -> str:
     """The options of one word, by name."""
+    perturbation, gone = meta.get("perturbation", {}), _gone(meta)
     if not detail.options:
         return "" if perturbation.get("kind") in ("epsilon-ball", "boxes") else "cannot change"
     names = ", ".join(visible(option) for option in detail.options if option)
     more = f" and {detail.more} more" if detail.more else ""
     if not names:
-        return "may be removed"
-    return f"may {'be removed, or ' if '' in detail.options else ''}{_changing(perturbation)}: {names}{more}"
+        return f"may be {gone}"
+    return f"may {f'be {gone}, or ' if '' in detail.options else ''}{_changing(perturbation)}: {names}{more}"
+
+
+def _gone(meta: Mapping[str, Any]) -> str:
+    """What becomes of a word in whose place nothing stands."""
+    return "blanked" if meta.get("blanks") else "removed"
 
 
 def _changing(perturbation: Mapping[str, Any]) -> str:
@@ -62,7 +68,7 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
     """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
     own = named(result.text, position)
     if flip.text is not None and flip.real:
-        note = f" ({EMPTY}: removed, its place stays empty)" if _gaps(result.text, flip) else ""
+        note = f" ({EMPTY}: blanked, its place stays empty)" if _gaps(result.text, flip) else ""
         return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}{note}"
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
     shown = order[:MOVES] if len(order) > MOVES + 1 else order
@@ -74,7 +80,7 @@ def counterexample(result: Explanation, position: int, flip: Change) -> str:
 
 
 def _gaps(text: Text, flip: Change) -> bool:
-    """Whether the text of a flip shows the places of words that are removed."""
+    """Whether the text of a flip shows the places of words that are blanked."""
     new = dict(zip(flip.positions, flip.words, strict=True))
     return "" in flip.words and flip.text == rewritten(text, with_gaps(new))
 
@@ -82,7 +88,8 @@ def _gaps(text: Text, flip: Change) -> bool:
 def move(text: Text, flip: Change | Witness, place: int) -> tuple[str, str]:
     """One word, and what becomes of it."""
     position = flip.positions[place]
-    return named(text, position), visible(turned_into(text.tokens[position], flip.words[place], flip.real))
+    deed = turned_into(text.tokens[position], flip.words[place], flip.real, flip.blanked)
+    return named(text, position), visible(deed)
 
 
 def named(text: Text, position: int) -> str:
@@ -130,13 +137,20 @@ def outward(size: float) -> str:
 def reason(result: Explanation, detail: Detail) -> str:
     """Why a word is in the set; nothing for free words and for those that were asked for."""
     if detail.flip is not None and detail.position not in result.meta.get("include", ()):
-        return counterexample(result, detail.position, detail.flip)
+        said = counterexample(result, detail.position, detail.flip)
+        return f"{said.rstrip('.')}. {_swapped(result, detail)}" if detail.swapped else said
     is_asked = detail.position in result.meta.get("include", ())
     if detail.position in result.positions and result.status == "optimal" and not is_asked:
         by = "" if least_by(result) == "proved" else f" {least_by(result)}"
         name = named(result.text, detail.position)
         return f"Without {name}: no example was found, but no cheaper set{asked(result)} is enough{by}."
     return ""
+
+
+def _swapped(result: Explanation, detail: Detail) -> str:
+    """That a word is in the set only because of its substitutes."""
+    only = f"Only what {named(result.text, detail.position)} may become does that"
+    return f"{only}: could it only be {_gone(result.meta)}, the others would be enough (proved)."
 
 
 def whys(result: Explanation) -> list[str]:
@@ -152,7 +166,8 @@ def about(result: Explanation, detail: Detail) -> dict[str, Any]:
         "position": detail.position,
         "standing": standing(result, detail),
         "needed": detail.needed,
-        "options": may_become(detail, result.meta.get("perturbation", {})),
+        "options": may_become(detail, result.meta),
+        "gone": _gone(result.meta),
         "changing": f"It may {_changing(result.meta.get('perturbation', {}))}",
         "choices": [visible(option) for option in detail.options],
         "more": detail.more,

@@ -16,19 +16,20 @@ LISTED = 12  # unknown substitutes named
 CUT = 40  # words named that were cut off
 
 
-def allowed(perturbation: Mapping[str, Any], which: str = "free word") -> str:
+def allowed(perturbation: Mapping[str, Any], which: str = "free word", blanks: bool = False) -> str:
     """What a free word (or one of another role) may become, in one sentence."""
-    return visible(sentence(perturbation).replace("free word", which))
+    return visible(sentence(perturbation, blanks).replace("free word", which))
 
 
 def allowed_in(meta: Mapping[str, Any], text: Text) -> str:
     """What the words that the question is about may become: the free ones, or of a bias the protected ones."""
     perturbation, guarded = dict(meta.get("perturbation", {})), meta.get("protected")
+    blanks = bool(meta.get("blanks"))
     if guarded is None:
-        return allowed(perturbation)
+        return allowed(perturbation, blanks=blanks)
     tokens = {text.tokens[i] for i in guarded}
     swaps = {word: others for word, others in perturbation.get("swaps", {}).items() if word in tokens}
-    return allowed(perturbation | ({"swaps": swaps} if "swaps" in perturbation else {}), "protected word")
+    return allowed(perturbation | ({"swaps": swaps} if "swaps" in perturbation else {}), "protected word", blanks)
 
 
 def scope(result: Explanation) -> list[tuple[str, str]]:
@@ -42,12 +43,12 @@ def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
     padding = "Padding may change too." if meta.get("padding") == "feature" else "Padding after the text stays fixed."
     which = "protected word" if "protected" in meta else "free word"
     at_once = "" if perturbation.get("at_most") is not None else f" All {which}s may change at once."
-    may_change = f"{allowed(perturbation, which)}{at_once}"
+    may_change = f"{allowed(perturbation, which, bool(meta.get('blanks')))}{at_once}"
     if "asked" in meta:
         return _scope_of_black_box(meta, may_change, checked)
-    beaten = _rivals(meta)
+    beaten, places = _rivals(meta), " A blanked word leaves its place empty: the words after it do not move up."
     return [
-        ("What may change", f"{may_change} {padding}"),
+        ("What may change", f"{may_change} {padding}{places if meta.get('blanks') else ''}"),
         (
             "What is not covered",
             "Words beyond these sets, words added, moved or typed differently, how the text is split into words, and "

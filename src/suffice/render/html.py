@@ -129,7 +129,7 @@ def page(result: Explanation) -> str:
 
 def fragment(result: Explanation) -> str:
     """The marked text and what was proved, for a notebook cell."""
-    small = f"{guarantee.allowed(result.meta.get('perturbation', {}))} {guarantee.evidence(result)}"
+    small = f"{guarantee.allowed_in(result.meta, result.text)} {guarantee.evidence(result)}"
     return (
         f'<style>{sheet(themed(), REPORT)}</style><section class="suffice cell">'
         f'<p><strong>{say(result.label)}</strong> <span class="soft">{say(phrases.headline(result))}</span></p>'

@@ -150,8 +150,7 @@ def meaning(result: Explanation) -> str:
         case "infeasible":
             return f"Changing only the excluded words already {_flipping(result)}."
         case "unknown":
-            said = [result.meta.get(name) for name in ("rejected", "unchecked", "reason")]
-            reason = visible(next(filter(None, said), "time is up"))
+            reason = visible(result.reason)
             more = " More time may settle it." if reason == "time is up" else ""
             return f"No smaller set was shown to be enough for {label}: {reason}.{more}"
         case "tested":

@@ -56,7 +56,7 @@ class Covering:
     def _run(self) -> Outcome:
         match self.inquiry.ask(self.task.everything[None], self.task.budget.subproblems)[0]:
             case Refuted(witness):
-                return replace(self.outcome(), witness=witness, finished=True)
+                return self.outcome(witness=witness)
             case Unknown():
                 what = "the exclusion can be met" if self.task.exclude.any() else "the text itself has a clear label"
                 return self.outcome("time is up" if self.task.budget.spent else f"whether {what} is undecided")
@@ -186,15 +186,15 @@ class Covering:
 
     # --- what is known in the end ---
 
-    def outcome(self, reason: str = "") -> Outcome:
+    def outcome(self, reason: str = "", witness: Witness | None = None) -> Outcome:
         """What is known when the search ends, with the tree that proves the lower bound."""
         found = self.inquiry
         held, proof = found.best if found.best is not None else (None, None)
         root = self._tree(self.lower)
         lower = self.lower if root.settled else root.lower
         reason = reason or ("" if root.settled else "the proof would be too large")
-        finished = found.best is not None and lower == found.upper
-        return Outcome(held, proof, lower, found.upper, root, None, found.stats, finished, reason)
+        finished = witness is not None or (found.best is not None and lower == found.upper)
+        return Outcome(held, proof, lower, found.upper, root, witness, found.stats, finished, reason)
 
     def every(self, cost: int) -> Node | None:
         """The tree that shows that the sets of this cost that were found are all; None where there is none."""

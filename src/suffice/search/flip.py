@@ -32,6 +32,11 @@ class CheapestFlip:
     stats: dict[str, Any]
     proof: Proved | None = None  # that nothing cheaper than `lower` flips the label: one tree per rival aimed at
     lines: tuple[dict[str, Any], ...] = ()  # the same of a black box, as lines of a certificate
+    reason: str = ""  # why it is open whether there is a flip, or a cheaper one
+
+    def __post_init__(self) -> None:
+        if self.status in ("unknown", "found") and not self.reason:
+            raise ValueError("A search for a flip ends without an answer for a reason: say which.")
 
 
 def cheapest_flip(
@@ -51,8 +56,10 @@ def cheapest_flip(
     hunt = _Hunt(problem, costs, oracle, budget, aims, on_progress)
     try:
         return hunt.run(seed)
-    except (KeyboardInterrupt, OutOfTime):
-        return hunt.flip("found" if hunt.best else "unknown")
+    except KeyboardInterrupt:
+        return hunt.open("interrupted")
+    except OutOfTime:
+        return hunt.open("time is up")
 
 
 class _Hunt:
@@ -81,15 +88,15 @@ class _Hunt:
             match answer:
                 case Refuted(witness=witness):
                     if not self._improve(witness):
-                        break
+                        return self.open("a flip is no cheaper than it was to be")
                 case Proved():
                     self.lower, self.proof = self.upper, answer
                     return self.flip("optimal" if self.best else "none")
-                case Unknown():
-                    break
+                case Unknown(reason=reason):
+                    return self.open("time is up" if self.budget.spent else reason)
         if self.upper == 0:
             return self.flip("optimal")  # the text itself is tied: nothing has to change
-        return self.flip("found" if self.best else "unknown")
+        return self.open("time is up")
 
     def _first(self, seed: int) -> None:
         """A flip by attacks alone, made sparse: where the proof starts from."""
@@ -118,8 +125,12 @@ class _Hunt:
             self.on_progress(self.lower, self.upper, self.budget.elapsed, mask)
         return True
 
-    def flip(self, status: FlipStatus) -> CheapestFlip:
-        return CheapestFlip(status, self.best, self.lower, self.stats, self.proof)
+    def open(self, reason: str) -> CheapestFlip:
+        """What is known where it stays open whether the best flip is the cheapest, or whether there is one."""
+        return self.flip("found" if self.best else "unknown", reason)
+
+    def flip(self, status: FlipStatus, reason: str = "") -> CheapestFlip:
+        return CheapestFlip(status, self.best, self.lower, self.stats, self.proof, reason=reason)
 
 
 def told_flip(source: Source, found: CheapestFlip) -> CheapestFlip:

@@ -53,7 +53,11 @@ class Outcome:
     witness: Witness | None
     stats: dict[str, int]
     finished: bool
-    reason: str = ""
+    reason: str = ""  # why it is not finished
+
+    def __post_init__(self) -> None:
+        if not self.finished and not self.reason:
+            raise ValueError("A search ends without an answer for a reason: say which.")
 
 
 def settled(

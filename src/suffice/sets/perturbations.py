@@ -7,7 +7,7 @@ A Perturbation is an open set: any object with `around`, `narrowed`, `to_dict` a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -22,7 +22,7 @@ from suffice.model.step import LARGEST
 from suffice.model.text import Text, refuse_halves
 from suffice.sets.neighbours import neighbours
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
-from suffice.sets.substitutes import group, groups, substitutes
+from suffice.sets.substitutes import group, groups, in_case_of, substitutes
 
 Swaps: TypeAlias = Mapping[str, Sequence[str]]
 TOO_LARGE = "Boxes hold numbers that are too large to compute with: give at most 2^128."
@@ -263,11 +263,13 @@ class WordSwap(_Words):
         return tuple(dict.fromkeys(other for other in found if other != token))
 
     def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
-        return [self.of(token) for token in text.tokens]
+        found = [self.of(token) for token in text.tokens]
+        for word in text.words:
+            found[word.position] = _as_written(found[word.position], self.of(word.text))
+        return found
 
     def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
-        used = {token: self.of(token) for token in dict.fromkeys(text.tokens)}
-        return replace(self, swaps={token: others for token, others in used.items() if others})
+        return replace(self, swaps=_used(self.of, text))
 
 
 @dataclass(frozen=True)
@@ -290,18 +292,22 @@ class BundledSubstitutes(_Words):
     kind = "bundled-substitutes"
 
     def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
-        return self._all.options(text, marks)
+        return RemoveOrSwap(_used(self._of, text)).options(text, marks)
 
     def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
-        known = {
-            token: [other for other in self._all.of(token) if classifier.knows(other)]
-            for token in dict.fromkeys(text.tokens[: len(text.words)])
-        }
-        return RemoveOrSwap({token: others for token, others in known.items() if others}, at_most=self.at_most)
+        def known(word: str) -> tuple[str, ...]:
+            return tuple(other for other in self._of(word) if classifier.knows(other))
+
+        return RemoveOrSwap(_used(known, text), at_most=self.at_most)
+
+    def _of(self, word: str) -> tuple[str, ...]:
+        """The bundled substitutes of a word, in its case."""
+        found = self._table.get(word.lower(), ())
+        return tuple(other for one in found if (other := in_case_of(word, one)) != word)
 
     @property
-    def _all(self) -> RemoveOrSwap:
-        return _bundled()
+    def _table(self) -> Swaps:
+        return substitutes()
 
 
 @dataclass(frozen=True)
@@ -311,7 +317,7 @@ class BundledCounterparts(BundledSubstitutes):
     kind = "bundled-counterparts"
 
     @property
-    def _all(self) -> RemoveOrSwap:
+    def _table(self) -> Swaps:
         return _exchanged()
 
 
@@ -327,19 +333,33 @@ def for_audits(chosen: Perturbation | None) -> Perturbation:
 
 
 @cache
-def _bundled() -> RemoveOrSwap:
-    """Read once: to look through a whole thesaurus takes longer than a short explanation."""
-    return RemoveOrSwap(substitutes())
-
-
-@cache
-def _exchanged() -> RemoveOrSwap:
+def _exchanged() -> Swaps:
     """The bundled substitutes, and for the words of a group their counterparts first."""
     joined: dict[str, list[str]] = {}
     for table in (*map(group, groups()), substitutes()):
         for word, others in table.items():
             joined.setdefault(word, []).extend(other for other in others if other not in joined[word])
-    return RemoveOrSwap(joined)
+    return joined
+
+
+def _used(of: Callable[[str], tuple[str, ...]], text: Text) -> Swaps:
+    """What is listed for the words of a text: as they are read and, where only the case differs, as they are written.
+
+    A word without a list is left out, unless another spelling has one, which would be taken for its own.
+    """
+    found = {token: of(token) for token in dict.fromkeys(text.tokens)}
+    for word in text.words:
+        read, written = found[text.tokens[word.position]], of(word.text)
+        if _as_written(read, written) != read:
+            found[word.text] = written
+    listed = {word.lower() for word, others in found.items() if others}
+    return {word: others for word, others in found.items() if others or word.lower() in listed}
+
+
+def _as_written(read: tuple[str, ...], written: tuple[str, ...]) -> tuple[str, ...]:
+    """The substitutes of a word as it is read, in the spelling that is listed for the word as it is written."""
+    same = [one.lower() for one in read] == [one.lower() for one in written]
+    return written if same else read
 
 
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:

@@ -36,6 +36,26 @@ def groups() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".tsv") for name in names if name.endswith(".tsv")))
 
 
+def in_case_of(word: str, other: str) -> str:
+    """A substitute in the case of the word that it replaces: Sarah, Fatima; HER, HIS; Old, Middle-aged.
+
+    A single capital is the first letter of a word (A), not a word in capitals. Where every part of a joined word has
+    a capital, every part of the substitute takes one.
+    """
+    if word == word.lower():
+        return other
+    if word == word.upper() and sum(map(str.isalpha, word)) > 1:
+        return other.upper()
+    if not word[0].isupper():
+        return other  # iPhone, eBay: no case that another word could take
+    joined = all(part[:1].isupper() for part in word.split("-"))
+    return "-".join(map(_capital, other.split("-"))) if joined and "-" in word else _capital(other)
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
 def read(file: Path) -> Table:
     """A table with one word a line, a tab, and its substitutes with commas between; lines with # are remarks."""
     lines = file.read_text(encoding="utf-8").splitlines()

@@ -58,6 +58,7 @@ class Kind:
     flag: Flag | None = None
     grows: str | None = None  # the field that makes the sets larger, one inside the other
     words: bool = False  # real words: can be asked of any classifier
+    removes: bool = False  # a word may go, or leave its place empty
     may: str = ""  # what a menu says after "A free word may"; empty where there is none to choose it from
 
     @property
@@ -67,7 +68,7 @@ class Kind:
 
 
 def _swapped(data: Mapping[str, Any]) -> str:
-    count = len(data["swaps"])
+    count = len({word.lower() for word, others in data["swaps"].items() if others})
     return f"one of its substitutes ({count} {'word of the text has' if count == 1 else 'words of the text have'} some)"
 
 
@@ -88,7 +89,8 @@ KINDS: tuple[Kind, ...] = (
         {},
         lambda data: "A free word may be removed, or become one of its bundled substitutes.",
         words=True,
-        may="be removed or substituted",
+        removes=True,
+        may="be left out or substituted",
     ),
     Kind(
         BundledCounterparts,
@@ -97,21 +99,24 @@ KINDS: tuple[Kind, ...] = (
             "A free word may be removed, or become one of its bundled substitutes or a counterpart in a bundled group."
         ),
         words=True,
+        removes=True,
     ),
     Kind(
         RemoveOrSwap,
         {"swaps": SWAPS},
         _removed_or_swapped,
         words=True,
-        may="be removed or swapped",
+        removes=True,
+        may="be left out or swapped",
     ),
     Kind(
         Deletion,
         {},
         lambda data: "A free word may be removed.",
-        Flag("--deletion", {"action": "store_true", "help": "a free word may be removed"}),
+        Flag("--deletion", {"action": "store_true", "help": "a free word may be removed (in networks: blanked)"}),
         words=True,
-        may="be removed",
+        removes=True,
+        may="be left out",
     ),
     Kind(
         WordSwap,
@@ -184,17 +189,22 @@ def _numeric(value: Any) -> Any:
     return math.inf if value == "inf" else value
 
 
-def sentence(data: Mapping[str, Any]) -> str:
-    """What a free word may become, in one sentence, from the set as plain data."""
+def sentence(data: Mapping[str, Any], blanks: bool = False) -> str:
+    """What a free word may become, in one sentence, from the set as plain data.
+
+    `blanks` says that what is removed leaves its place empty, as in a network to which places matter.
+    """
     kind = BY_NAME.get(data.get("kind", ""))
     if kind is None:
         return f"A free word may change as {_short(dict(data))} says."
-    return kind.says(data) + limit_sentence(data)
+    said = kind.says(data)
+    blanked = said.replace("be removed", "be blanked") if blanks and kind.removes else said
+    return blanked + limit_sentence(data)
 
 
-def in_general(data: Mapping[str, Any]) -> str:
+def in_general(data: Mapping[str, Any], blanks: bool = False) -> str:
     """What a protected word may become, in whatever text."""
-    return sentence(data).replace("free word", "protected word").replace(" of the text ", " ")
+    return sentence(data, blanks).replace("free word", "protected word").replace(" of the text ", " ")
 
 
 def limit_sentence(data: Mapping[str, Any]) -> str:

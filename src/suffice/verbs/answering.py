@@ -22,6 +22,7 @@ from suffice.verbs.further import further
 from suffice.verbs.question import Question
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import scarce
+from suffice.verbs.typed import typeable
 from suffice.verbs.why import details
 from suffice.verbs.wording import complaint
 
@@ -32,6 +33,8 @@ def finished(question: Question, outcome: Outcome, started: float, self_check: b
     """The answer to a search that has ended; where the checker ran out of time, without the lower bound."""
     stats = {"seconds": time.monotonic() - started, **outcome.stats}
     with single_threaded():
+        if outcome.witness is not None:
+            outcome = replace(outcome, witness=typeable(question, outcome.witness, question.excluded))
         result = _explanation(question, outcome, _certificate(question, outcome), stats)
         if not self_check:
             return result

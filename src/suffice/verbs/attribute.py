@@ -70,6 +70,10 @@ class Attribution(Answer):
     meta: Mapping[str, Any] = field(default_factory=dict)
     proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
+    def __post_init__(self) -> None:
+        if not self.reason and not (self.complete and self.explanations):
+            raise ValueError("An attribution that lacks explanations does so for a reason: say which.")
+
     @property
     def some(self) -> tuple[Word, ...]:
         fixed = {word.position for word in self.necessary}
@@ -385,7 +389,8 @@ class _Minimal:
         """Proved to suffice; that nothing cheaper does is not claimed of each."""
         task = self.search.task
         lower, cost = task.costs.of(task.include), task.costs.of(held)
-        return Outcome(held, proof, lower, cost, Node(task.include, task.exclude, 0), None, {}, finished=False)
+        root, unclaimed = Node(task.include, task.exclude, 0), "that nothing is cheaper is not claimed"
+        return Outcome(held, proof, lower, cost, root, None, {}, finished=False, reason=unclaimed)
 
 
 def _mask(positions: Sequence[int], length: int) -> Bools:

@@ -31,6 +31,7 @@ from suffice.verbs.asked import verdicts
 from suffice.verbs.question import Given, Padding, Question, check_listed
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import only_unknown, unknown_substitutes
+from suffice.verbs.typed import typed_verdict
 from suffice.verbs.wording import authority, change_of, complaint, deed_of, empty, named, placed, short
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
@@ -168,6 +169,7 @@ def judged(question: Question, self_check: bool = True) -> Bias:
         else:
             oracle = make_oracle(question.oracle, question.problem)
             verdict = sparser(question, oracle.ask(question.excluded[None], question.budget)[0])
+            verdict = typed_verdict(question, verdict, question.excluded)
         answer = _bias(question, verdict, time.monotonic() - started)
         return checked_bias(answer, question) if self_check else answer
 

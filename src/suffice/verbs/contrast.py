@@ -28,9 +28,10 @@ from suffice.verbs.answer import Answer
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import OnProgress, flipped, single_threaded
 from suffice.verbs.scarce import scarce
+from suffice.verbs.typed import typeable
 from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, together, turned_into
 
-TOLD = ("computed", "not_computed", "reason")  # what a search says of its way, for people
+TOLD = ("computed", "not_computed")  # what a search says of its way, for people
 
 
 def contrast(
@@ -90,8 +91,8 @@ class Contrast(Answer):
     """Which words have to change to flip the label, and to what.
 
     status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (no allowed change of any
-    words flips the label), "unknown". `flip` shows the changed words: real words where the set is one
-    of words, else only the nearest real word to each changed vector (`flip.real` says which).
+    words flips the label), "unknown" (`reason` says why). `flip` shows the changed words: real words where the set is
+    one of words, else only the nearest real word to each changed vector (`flip.real` says which).
     """
 
     status: FlipStatus
@@ -114,6 +115,11 @@ class Contrast(Answer):
         Where `flip.real` is False its words are only the nearest ones to where the changed words moved.
         """
         return None if self.flip is None else self.flip.text
+
+    @property
+    def reason(self) -> str:
+        """Why it is open whether the label flips, or whether a cheaper change does it; empty where it is not."""
+        return str(self.meta.get("reason", ""))
 
     @property
     def authority(self) -> str:
@@ -170,11 +176,8 @@ class Contrast(Answer):
         ruled_out = "and none was ruled out"
         if self.lower_bound > 0:
             ruled_out = f"and none that costs less than {exactly(self.lower_bound)} does ({self.authority})"
-        said = (self.meta.get(name) for name in ("rejected", "unchecked", "reason"))
-        reason = next(filter(None, said), "within the limit")
-        return (
-            f"Undecided ({reason}): no {change_of(self.meta, 'the words')} was found that {self.does()}, {ruled_out}."
-        )
+        change = change_of(self.meta, "the words")
+        return f"Undecided ({self.reason}): no {change} was found that {self.does()}, {ruled_out}."
 
     def _shown(self) -> str:
         """The change: as a text that the classifier was run on, else word by word."""
@@ -189,8 +192,9 @@ class Contrast(Answer):
         """What becomes of each changed word."""
         if self.flip is None:
             return ""
-        real, pairs = self.flip.real, zip(self.flip.positions, self.flip.words, strict=True)
-        return together((named(self.text, [i]), turned_into(self.text.tokens[i], word, real)) for i, word in pairs)
+        flip, pairs = self.flip, zip(self.flip.positions, self.flip.words, strict=True)
+        deeds = ((i, turned_into(self.text.tokens[i], word, flip.real, flip.blanked)) for i, word in pairs)
+        return together((named(self.text, [i]), deed) for i, deed in deeds)
 
     def to_html(self) -> str:
         """A self-contained page."""
@@ -229,12 +233,14 @@ def contrast_of(
     question: Question, flip: CheapestFlip, seconds: float, towards: str | None, self_check: bool = True
 ) -> Contrast:
     """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
+    flip = flip if question.blackbox is not None else _typed(question, flip, towards)
     certificate, rejected = _certificate(question, flip, towards), dict[str, str]()
     try:
         checked = accepted(question, certificate) if certificate is not None and self_check else None
     except (Rejected, NotACertificate) as error:
         certificate, checked, rejected = None, None, complaint(error)
-        flip = replace(flip, status="unknown" if flip.witness is None else "found", lower=0)
+        found: FlipStatus = "unknown" if flip.witness is None else "found"
+        flip = replace(flip, status=found, lower=0, reason=rejected["reason"])
     witness = question.witness(flip.witness)
     positions = () if witness is None else witness.positions
     return Contrast(
@@ -253,6 +259,15 @@ def contrast_of(
     )
 
 
+def _typed(question: Question, flip: CheapestFlip, towards: str | None) -> CheapestFlip:
+    """The flip by the same words, but one that a person can type, where that is found."""
+    found, rival = flip.witness, None if towards is None else question.rival(towards)
+    if found is None:
+        return flip
+    free = np.isin(np.arange(len(question.text)), found.positions)
+    return replace(flip, witness=typeable(question, found, free, found.positions, rival))
+
+
 def _cost(question: Question, positions: tuple[int, ...]) -> float:
     changed = np.isin(np.arange(len(question.text)), positions)
     return question.costs.price(question.costs.of(changed))
@@ -261,6 +276,7 @@ def _cost(question: Question, positions: tuple[int, ...]) -> float:
 def _told(flip: CheapestFlip, checked: Checked | None) -> dict[str, Any]:
     """What is said of the way to the answer."""
     way = {name: flip.stats[name] for name in TOLD if flip.stats.get(name)}
+    way |= {"reason": flip.reason} if flip.reason else {}
     return {"checked": checked is not None, **way, **({} if checked is None else {"proved": checked.kind})}
 
 

@@ -15,8 +15,8 @@ from suffice.verbs.wording import listed
 class Change:
     """A change that flips the label, for people: which positions become (or move towards) which words.
 
-    An empty word was removed. `text` is the text so changed, where the classifier was run on that very text and does
-    not keep the label.
+    An empty word was removed, or `blanked`: then its place stays, and the others do not move up. `text` is the text so
+    changed, where the classifier was run on that very text and does not keep the label.
     """
 
     label: str
@@ -25,6 +25,7 @@ class Change:
     words: tuple[str, ...]
     real: bool
     text: str | None = None
+    blanked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,10 @@ class Detail:
 
     `flip` is there for words of the explanation: with this word free as well, that change flips the label. None
     where no attack found one (it was not looked for further) or where the word is free. `needed` says that every
-    explanation holds the word: changing it (and what was excluded) alone flips the label. `alone` says how far the
-    word, changed alone, moves the margin; None where it may not change or that was not looked at.
+    explanation holds the word: changing it (and what was excluded) alone flips the label. `swapped` says that only what
+    the word could become speaks against leaving it out: if it could only go, the others would be enough (proved).
+    `alone` says how far the word, changed alone, moves the margin; None where it may not change or that was not looked
+    at.
     """
 
     position: int
@@ -69,6 +72,7 @@ class Detail:
     flip: Change | None = None
     needed: bool = False
     alone: Alone | None = None
+    swapped: bool = False
 
 
 @dataclass(frozen=True)

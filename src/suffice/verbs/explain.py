@@ -143,6 +143,7 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
         winner=question.label if found.flip is None else found.flip.label,
         authority=found.authority,
         change=found.change,
+        reason=found.reason,
     )
 
 

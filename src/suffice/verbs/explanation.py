@@ -33,6 +33,7 @@ ANSWERED = {
     "reason",
     "nothing",
     "unknown_substitutes",
+    "blanks",
 }
 ANSWERED |= {"asked", "candidate", "computed", "not_computed"}  # of black boxes
 
@@ -43,9 +44,9 @@ class Explanation(Answer):
 
     status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (robust, optimality open),
     "infeasible" (an exclude constraint cannot be met; `witness` shows why), "unknown" (nothing better than
-    the whole text was shown). Of black boxes also, where a confidence is asked for, "tested": that the words hold was
-    only tested (`tested` says how), while the lower bound is proved. `proved` is what the independent checker accepted,
-    in words; empty where it did not.
+    the whole text was shown; `reason` says why). Of black boxes also, where a confidence is asked for, "tested": that
+    the words hold was only tested (`tested` says how), while the lower bound is proved. `proved` is what the
+    independent checker accepted, in words; empty where it did not.
     """
 
     status: Status
@@ -80,6 +81,11 @@ class Explanation(Answer):
     def further(self) -> Further | None:
         """Where the answer is empty or the whole text: the next question to ask, by a quick look."""
         return None if self.ahead is None else self.ahead()
+
+    @property
+    def reason(self) -> str:
+        """Why the search ended before the answer was proved, or why that was not accepted; empty where neither is."""
+        return str(self.meta.get("reason", ""))
 
     @property
     def tied(self) -> str | None:
@@ -145,7 +151,7 @@ class Explanation(Answer):
             text=_text_from_dict(data["text"]),
             witness=None if data["witness"] is None else Witness.from_dict(data["witness"]),
             stats=data["stats"],
-            meta=data["meta"],
+            meta=_meta_from_dict(data),
             mistake=None if data.get("mistake") is None else Mistake.from_dict(data["mistake"]),
             proved=tuple(data.get("proved", ())),
             count=None if known is None else lambda: Alternatives.from_dict(known),
@@ -184,6 +190,12 @@ class Explanation(Answer):
         from suffice.render.html import fragment
 
         return fragment(self)
+
+
+def _meta_from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says of its answer; older files may not say why it is unknown."""
+    unsaid = data["status"] == "unknown" and not data["meta"].get("reason")
+    return {**data["meta"], **({"reason": "the file does not say why"} if unsaid else {})}
 
 
 def _read(source: str) -> dict[str, Any]:
@@ -245,8 +257,7 @@ def sentence(result: Explanation) -> str:
         case "infeasible":
             return f"No set{fitting(result.text, meta)} suffices: changing only them {_flip(result)}."
         case "unknown":
-            reason = meta.get("reason", "within the limit")
-            return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
+            return f"Undecided ({result.reason}): nothing better than the whole text was shown for {kept}."
 
 
 def at_once(result: Explanation) -> str:

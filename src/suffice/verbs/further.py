@@ -80,21 +80,26 @@ def _larger(question: Question) -> Iterator[tuple[str, Perturbation]]:
             radii = [(eps or 0.05) * 2**i for i in range(1, DOUBLINGS)]
             yield from ((f"Within a radius of {exactly(radius)}", replace(given, eps=radius)) for radius in radii)
         case _:
-            yield from _other_words(given)
+            yield from _other_words(given, _gone(question))
             sizes = [LEAST * 2**i for i in range(DOUBLINGS)]
             yield from ((f"If words may move among their {size} nearest words", KNNBox(size)) for size in sizes)
 
 
-def _other_words(given: Perturbation) -> Iterator[tuple[str, Perturbation]]:
+def _gone(question: Question) -> str:
+    """What becomes of a word in whose place nothing stands."""
+    return "blanked" if question.classifier.ordered else "removed"
+
+
+def _other_words(given: Perturbation, gone: str) -> Iterator[tuple[str, Perturbation]]:
     """Real words that the question did not allow."""
     match given:
         case RemoveOrSwap():
             pass
         case WordSwap(swaps=swaps):
-            yield "If words may be removed as well", RemoveOrSwap(swaps)
-            yield "If words may be removed or become a bundled substitute", BundledSubstitutes()
+            yield f"If words may be {gone} as well", RemoveOrSwap(swaps)
+            yield f"If words may be {gone} or become a bundled substitute", BundledSubstitutes()
         case Deletion() | Mask():
-            yield "If words may be removed or become a bundled substitute", BundledSubstitutes()
+            yield f"If words may be {gone} or become a bundled substitute", BundledSubstitutes()
 
 
 def _doubled(limit: int, most: int) -> Iterator[int]:
@@ -133,7 +138,7 @@ def _flipped(question: Question, perturbation: Perturbation) -> str | None:
 
 def _smaller(question: Question, total: int, budget: Budget) -> Further | None:
     """Every word is needed, so each flips the label alone: only smaller sets can leave one out."""
-    for what, perturbation in _less(question.perturbation):
+    for what, perturbation in _less(question.perturbation, _gone(question)):
         spare = 0 if budget.spent else _spare(question, perturbation)
         if spare:
             each = "each " if spare > 1 else ""
@@ -141,7 +146,7 @@ def _smaller(question: Question, total: int, budget: Budget) -> Further | None:
     return None
 
 
-def _less(given: Perturbation) -> Iterator[tuple[str, Perturbation]]:
+def _less(given: Perturbation, gone: str) -> Iterator[tuple[str, Perturbation]]:
     match given:
         case KNNBox(k=k) | KNNHull(k=k):
             while (k := k // 2) > 0:
@@ -150,7 +155,7 @@ def _less(given: Perturbation) -> Iterator[tuple[str, Perturbation]]:
             for i in range(1, DOUBLINGS):
                 yield f"Within a radius of {exactly(eps / 2**i)}", replace(given, eps=eps / 2**i)
         case RemoveOrSwap():
-            yield "If words may only be removed", Deletion(at_most=given.at_most)
+            yield f"If words may only be {gone}", Deletion(at_most=given.at_most)
 
 
 def _one_at_a_time(question: Question, total: int, count: int) -> Further | None:

@@ -14,6 +14,7 @@ from suffice.verbs.answering import public
 from suffice.verbs.asked import verdicts
 from suffice.verbs.question import Given, Named, Padding, Question, check_listed
 from suffice.verbs.running import single_threaded
+from suffice.verbs.typed import typed_verdict
 
 
 def is_robust(
@@ -53,4 +54,5 @@ def is_robust(
 
 def _judged(question: Question) -> Verdict:
     free = question.features & ~question.included
-    return public(question, make_oracle(question.oracle, question.problem).ask(free[None], question.budget)[0])
+    answer = make_oracle(question.oracle, question.problem).ask(free[None], question.budget)[0]
+    return public(question, typed_verdict(question, answer, free))

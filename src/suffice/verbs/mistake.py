@@ -50,6 +50,11 @@ class Mistake:
     winner: str
     authority: str = "according to the search, not checked"
     change: str = ""  # word by word
+    reason: str = ""  # why it is open whether the label can be reached, or more cheaply
+
+    def __post_init__(self) -> None:
+        if self.status == "unknown" and not self.reason:
+            raise ValueError("Whether a mistake can be put right is unknown for a reason: say which.")
 
     def __repr__(self) -> str:
         return f"<Mistake {self.status}: {self.label[:40]!r} for {self.expected[:40]!r}, {len(self.pushes)} words>"
@@ -67,7 +72,7 @@ class Mistake:
             case "none":
                 return f"No allowed change of any words brings it to {self.expected!r} ({self.authority})."
             case "unknown":
-                return f"Whether an allowed change brings it to {self.expected!r} is undecided."
+                return f"Whether an allowed change brings it to {self.expected!r} is undecided ({self.reason})."
         assert self.flip is not None
         best = f"the cheapest change ({self.authority})" if self.status == "optimal" else "a change"
         how = ", by the nearest real words as an illustration" if self.changed_text and not self.flip.real else ""
@@ -95,6 +100,7 @@ class Mistake:
             "winner": self.winner,
             "authority": self.authority,
             "change": self.change,
+            "reason": self.reason,
         }
 
     @staticmethod
@@ -111,6 +117,7 @@ class Mistake:
             winner=data["winner"],
             authority=data["authority"],
             change=data["change"],
+            reason=data.get("reason") or ("the file does not say why" if data["status"] == "unknown" else ""),
         )
 
 

@@ -9,7 +9,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import BundledSubstitutes, KNNBox, Marks, Perturbation, RealWords
 from suffice.sets.regions import Choice
-from suffice.sets.substitutes import group, groups
+from suffice.sets.substitutes import group, groups, in_case_of
 from suffice.verbs.question import Question
 
 SHOWN = 10  # nearest words where no set says how many
@@ -21,7 +21,7 @@ def neighbours(
     """The words that `word` may become, nearest or most usual first; by default those of the default set."""
     if not isinstance(word, str) or len(word.split()) != 1 or word.strip() != word:
         raise InputError(f"What may become something else is one word, not {word!r}.")
-    question = Question(classifier, [word], perturbation=perturbation or BundledSubstitutes())
+    question = Question(classifier, _as_read(classifier, word), perturbation=perturbation or BundledSubstitutes())
     chosen = question.perturbation
     if isinstance(chosen, RealWords):
         options = chosen.options(question.text, Marks("", classifier.unknown))[0]
@@ -39,4 +39,16 @@ def every_set(classifier: Classifier | BlackBox, word: str) -> Mapping[str, tupl
         found["nearest words"] = neighbours(classifier, word, perturbation=KNNBox(SHOWN))
     except InputError:  # a classifier without embeddings, or with fewer words
         found["nearest words"] = ()
-    return found | {f"group {name}": group(name).get(word.lower(), ()) for name in groups()}
+    return found | {f"group {name}": _exchanged(name, word) for name in groups()}
+
+
+def _as_read(classifier: Classifier | BlackBox, word: str) -> str | list[str]:
+    """The word as a text of its own; as a list of one where it would be read as several."""
+    try:
+        return word if len(classifier.read(word).words) == 1 else [word]
+    except InputError:  # nothing that is read: a stop word, say
+        return [word]
+
+
+def _exchanged(name: str, word: str) -> tuple[str, ...]:
+    return tuple(in_case_of(word, other) for other in group(name).get(word.lower(), ()))

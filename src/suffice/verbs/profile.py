@@ -85,10 +85,15 @@ class Profile(Answer):
     def _start(self) -> str:
         free, needed = self.free_until, self.needed_from
         if needed is None:
-            return f"No word is needed up to {self.named(free)} ({self._by})." if free is not None else "Undecided."
+            return f"No word is needed up to {self.named(free)} ({self._by})." if free is not None else self._open()
         if free is None:
             return f"Some word is needed at {self.named(needed)} already."
         return f"No word is needed up to {self.named(free)} ({self._by}); from {self.named(needed)} on some word is."
+
+    def _open(self) -> str:
+        """Why it is not known at which size some word is needed."""
+        why = next((one.reason for one in self.explanations if one.reason), "the words asked for leave it open")
+        return f"Undecided from which size on some word is needed ({why})."
 
     @property
     def _by(self) -> str:
@@ -105,7 +110,7 @@ class Profile(Answer):
         last = self.explanations[-1]
         where, asked = f"At {self.named(self.steps[-1])}", fitting(self.text, last.meta)
         if last.status == "unknown":
-            return f"{where} nothing better than the whole text was shown."
+            return f"{where} nothing better than the whole text was shown ({last.reason})."
         if last.status == "infeasible":
             return f"{where}, no set{asked} suffices."
         if "nothing" in last.meta:

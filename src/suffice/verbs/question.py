@@ -27,8 +27,9 @@ from suffice.search.writing import header, positions
 from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, RealWords
 from suffice.sets.regions import Choice
 from suffice.sets.still import refuse_moved
+from suffice.sets.table import BY_NAME
 from suffice.sets.table import from_dict as set_from_dict
-from suffice.verbs.rewriting import tried
+from suffice.verbs.rewriting import shown
 from suffice.version import __version__
 
 Given: TypeAlias = str | Sequence[str] | Text
@@ -165,6 +166,12 @@ class Question:
         return Asked(box, self.text, options, self.perturbation.at_most, Meter(Budget(), self.max_queries))
 
     @property
+    def blanks(self) -> bool:
+        """Whether words that go leave their places empty, so that what is left is not the text without them."""
+        kind = BY_NAME.get(str(self.perturbation.to_dict().get("kind")))
+        return kind is not None and kind.removes and self.classifier.ordered
+
+    @property
     def movable(self) -> Bools:
         """The positions that may change at all."""
         if self.blackbox is None:
@@ -208,8 +215,8 @@ class Question:
         real = isinstance(self.problem.region, Choice)
         scores = self.classifier.predict_input(found.point).scores
         label = self.classifier.labels[winner(scores, self.problem.label, found.rival)]
-        shown = replace(found, label=label, words=words, real=real)
-        return replace(shown, text=tried(self.classifier, self.text, shown))
+        named = replace(found, label=label, words=words, real=real)
+        return shown(self.classifier, self.text, named)
 
     def _word(self, vector: Floats, position: int) -> str:
         region = self.problem.region
@@ -284,6 +291,7 @@ class Question:
             **words,
             "versions": versions,
             **({} if self.blackbox is None else {"asked": self._how_asked()}),
+            **({"blanks": True} if self.blanks else {}),
         }
 
     def _how_asked(self) -> dict[str, Any]:

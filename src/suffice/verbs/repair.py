@@ -13,7 +13,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Proved, Refuted, Verdict, Witness
+from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.accepting import accepted_verdict
@@ -25,6 +25,7 @@ from suffice.verbs.bias import sparser
 from suffice.verbs.explanation import Explanation, at_once, least_by
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
+from suffice.verbs.typed import typed_verdict
 from suffice.verbs.wording import authority, can, empty, placed
 
 
@@ -44,6 +45,11 @@ class Repair(Answer):
     @property
     def status(self) -> str:
         return self.explanation.status
+
+    @property
+    def reason(self) -> str:
+        """Why it is open which extension is the cheapest; empty where it is not."""
+        return self.explanation.reason
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -119,7 +125,8 @@ class Repair(Answer):
 
     def _doubt(self) -> str:
         if self.counterexample is None:
-            return "Whether the given words suffice is undecided."
+            why = f" ({self.verdict.reason})" if isinstance(self.verdict, Unknown) else ""
+            return f"Whether the given words suffice is undecided{why}."
         deed = can(self.label, self.counterexample.label, tie=self.counterexample.margin >= 0, still="still ")
         return f"The given words do not suffice: with all of them fixed {deed}."
 
@@ -133,7 +140,7 @@ class Repair(Answer):
                 gap = f"cost {exactly(self.cost)}, at least {exactly(self.lower_bound)} is needed"
                 return f"With {names or 'nothing'} added they suffice ({self._by}; {gap})."
             case _:
-                return "No extension short of the whole text was shown to suffice."
+                return f"No extension short of the whole text was shown to suffice ({self.reason})."
 
     def __repr__(self) -> str:
         given = f"{len(self.given)} {'word' if len(self.given) == 1 else 'words'}"
@@ -205,7 +212,8 @@ def repaired(question: Question, on_progress: OnProgress | None = None, self_che
             return Repair(question.include, verdict, explaining.explained(question, on_progress, self_check))
         search = searcher(question, budget, on_progress)
         verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
-        verdict = public(question, sparser(question, verdict))
+        verdict = typed_verdict(question, sparser(question, verdict), question.features & ~question.included)
+        verdict = public(question, verdict)
         verdict = accepted_verdict(question, verdict) if self_check else verdict
         match equals(question, budget, on_progress):
             case ByCovering() as found:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.prove.asked import Meter
 from suffice.prove.attack import Attacker
 from suffice.prove.exact import confirm
 from suffice.prove.oracles import quickest
@@ -21,11 +22,13 @@ from suffice.sets.regions import Choice, Region
 from suffice.verbs.alone import alone as strengths_of
 from suffice.verbs.details import Change, Detail
 from suffice.verbs.question import Question
+from suffice.verbs.swapped import told_apart
+from suffice.verbs.typed import typeable
 
 SHOWN = 8  # options named per word
 RESTARTS = 4  # random starts of an attack
 ROUNDS = 4  # of making an attack sparse
-SECONDS = 1.0  # for all the words whose flip an attack does not find
+SECONDS = 1.0  # for all the words whose flip an attack does not find, and for those that only substitutes flip
 LARGEST = 4_000_000  # numbers per batch of restored inputs
 
 
@@ -34,10 +37,19 @@ def details(question: Question, held: Bools) -> tuple[Detail, ...]:
     problem, words = question.problem, held & question.features & ~question.included
     alone = flips(problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
     found = counterexamples(problem, held & problem.features, skip=alone) | alone
+    found = {place: _typed(question, held, place, witness) for place, witness in found.items()}
     strengths = strengths_of(problem)
     places = np.flatnonzero(problem.features).tolist()
     known = [_detail(question, place, found.get(place), needed=place in alone) for place in places]
-    return tuple(replace(detail, alone=strengths.get(detail.position)) for detail in known)
+    known = [replace(detail, alone=strengths.get(detail.position)) for detail in known]
+    return told_apart(question, np.flatnonzero(held).tolist(), known, Meter(Budget(SECONDS)))
+
+
+def _typed(question: Question, held: Bools, place: int, known: Witness) -> Witness:
+    """A flip with this word free as well that a person can type, where one is found."""
+    free = question.problem.features & ~held
+    free[place] = True
+    return typeable(question, known, free, changed=[place])
 
 
 def needed_words(question: Question) -> set[int]:
@@ -137,4 +149,5 @@ def _detail(question: Question, position: int, flip: Witness | None, needed: boo
 def _change(witness: Witness | None) -> Change | None:
     if witness is None:
         return None
-    return Change(witness.label, witness.margin, witness.positions, witness.words, witness.real, witness.text)
+    seen = witness
+    return Change(seen.label, seen.margin, seen.positions, seen.words, seen.real, seen.text, seen.blanked)

@@ -59,8 +59,18 @@ def named(text: Text, positions: Sequence[int]) -> str:
 
 
 def placed(text: Text, words: Iterable[Word]) -> str:
-    """Words of a text as a list, each with its position where the same word stands elsewhere too."""
-    return named(text, [word.position for word in words])
+    """Words of a text as a list, each with its places where the same word stands more than once in the text.
+
+    So a list has as many places as there are words: 'no' (positions 2 and 7).
+    """
+    every, places = [word.text for word in text.words], dict[str, list[int]]()
+    for word in words:
+        places.setdefault(word.text, []).append(word.position)
+    return joined(f"'{seen(name)}'{_at(where) if every.count(name) > 1 else ''}" for name, where in places.items())
+
+
+def _at(places: Sequence[int]) -> str:
+    return f" (position{'s' if len(places) > 1 else ''} {joined(map(str, places))})"
 
 
 def joined(names: Iterable[str]) -> str:
@@ -143,10 +153,10 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
     return "according to the search, not checked"
 
 
-def turned_into(own: str, word: str, real: bool) -> str:
+def turned_into(own: str, word: str, real: bool, blanked: bool = False) -> str:
     """What became of a word, to follow its name; where it moved, no word but its own may be nearer."""
     if not word:
-        return "is removed"
+        return "is blanked" if blanked else "is removed"
     if not real and word in (own, own.lower()):
         return LITTLE
     return f"becomes '{seen(word)}'" if real else f"moves towards '{seen(word)}'"
@@ -183,5 +193,7 @@ def empty(reason: str, label: str) -> str:
 
 
 def complaint(error: Exception) -> dict[str, str]:
-    """What became of a certificate that was not accepted, for `meta`: rejected, or not checked in time."""
-    return {"unchecked" if isinstance(error, NotChecked) else "rejected": str(error)}
+    """What became of a certificate that was not accepted, for `meta`, and the reason that this is for an answer."""
+    if isinstance(error, NotChecked):
+        return {"unchecked": str(error), "reason": f"there was no time left to check the certificate: {error}"}
+    return {"rejected": str(error), "reason": f"the checker did not accept the certificate: {error}"}

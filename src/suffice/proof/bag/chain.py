@@ -21,6 +21,7 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.errors import Rejected
+from suffice.model.boundaries import spaced
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.streams import Stream
 from suffice.model.text import Text
@@ -186,7 +187,7 @@ class Ways:
         return [*found, self.text.source[last:]]
 
     def _after(self, state: Any, gap: str, piece: str) -> tuple[Any, int]:
-        """A state: the last character of the last piece, the first space since a word is gone, and the memories."""
+        """A state: whether a space must follow the last piece, the first space since a word is gone, the memories."""
         edge, pending, memories = state
         if not piece:
             return (state if edge is None else (edge, pending or gap, memories)), self._row([])
@@ -194,9 +195,9 @@ class Ways:
             if not gap and not _letter(piece[0]):
                 gap = ""
             else:
-                gap = pending or gap or (" " if edge and _letter(piece[0]) else "")
+                gap = pending or gap or (" " if edge and spaced(piece[0]) else "")
         moved = [self._moved(k, memory, gap, piece) for k, memory in enumerate(memories)]
-        return (_letter(piece[-1]), None, tuple(new for new, _ in moved)), self._row([more for _, more in moved])
+        return (spaced(piece[-1]), None, tuple(new for new, _ in moved)), self._row([more for _, more in moved])
 
     def _moved(self, number: int, memory: Memory, gap: str, piece: str) -> tuple[Memory, dict[int, float]]:
         key = (number, memory, gap, piece)
@@ -331,5 +332,5 @@ def _ordered(steps: list[tuple[int, int, int, int]]) -> WordSteps:
 
 
 def _letter(char: str) -> bool:
-    """A letter or digit, or a mark on one: between two of them `rewritten` puts a space."""
+    """A letter or digit, or a mark on one: what else begins a piece stays at the piece before it."""
     return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"

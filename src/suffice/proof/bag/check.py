@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice.model.bag import Bag
+from suffice.model.boundaries import spaced
 from suffice.model.network import Floats
 from suffice.model.text import Text, rewritten
 from suffice.proof.bag.bounds import Stroll, Walk
@@ -62,8 +63,11 @@ class BagCheck:
         return list(found.values())
 
     def _apart(self, ends: Callable[[str], bool]) -> None:
-        """Between any two pieces that may meet stands a character that ends every token."""
-        last = None
+        """Between any two pieces that may meet stands a character that ends every token.
+
+        No space is put beside pieces of scripts without spaces: these stand alone between two spaces, or not at all.
+        """
+        last, beside = None, list[str]()  # the pieces of words that stand together up to here
         for word, given in zip(self.text.words, self.options, strict=True):
             pieces = [piece for piece in (word.text, *given) if piece]
             need(not any("Σ" in piece for piece in pieces), "a capital sigma depends on what stands beside it")
@@ -75,6 +79,10 @@ class BagCheck:
                 need(all(map(ends, gap)) and ends(" "), "a space may stand inside a token")
                 open_edges = any(_letter(p[-1]) for p in last[0]) and any(_letter(p[0]) for p in pieces)
                 need(gap or not open_edges, "two words may become one token")
+                beside = [] if gap else beside
+                bare = any(_letter(char) and not spaced(char) for p in (*beside, *pieces) for char in (p[0], p[-1]))
+                need(gap or not bare, "a script without spaces may become one token")
+            beside += pieces
             last = (pieces, word.end)
 
     def _paired(self) -> dict[tuple[str, str], tuple[int, float]]:

@@ -8,6 +8,7 @@ from typing import assert_never
 
 import numpy as np
 
+from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.proof.check.header import All, Cheapest, Costs, Flip, Header, Independent, Infeasible, Refuted, Sufficient
@@ -18,8 +19,8 @@ SHOWN = 60  # words, substitutes or costs that a sentence lists
 
 def sentence(header: Header, sets: Sets, classifier: Classifier) -> str:
     """All of it: the classifier, the text, what may change, what is proved, and the costs."""
-    about = f"For the classifier {header.model[:16]}, over the real numbers: the text {_text(header, classifier)}"
-    parts = [f"{about} has the label {header.label!r}.", _may_change(header, sets, classifier)]
+    about = f"For the classifier {header.model[:16]}, over the real numbers: {_text(header, classifier)}"
+    parts = [f"{about} the label {header.label!r}.", _may_change(header, sets, classifier)]
     parts += [f"{fact[0].upper()}{fact[1:]}." for fact in facts(header)]
     costs = getattr(header.claim, "costs", None)
     return " ".join([*parts, *([_costs(costs, header)] if costs is not None else [])])
@@ -135,11 +136,11 @@ def _becomes(header: Header, sets: Sets) -> str:
         case "boxes":
             return "any vector of the box that the certificate lists for it"
         case "deletion":
-            return "padding (that is, be removed)"
+            return "padding (its place stays)"
         case "mask":
             return "the unknown word" if data["token"] is None else f"the mask {data['token']!r}"
         case "removal-or-swap":
-            return f"padding (that is, be removed) or one of its substitutes ({_substitutes(header)})"
+            return f"padding (its place stays) or one of its substitutes ({_substitutes(header)})"
         case _:
             return f"one of its substitutes ({_substitutes(header)})"
 
@@ -208,8 +209,13 @@ def _just_the_words(header: Header, classifier: Classifier) -> bool:
 
 
 def _text(header: Header, classifier: Classifier) -> str:
-    count = int(real(header.tokens, classifier.pad).sum())
-    return repr(" ".join(header.tokens[:count]))
+    """The text as a string; a list where the classifier would read other words in that string ("AWFUL" as "awful")."""
+    shown = header.tokens[: int(real(header.tokens, classifier.pad).sum())]
+    try:
+        same = classifier.read(" ".join(shown)).tokens == header.tokens
+    except InputError:
+        same = False
+    return f"the text {' '.join(shown)!r} has" if same else f"the words {[*shown]!r}, taken as they are, have"
 
 
 def real(tokens: Sequence[str], pad: str) -> Bools:

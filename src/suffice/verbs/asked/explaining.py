@@ -28,6 +28,8 @@ from suffice.verbs.explanation import Explanation, Status, infeasible
 from suffice.verbs.question import Question
 from suffice.verbs.running import OnProgress
 from suffice.verbs.scarce import nothing
+from suffice.verbs.swapped import told_apart
+from suffice.verbs.wording import complaint
 
 
 def explained(
@@ -146,7 +148,7 @@ def _looked(question: Question, search: Asking, held: int) -> tuple[Detail, ...]
         if not any(flip.mask & held == 1 << word for flip in found):
             with suppress(OutOfBudget):
                 found += filter(None, [search.decide(held & ~(1 << word))])
-    return details(question, found, held)
+    return told_apart(question, bits(held), details(question, found, held), spare(question, search))
 
 
 def _status(search: Asking, reason: str) -> tuple[Status, int]:
@@ -211,7 +213,7 @@ def _replayed(result: Explanation, question: Question) -> tuple[Explanation, int
     try:
         checked = accepted(question, result.certificate)
     except (Rejected, NotACertificate) as error:
-        meta = {**result.meta, "checked": False, "rejected": str(error)}
+        meta = {**result.meta, "checked": False, **complaint(error)}
         lowered = replace(
             result, status="unknown", lower_bound=0.0, certificate=None, tested=None, meta=meta, count=None
         )

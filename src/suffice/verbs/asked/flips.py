@@ -26,11 +26,11 @@ def cheapest_flip(
     even = len(set(search.costs)) == 1
     found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
     witness = None if found.flip is None else search.asked.witness(found.flip)
-    known = stats(search, time.monotonic()) | {"reason": found.reason}
+    known, why = stats(search, time.monotonic()), found.reason
     if not isinstance(search, Opened) or not even:
-        return CheapestFlip(found.status, witness, found.lower, known | ran(search))
+        return CheapestFlip(found.status, witness, found.lower, known | ran(search), reason=why)
     lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
-    return CheapestFlip(found.status, witness, found.lower, known | way(search), lines=lines)
+    return CheapestFlip(found.status, witness, found.lower, known | way(search), lines=lines, reason=why)
 
 
 def flip_certificate(question: Question, found: CheapestFlip, towards: str | None) -> Certificate | None:

@@ -156,9 +156,9 @@ function counterexample({ flip, reason }) {
   return [shown, element("p", `→ ${flip.label}. ${how}.`)];
 }
 
-function options({ choices, more }, onMore) {
+function options({ choices, more, gone }, onMore) {
   const made = element("ul", "", { class: "chips" });
-  made.append(...choices.map((one) => element("li", one || "nothing (removed)", one ? {} : { class: "gone" })));
+  made.append(...choices.map((one) => element("li", one || `nothing (${gone})`, one ? {} : { class: "gone" })));
   if (!more) return made;
   const item = element("li");
   const button = element("button", `${more} more`, { type: "button", "data-key": "more" });
