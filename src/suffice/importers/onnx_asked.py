@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,16 @@ from suffice.errors import ModelError
 from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
+from suffice.model.labels import Names, plain_labels
 from suffice.model.network import Floats
+from suffice.model.odds import LOGITS
 
 WHY = "a file with several inputs is run by onnxruntime"
 
 
-def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: str | Path | None) -> BlackBox:
+def from_file(file: Path, tokenizer: Any, labels: Names | None, cache: str | Path | None) -> BlackBox:
     """The file as a function from texts to scores, by way of a tokenizer that gives what the inputs are named."""
-    if tokenizer is None or labels is None:
+    if tokenizer is None or labels is None or isinstance(labels, Mapping):
         raise ModelError("An ONNX file says neither its tokenizer nor its labels: give both, tokenizer and labels=.")
     try:
         data = file.read_bytes()
@@ -38,13 +40,13 @@ def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: s
     notes = (f"Texts are cut after {limit} tokens, as the tokenizer says.",) if limit < UNLIMITED else ()
     return BlackBox(
         function=_predictor(session, tokenizer, inputs, limit if notes else None),
-        labels=labels,
+        labels=plain_labels(labels),
         name=file.name,
-        digest=_digest(data, tokenizer, labels, limit if notes else None),
+        digest=_digest(data, tokenizer, plain_labels(labels), limit if notes else None),
         mask=getattr(tokenizer, "mask_token", None) or MASK,
         cache=cache,
         notes=(f"Asked as a function, not laid open as a network: {WHY}.", *notes),
-        meta={"import": {"from": "onnx", "way": "asked as a function", "why": WHY}},
+        meta={"import": {"from": "onnx", "way": "asked as a function", "why": WHY}, **_said(session)},
     )
 
 
@@ -59,6 +61,11 @@ def _session(data: bytes) -> Any:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # of onnxruntime
         raise ModelError(f"onnxruntime cannot run the file: {' '.join(str(error).split())[:300]}") from error
+
+
+def _said(session: Any) -> dict[str, str]:
+    """What the scores are, where the file names them."""
+    return {"scores": LOGITS} if session.get_outputs()[0].name == LOGITS else {}
 
 
 def _predictor(session: Any, tokenizer: Any, inputs: Sequence[str], limit: int | None) -> Callable[[list[str]], Floats]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
+from suffice.model.classifier import Prediction
 from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.sets.table import command_options
@@ -194,8 +195,11 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def sure(probability: float) -> str:
-    """How sure a classifier is; what is not all of it is not called 100%."""
+def sure(prediction: Prediction) -> str:
+    """How sure a classifier is, where it gives probabilities (what is not all of it is not 100%); else its margin."""
+    if prediction.probabilities is None:
+        return f"ahead by a margin of {prediction.margin:.3g}"
+    probability = max(prediction.probabilities)
     rounded = f"{probability:.1%}"
     return "over 99.9% sure" if rounded == "100.0%" and probability < 1 else f"{rounded} sure"
 

@@ -35,7 +35,7 @@ def show_explanation(
 ) -> None:
     """The label, the marked text, what was proved in plain words, why each word is there, and what stands behind it."""
     tone, sign, word = phrases.badge(result)
-    layout.show_text(console, result.label, phrases.sure(max(prediction.probabilities)), result.text, result.positions)
+    layout.show_text(console, result.label, phrases.sure(prediction), result.text, result.positions)
     layout.show_verdict(console, tone, sign, phrases.headline(result), f": {word}.")
     say(console, phrases.meaning(result))
     if result.witness is not None:

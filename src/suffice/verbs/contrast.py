@@ -14,6 +14,7 @@ import numpy as np
 from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.labels import plain_label
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
@@ -63,7 +64,7 @@ def contrast(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
-        more={} if towards is None else {"towards": towards},
+        more={} if towards is None else {"towards": plain_label(towards)},
     )
     return contrasted(question, on_progress, self_check)
 

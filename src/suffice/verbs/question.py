@@ -184,11 +184,12 @@ class Question:
         """The seconds that checking a proof may take, so that finding and checking keep to the limit together."""
         return GRACE + (1 - FINDING) * self.seconds
 
-    def rival(self, label: str) -> int:
+    def rival(self, label: Any) -> int:
         """The index of a label that the text does not have."""
-        if label == self.label:
-            raise InputError(f"The text has the label {label!r} already: give another one.")
-        return self.classifier.label_index(label)
+        place = self.classifier.label_index(label)
+        if self.classifier.labels[place] == self.label:
+            raise InputError(f"The text has the label {self.label!r} already: give another one.")
+        return place
 
     # --- for people and for files ---
 
@@ -286,7 +287,7 @@ class Question:
     def _how_asked(self) -> dict[str, Any]:
         """Of a black box: its name, how far its numbers move, and what a reader should know."""
         box = self.asked.blackbox
-        return {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.notes)}
+        return {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.told)}
 
 
 # --- reading ---

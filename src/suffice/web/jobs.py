@@ -144,11 +144,13 @@ def _question(asked: Payload, send: Send) -> Question:
 def _seen(question: Question) -> Payload:
     """The text as the classifier sees it, and what it says: known before any search."""
     prediction = question.classifier.predict(question.text)
-    pairs = zip(question.classifier.labels, prediction.probabilities, strict=True)
+    odds = prediction.probabilities or [None] * len(prediction.scores)
+    told = zip(question.classifier.labels, prediction.scores, odds, strict=True)
     return {
         "pieces": [piece._asdict() for piece in phrases.pieces(question.text, ())],
         "label": prediction.label,
-        "scores": [{"label": label, "probability": float(sure)} for label, sure in pairs],
+        "sure": phrases.sure(prediction),
+        "scores": [{"label": label, "score": score, "probability": odd} for label, score, odd in told],
         "notes": guarantee.notes(question.text),
     }
 

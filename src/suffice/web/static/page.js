@@ -150,8 +150,7 @@ function seen(data) {
   draw.words(data.pieces, pick);
   draw.notes(data.notes);
   draw.scores(data.scores, data.label);
-  const sure = Math.max(...data.scores.map((one) => one.probability));
-  $("label").textContent = `The model says ${data.label}, ${draw.percent(sure)} sure`;
+  $("label").textContent = `The model says ${data.label}, ${data.sure}`;
   repaint(true);
 }
 
