@@ -14,7 +14,7 @@ from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.sets.table import command_options
 from suffice.verbs.details import Alternatives
-from suffice.verbs.explanation import Explanation, counted, ladder, least_by
+from suffice.verbs.explanation import Explanation, counted, known_below, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, placed
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -185,9 +185,7 @@ def price(result: Explanation) -> str:
     if result.status == "optimal":
         least = "" if least_by(result) == "proved" else f" {least_by(result)}"
         return f"{cost}, the least possible{kind}{least}"
-    if result.lower_bound <= 0:
-        return f"{cost}, and nothing is known of cheaper sets"
-    return f"{cost}, and no set{asked(result)} below {exactly(result.lower_bound)} can do"
+    return f"{cost}, and {visible(known_below(result))}"
 
 
 def capital(words: str) -> str:

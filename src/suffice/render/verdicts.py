@@ -67,7 +67,8 @@ def turned(result: Contrast) -> str:
 
 def bias_headline(result: Bias) -> str:
     """What a question about bias found, in a few words."""
-    names = named(result.text, result.positions) if len(result.positions) <= FEW else f"{len(result.positions)} words"
+    about = result.tested if result.status == "independent" else result.positions
+    names = named(result.text, about) if len(about) <= FEW else f"{len(about)} words"
     match result.status:
         case "independent" if result.trivial:
             return "Nothing to prove"
@@ -80,7 +81,8 @@ def bias_headline(result: Bias) -> str:
 
 
 def bias_badge(result: Bias) -> tuple[phrases.Tone, str, str]:
-    return BADGES["trivial"] if result.trivial else _unless_unchecked(result.status, result.meta, "enough")
+    nothing = result.trivial and result.status == "independent"
+    return BADGES["trivial"] if nothing else _unless_unchecked(result.status, result.meta, "enough")
 
 
 def _unless_unchecked(status: str, meta: Mapping[str, Any], claim: str) -> tuple[phrases.Tone, str, str]:

@@ -235,8 +235,7 @@ def sentence(result: Explanation) -> str:
             best = f"and no cheaper set{fitting(result.text, meta)} does ({least})"
             return f"{suffice}{first}, {best}: {placed(result.text, result.words)}."
         case "sufficient":
-            lower = f"no set{fitting(result.text, meta)} below {exactly(result.lower_bound)} can do"
-            gap = f"costs {exactly(result.cost)}; {lower}"
+            gap = f"costs {exactly(result.cost)}; {known_below(result)}"
             return f"{suffice} ({enough}; {gap}): {placed(result.text, result.words)}."
         case "tested":
             return f"{ladder(result)} The words: {placed(result.text, result.words) or 'none'}."
@@ -247,6 +246,13 @@ def sentence(result: Explanation) -> str:
         case "unknown":
             reason = meta.get("reason", "within the limit")
             return f"Undecided ({reason}): nothing better than the whole text was shown for {kept}."
+
+
+def known_below(result: Explanation) -> str:
+    """What is known of cheaper sets; that none costs less than nothing needs no saying."""
+    if result.lower_bound <= 0:
+        return "nothing is known of cheaper sets"
+    return f"no set{fitting(result.text, result.meta)} below {exactly(result.lower_bound)} can do"
 
 
 def at_once(result: Explanation) -> str:
@@ -287,9 +293,10 @@ def ladder(result: Explanation) -> str:
     upper = f"every change of up to {tested.up_to} of the other words (proved) and against " if tested.up_to else ""
     share = math.floor(tested.share * 1000) / 10
     how = f"tested on {tested.count} drawn at random, confidence {exactly(tested.confidence)}"
+    lower = exactly(result.lower_bound)
+    below = f"No set that costs less than {lower} suffices (proved). " if result.lower_bound > 0 else ""
     return (
-        f"No set that costs less than {exactly(result.lower_bound)} suffices (proved). {counted(result)}, cost "
-        f"{exactly(result.cost)}, hold the label {result.label!r} against {upper}"
+        f"{below}{counted(result)}, cost {exactly(result.cost)}, hold the label {result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )
 

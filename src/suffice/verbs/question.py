@@ -168,6 +168,16 @@ class Question:
             return self.problem.region.movable()
         return np.array([bool(words) for words in self.asked.options])
 
+    @cached_property
+    def others(self) -> tuple[tuple[str, ...], ...] | None:
+        """What may stand at each position instead of its word, "" for nothing; None where words move as vectors."""
+        if self.blackbox is not None:
+            return self.asked.options
+        region, pad = self.problem.region, self.classifier.pad
+        if not isinstance(region, Choice):
+            return None
+        return tuple(tuple("" if name == pad else name for name in names[1:]) for names in region.names)
+
     @property
     def label(self) -> str:
         place = self.asked.label if self.blackbox is not None else self.problem.label

@@ -128,6 +128,15 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
     return "according to the search, not checked"
 
 
+def becoming(others: Sequence[str]) -> str:
+    """What could happen to a word, given what may stand in its place: "become 'he' or be removed"."""
+    words = [f"'{seen(word)}'" for word in others if word]
+    more = [f"{len(words) - SHOWN} more"] if len(words) > SHOWN else []
+    *most, last = [*words[:SHOWN], *more] or [""]
+    become = [f"become {', '.join(most)}{' or ' if most else ''}{last}"] if words else []
+    return " or ".join([*become, *(["be removed"] if "" in others else [])])
+
+
 def turned_into(own: str, word: str, real: bool) -> str:
     """What became of a word, to follow its name; where it moved, no word but its own may be nearer."""
     if not word:
