@@ -148,3 +148,21 @@ def test_a_sentence_names_the_limit_on_changes_where_it_matters(clf):
         assert " while " not in str(sf.explain(clf, text, perturbation=everything))
     mended = sf.repair(clf, text, ["brilliant", "moving"], perturbation=sf.Deletion(at_most=2))
     assert str(mended) == f"The given words already {kept} while at most 2 other words change at once (proved)."
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_words_that_are_cut_off_are_named_by_every_answer(clf, verb, monkeypatch):
+    """In Python, too: what a classifier does not see is no part of what was proved."""
+    plain = VERBS[verb](clf)
+    assert "Cut off" not in str(plain)
+    monkeypatch.setattr("test_answer.TEXT", f"{TEXT} {'dull ' * clf.length}never seen")
+    found = VERBS[verb](clf)
+    assert found.text.cut[-2:] == ("never", "seen")
+    assert "Cut off, not seen at all: “" in str(found)
+    data = found.to_dict()
+    assert list(found.text.cut) in (data.get("cut"), *_texts_cut(data))
+
+
+def _texts_cut(data: dict[str, Any]) -> list[Any]:
+    inside = [data, data.get("explanation"), *data.get("explanations", ())]
+    return [one["text"]["cut"] for one in inside if isinstance(one, dict) and isinstance(one.get("text"), dict)]

@@ -59,7 +59,7 @@ def flip_badge(result: Contrast) -> tuple[phrases.Tone, str, str]:
 def turned(result: Contrast) -> str:
     """What a flip means; the words themselves are shown in the text."""
     if result.flip is None or not result.positions:
-        return phrases.visible(str(result))
+        return phrases.visible(result.sentence())
     count = len(result.positions)
     which = "this word" if count == 1 else f"these {count} words"
     return f"Changing {which} {result.aim(phrases.quoted)}; {result.least('change')}.{illustrated(result.flip)}"

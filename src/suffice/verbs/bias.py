@@ -76,7 +76,7 @@ class Bias(Answer):
     meta: Mapping[str, Any] = field(default_factory=dict)
     proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         return " ".join(filter(None, (self._verdict(), *self._could(), self._left_out())))
 
     def _verdict(self) -> str:
@@ -94,6 +94,8 @@ class Bias(Answer):
                 guilty = named(self.text, [i for i in self.witness.positions if i < len(self.text.words)]) or "padding"
                 deed = deed_of(self.label, self.witness.label, tie=self.witness.margin >= 0)
                 return f"Dependent: changing only {guilty} {deed}."
+            case "unknown" if self.trivial:
+                return f"Nothing was tested: {self.reason}."
             case "unknown" if self.tied is not None:
                 return f"Undecided: {self._tie}."
             case "unknown":
@@ -156,6 +158,7 @@ class Bias(Answer):
             "positions": list(self.positions),
             "words": [asdict(word) for word in self.words],
             "text": self.text.source,
+            "cut": list(self.text.cut),
             "trivial": self.trivial,
             "options": [{"position": i, "words": list(others)} for i, others in self.options.items()],
             "untested": [word.position for word in self.untested],
@@ -300,7 +303,7 @@ def _nothing(question: Question) -> str:
     if not question.excluded.any():
         return "no protected word is in the text"
     if not (question.excluded & _changeable(question)).any():
-        return "none of the protected words could become anything, so that nothing was tested"
+        return "none of the protected words could become anything"
     return only_unknown(question, unknown_substitutes(question), question.excluded)
 
 

@@ -124,7 +124,7 @@ class Contrast(Answer):
     def __repr__(self) -> str:
         return f"<Contrast {self.status}: {self.label[:60]!r} by {short(self.words)}>"
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         if self.flip is None:
             return self._none() if self.status == "none" else self._open()
         if not self.flip.positions:
@@ -217,6 +217,7 @@ class Contrast(Answer):
             "cost": self.cost if self.flip is not None else None,
             "lower_bound": self.lower_bound if self.status != "none" else None,
             "text": self.text.source,
+            "cut": list(self.text.cut),
             "flipped_text": self.flipped_text,
             "flip": None if self.flip is None else self.flip.to_dict(),
             "proved": list(self.proved),

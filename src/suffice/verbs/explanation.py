@@ -96,7 +96,7 @@ class Explanation(Answer):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "look": None, "count": None, "ahead": None}
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         return sentence(self)
 
     def __repr__(self) -> str:

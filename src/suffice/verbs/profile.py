@@ -71,10 +71,10 @@ class Profile(Answer):
     def label(self) -> str:
         return self.explanations[0].label
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         last = self.explanations[-1]
         if last.tied is not None:
-            return str(last)
+            return last.sentence()
         return self._start() if self._said_already(last) else f"{self._start()} {self._end()}"
 
     def _said_already(self, last: Explanation) -> bool:

@@ -11,6 +11,7 @@ from suffice.errors import NotChecked
 from suffice.model.text import Text, Word
 
 SHOWN = 6  # words that were asked for, named one by one
+CUT = 40  # words named that were cut off
 ROOM = 80  # characters of words in a repr
 LITTLE = "moves a little"  # said of a word to which no other word came near
 SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}  # how the sign before them is drawn
@@ -37,6 +38,14 @@ def seen(word: str) -> str:
 
 def _hidden(char: str) -> bool:
     return char in SELECTORS or unicodedata.category(char) in ("Cc", "Cf")
+
+
+def cut_off(text: Text) -> str:
+    """What of a text is longer than a classifier reads; nothing where all is read."""
+    if not text.cut:
+        return ""
+    more = f" and {len(text.cut) - CUT} more words" if len(text.cut) > CUT else ""
+    return f"Cut off, not seen at all: “{' '.join(text.cut[:CUT])}”{more}."
 
 
 def listed(words: Sequence[Word]) -> str:

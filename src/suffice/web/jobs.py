@@ -264,7 +264,7 @@ def _answer(found: Any) -> Payload:
     certificate = getattr(found, "certificate", None)
     return {
         "result": found.to_dict(),
-        "sentence": str(found),
+        "sentence": found.sentence(),
         "certificate": None if certificate is None else certificate.data,
         **_shown(found),
     }
@@ -280,10 +280,10 @@ def _shown(found: Any) -> Payload:
             said = _said(verdicts.flip_headline(found), verdicts.flip_badge(found), verdicts.turned(found))
             return {"shown": {**said, "scope": _scope(found)}}
         case sf.Bias():
-            said = _said(verdicts.bias_headline(found), verdicts.bias_badge(found), str(found))
+            said = _said(verdicts.bias_headline(found), verdicts.bias_badge(found), found.sentence())
             return {"shown": {**said, "scope": _scope(found)}}
         case sf.Profile():
-            said = _said(verdicts.growth_headline(found), verdicts.growth_badge(found), str(found))
+            said = _said(verdicts.growth_headline(found), verdicts.growth_badge(found), found.sentence())
             last = found.explanations[-1]
             drawn = {"chart": growth.chart(found), "caption": growth.caption(found), "legend": growth.legend(found)}
             return {"shown": {**said, **drawn, "scope": guarantee.scope(last)}}
