@@ -67,6 +67,7 @@ async function start(verb = question.verb) {
   if (!question.text.trim()) return problem("Give a text with at least one word.");
   writeAddress();
   select(verb);
+  form.about(verb === "bias");
   const mine = { abort: new AbortController(), job: null, records: [], started: performance.now(), over: false, stops: 0 };
   run = mine;
   begin(verb);
