@@ -204,7 +204,7 @@ class Told:
     def to_dict(self) -> Payload:
         return self.data
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         return ""
 
 
