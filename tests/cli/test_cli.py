@@ -19,6 +19,7 @@ from rich.cells import cell_len
 import suffice as sf
 from suffice.cli import main
 from suffice.cli.parser import CODES, build_parser
+from suffice.corpus.audit import read_protected
 from suffice.model.saved import DEFAULT
 
 TEXT = "a quiet , moving film that is never dull"
@@ -665,10 +666,36 @@ def test_of_a_long_text_some_of_the_words_that_were_cut_are_named(capsys: pytest
     assert said.endswith("dull” and 4937 more words.")
 
 
-@pytest.mark.parametrize("asked", [["--protected", "zebra"], ["--protected", "film", "--eps", "0"]])
-def test_where_there_is_nothing_to_prove_the_sign_says_so(capsys: pytest.CaptureFixture[str], asked: list[str]) -> None:
-    assert main(["bias", TEXT, *asked]) == 0
-    assert "  – Nothing to prove: " in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--protected", "zebra"], "  – Nothing to prove: no protected word is in the text"),
+        (["--protected", "film", "--eps", "0"], "  ? Nothing was tested: "),
+        (["--protected", "that"], "  ? Nothing was tested: "),
+    ],
+)
+def test_where_there_is_nothing_to_prove_the_sign_says_so(
+    capsys: pytest.CaptureFixture[str], asked: list[str], said: str
+) -> None:
+    """And the exit code is not that of a proof."""
+    assert main(["bias", TEXT, *asked]) == 3
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["genders", "Religions", "nationalities", "ages", "she,genders"])
+@pytest.mark.parametrize("verb", ["bias", "audit"])
+def test_a_word_that_is_written_like_a_group_is_asked_about(capsys, tmp_path, verb, word):
+    """It would be found in no text, and an audit without a finding looks like a clean one."""
+    (tmp_path / "t.csv").write_text("text\nshe made a film\n", encoding="utf-8")
+    rest = ["she made a film"] if verb == "bias" else [str(tmp_path / "t.csv"), "--report", str(tmp_path / "r.html")]
+    assert re.search(
+        r"did you mean (gender|religion|nationality|age)\?", complaint(capsys, verb, *rest, "--protected", word)
+    )
+
+
+@pytest.mark.parametrize("word", ["she", "religious", "aged", "film"])
+def test_a_word_of_the_language_is_taken_for_a_word(word):
+    assert read_protected(word) == [word]
 
 
 def test_a_group_beside_a_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,10 +28,12 @@ from threadpoolctl import threadpool_info
 
 import suffice as sf
 from suffice.cli import main
+from suffice.cli.commands import many_texts
 from suffice.corpus import audit as auditing
 from suffice.corpus import batch as batching
 from suffice.corpus import engines, findings, journal, rows
-from suffice.corpus.rows import Row
+from suffice.corpus.rows import Row, read_rows
+from suffice.errors import InputError
 from suffice.render import audit as report
 from suffice.render import auditors
 
@@ -709,8 +711,10 @@ def asked(folder, tmp_path) -> list[str]:
 
 
 def test_the_audit_writes_a_report_a_table_lines_and_evidence(asked, small, tmp_path, capsys):
-    assert main(asked) == 0
-    assert capsys.readouterr().out.strip().startswith("4 texts: ")
+    assert main(asked) == 3  # of a text without words nothing can be said
+    said = capsys.readouterr()
+    assert said.out.strip().startswith("4 texts: ")
+    assert said.err == "suffice: 1 of 4 texts failed (row 4)\n"
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     links = Links(page).found
     certified = [one for one in lines_of(tmp_path / "r.jsonl") if one.get("certificate")]
@@ -738,7 +742,7 @@ class Links(html.parser.HTMLParser):
 
 
 def test_the_report_is_harmless_and_needs_nothing_from_elsewhere(asked, tmp_path, capsys):
-    assert main(asked) == 0
+    assert main(asked) == 3
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert Links(page).tags["script"] == 1  # its own, which reading it does not need
     assert "alert(1)" not in page.partition("<script>")[2]
@@ -809,20 +813,116 @@ def test_audit_in_python_takes_a_list_and_writes_a_report(small, tmp_path):
 
 
 def test_fail_on_gives_exit_code_1_only_when_it_happens(asked, tmp_path, capsys):
-    dependent = main([*asked, "--fail-on", "dependent"])
-    assert dependent == int(any(one.get("status") == "dependent" for one in lines_of(tmp_path / "r.jsonl")))
+    code = main([*asked, "--fail-on", "dependent"])
+    assert code == (1 if any(one.get("status") == "dependent" for one in lines_of(tmp_path / "r.jsonl")) else 3)
     assert main([*asked, "--fail-on", "error"]) == 1
-    assert main([*asked, "--fail-on", "unknown"]) == 0
+    assert main([*asked, "--fail-on", "unknown"]) == 3
     capsys.readouterr()
 
 
+EVEN, LOUD = "the film was even", "loud"
+
+
+def judged_by(texts: list[str]) -> list[list[float]]:
+    """Of "even" two labels have the same; "loud" makes the program fail; else "she" is as good as "he"."""
+    if any(LOUD in text for text in texts):
+        raise ValueError("too loud")
+    return [[0.5, 0.5] if "even" in text else [0.2, 0.8] for text in texts]
+
+
+GATES = {
+    "proved": (["she won"], 0, ""),
+    "proved, and one without a protected word": (["she won", "a film"], 0, ""),
+    "proved, and one undecided": (["she won", f"she saw {EVEN}"], 0, ""),
+    "no protected word": (["a film", "a tale"], 3, "nothing was proved: 2 texts without a protected word"),
+    "undecided": ([f"she saw {EVEN}"], 3, "nothing was proved: 1 text undecided"),
+    "no counterpart": (["zxqv won"], 3, "nothing was proved: 1 text whose protected words could become nothing"),
+    "mixed, nothing proved": (
+        ["a film", f"she saw {EVEN}", "zxqv won"],
+        3,
+        "nothing was proved: 1 text without a protected word, 1 text whose protected words could become nothing, "
+        "1 text undecided",
+    ),
+    "all failed": ([f"she was {LOUD}"], 3, "1 of 1 texts failed (row 1); nothing was proved"),
+    "one failed": (["she won", f"she was {LOUD}"], 3, "1 of 2 texts failed (row 2)"),
+}
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_an_audit_is_a_success_only_where_something_was_proved_and_no_row_failed(name, tmp_path, capsys, monkeypatch):
+    """With --fail-on and without, done at once or resumed; said on standard error, in the summary and in the report."""
+    texts, code, lacking = GATES[name]
+    (tmp_path / "t.csv").write_text("\n".join(["text", *texts, ""]), encoding="utf-8")
+    judge = sf.from_function(judged_by, ["a", "b"], "judge")
+    monkeypatch.setattr(many_texts, "load_any", lambda name: judge)
+    asked = ["audit", str(tmp_path / "t.csv"), "--protected", "she,zxqv", "--report", str(tmp_path / "r.html")]
+    for more in ([], ["--fail-on", "dependent"], ["--recheck"]):
+        assert main([*asked, *more]) == code
+        said = capsys.readouterr()
+        assert said.err == (f"suffice: {lacking}\n" if lacking else "")
+        assert lacking.capitalize() in " ".join(said.out.split())
+    assert lacking[1:] in (tmp_path / "r.html").read_text(encoding="utf-8")
+    found = sf.audit(judge, texts, ["she", "zxqv"])
+    assert found.lacking == lacking
+    assert (found.to_metrics()["proved"] > 0) == ("nothing" not in lacking)
+
+
+def test_an_audit_names_what_each_word_could_become_and_what_was_not_tested(small, tmp_path):
+    judge = sf.from_function(judged_by, ["a", "b"], "judge")
+    texts, groups = ["she won with zxqv", "his zxqv"], {"one": ["she", "his"], "other": ["zxqv"]}
+    found = sf.audit(judge, texts, groups, report=tmp_path / "r.html")
+    assert found.could == {"she": "become 'he'", "his": "become 'her' or 'hers'", "zxqv": ""}
+    assert {rate.name: (rate.independent, rate.trivial) for rate in found.by_word}["zxqv"] == (0, 2)
+    assert {rate.name: (rate.independent, rate.trivial) for rate in found.by_group} == {"one": (2, 0), "other": (0, 2)}
+    assert str(found).endswith("Not tested, without a counterpart: 'zxqv'.")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert '<td data-head="could">become &#x27;he&#x27;</td>' in page
+    assert '<td data-head="could">not tested</td>' in page
+
+
+@pytest.mark.parametrize(
+    ("texts", "code", "lacking"),
+    [
+        (["a fine film"], 0, ""),
+        ([EVEN], 3, "nothing was proved: 1 infeasible"),
+        (["a fine film", f"a {LOUD} film"], 3, "1 of 2 texts failed (row 2)"),
+        ([f"a {LOUD} film"], 3, "1 of 1 texts failed (row 1); nothing was proved: none explained"),
+    ],
+)
+def test_a_batch_is_a_success_only_where_something_was_proved_and_no_row_failed(
+    texts, code, lacking, tmp_path, capsys, monkeypatch
+):
+    (tmp_path / "t.csv").write_text("\n".join(["text", *texts, ""]), encoding="utf-8")
+    monkeypatch.setattr(many_texts, "load_any", lambda name: sf.from_function(judged_by, ["a", "b"], "judge"))
+    for _ in range(2):  # the second goes on where the first was
+        assert main(["batch", str(tmp_path / "t.csv"), "--out", str(tmp_path / "o.jsonl"), "--at-most", "1"]) == code
+        assert (f"suffice: {lacking}\n" in capsys.readouterr().err) == bool(lacking)
+
+
+@pytest.mark.parametrize("column", ["text", "Text", "label", "ID"])
+def test_a_column_that_is_read_and_stands_twice_is_refused(column, tmp_path):
+    """Only the last was read, and the other lost."""
+    (tmp_path / "t.csv").write_text(f"text,label,id,{column}\na film,b,c,d\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"has 2 columns `{column.lower()}`"):
+        list(read_rows(tmp_path / "t.csv"))
+    (tmp_path / "t.csv").write_text("text,label,note,note\na film,b,c,d\n", encoding="utf-8")
+    assert [row.text for row in read_rows(tmp_path / "t.csv")] == ["a film"]
+
+
+def test_a_key_that_is_read_and_stands_twice_makes_its_row_an_error(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"text": "a", "text": "b"}\n{"text": "c", "n": 1, "n": 2}\n', encoding="utf-8")
+    first, second = read_rows(tmp_path / "t.jsonl")
+    assert first.error == "The line has the key `text` twice."
+    assert (second.text, second.error) == ("c", "")
+
+
 def test_compare_shows_what_a_new_model_changed(asked, tmp_path, capsys):
-    assert main(asked) == 0
+    assert main(asked) == 3
     (tmp_path / "r.jsonl").rename(tmp_path / "old.jsonl")
     make_classifier(8).save(tmp_path / "new")
     newer = [*asked, "--model", str(tmp_path / "new"), "--compare", str(tmp_path / "old.jsonl")]
     capsys.readouterr()
-    assert main(newer) in (0, 1)
+    assert main(newer) == 3
     assert "Since the older audit" in capsys.readouterr().out
     assert "What changed" in (tmp_path / "r.html").read_text(encoding="utf-8")
     (tmp_path / "old.jsonl").write_text("{}\n")
@@ -833,7 +933,7 @@ def test_compare_shows_what_a_new_model_changed(asked, tmp_path, capsys):
 def test_an_audit_of_a_corpus_without_protected_words_says_so(folder, tmp_path, capsys):
     write_texts(tmp_path / "t.csv", 3)
     asked = ["audit", str(tmp_path / "t.csv"), "--protected", "nobody", "--report", str(tmp_path / "r.html")]
-    assert main([*asked, "--model", folder, "--knn-box", "3", "--fail-on", "dependent"]) == 0
+    assert main([*asked, "--model", folder, "--knn-box", "3", "--fail-on", "dependent"]) == 3
     assert "3 with nothing to prove" in " ".join(capsys.readouterr().out.split())
 
 
@@ -904,8 +1004,8 @@ def test_an_audit_in_which_no_protected_word_occurs_says_so(small):
     """A group that is misspelt would pass for a clean audit."""
     found = sf.audit(small, ["word1 word2"], ["gendre"])
     assert str(found).startswith("1 text: 0 dependent, 0 independent (proved), 0 undecided, 1 with nothing to prove")
-    assert "No text holds a protected word that may change: nothing was proved." in str(found)
-    assert "No text holds" not in str(sf.audit(small, ["word1 word2"], ["word1"], perturbation=sf.Deletion()))
+    assert str(found).endswith("Nothing was proved: 1 text without a protected word.")
+    assert "Nothing was proved" not in str(sf.audit(small, ["word1 word2"], ["word1"], perturbation=sf.Deletion()))
 
 
 def test_a_report_without_anything_to_prove_says_so(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import re
 import warnings
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
@@ -20,6 +21,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC, LinearSVC
 
 import suffice as sf
@@ -414,6 +416,65 @@ def test_the_label_is_the_one_that_predict_says(kind):
     found = sf.explain(box, text, perturbation=sf.Deletion())
     assert (found.status, found.label, found.cost) == ("optimal", labels[()], fewest)
     assert flips
+
+
+def level() -> dict[str, tuple[Pipeline, str]]:
+    """Pipelines and a text of which two labels have the same score, and `predict` does not say the first."""
+    clipped = SGDClassifier(loss="modified_huber", random_state=0)  # its probabilities are [.5, .5, 0]
+    asked = Pipeline([("count", CountVectorizer()), ("same", FunctionTransformer()), ("model", clipped)])
+    texts = ["alpha beta", "alpha gamma", "delta beta", "delta gamma", "eps zeta", "eps eta"]
+    boosted = make_pipeline(TfidfVectorizer(), GradientBoostingClassifier(n_estimators=3, random_state=0))
+    return {
+        "asked": (asked.fit(texts * 5, list("aabbcc") * 5), "alpha gamma delta"),
+        "laid open": (boosted.fit(["warm", "cold", "soup", "soup"] * 5, list("baba") * 5), "soup"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["asked", "laid open"])
+def test_where_scores_are_equal_the_label_is_the_one_that_predict_says(kind):
+    pipeline, text = level()[kind]
+    box, (shares,), (said,) = sf.from_sklearn(pipeline), pipeline.predict_proba([text]), pipeline.predict([text])
+    assert box.meta["import"]["way"].startswith(kind)
+    assert shares.max() == shares[list(pipeline.classes_).index(said)]
+    assert pipeline.classes_[shares.argmax()] != said
+    assert box.predict(text).label == sf.explain(box, text).label == said
+    for word in text.split():
+        assert box.predict(word).label == pipeline.predict([word])[0]
+
+
+@pytest.mark.parametrize("norm", [None, "l2"], ids=["network", "bag"])
+@pytest.mark.parametrize("three", [False, True], ids=["two labels", "three labels"])
+@pytest.mark.parametrize("model", [*MODELS.values(), SGDClassifier(loss="modified_huber", random_state=0)], ids=str)
+def test_probabilities_are_the_models_own_or_there_are_none(model, three, norm):
+    pipeline = fitted(TfidfVectorizer(norm=norm), model, three)
+    found = [sf.from_sklearn(pipeline).predict(text).probabilities for text in TEXTS]
+    if not hasattr(pipeline, "predict_proba"):
+        assert set(found) == {None}
+    elif found[0] is not None:
+        assert np.allclose(found, pipeline.predict_proba(TEXTS), atol=1e-6)
+    if type(model) in (LogisticRegression, MultinomialNB, ComplementNB, MLPClassifier):
+        assert None not in found
+
+
+def test_labels_get_other_names_by_their_place_or_by_their_own():
+    numbers = [["bad", "good"].index(label) for label in TWO]
+    for vectorizer in (CountVectorizer(), TfidfVectorizer()):  # laid open as a network, and as a bag
+        pipeline = make_pipeline(vectorizer, LogisticRegression()).fit(TEXTS[:8], numbers)
+        plain = sf.from_sklearn(pipeline)
+        assert plain.labels == ("0", "1")
+        for names in (["reject", "invite"], {0: "reject", 1: "invite"}, {"0": "reject", "1": "invite"}):
+            clf = pickle.loads(pickle.dumps(sf.from_sklearn(pipeline, labels=names)))
+            assert clf.labels == ("reject", "invite")
+            assert clf.digest != plain.digest
+            assert clf.predict(TEXTS[0]).label == "invite"
+            assert str(sf.explain(clf, TEXTS[0], seconds=5)).count("'invite'") == 1
+        assert sf.from_sklearn(pipeline, labels={1: "invite"}).labels == ("0", "invite")
+        with pytest.raises(ModelError, match=r"has 2 labels \(0, 1\), and 3 names"):
+            sf.from_sklearn(pipeline, labels=["a", "b", "c"])
+        with pytest.raises(InputError, match="label '2' is unknown"):
+            sf.from_sklearn(pipeline, labels={2: "a"})
+        with pytest.raises(ModelError, match="all different"):
+            sf.from_sklearn(pipeline, labels=["a", "a"])
 
 
 def test_scores_that_predict_follows_are_kept_and_texts_are_read_once():

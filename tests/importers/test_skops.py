@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import re
+import subprocess
 import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
+import joblib
 import pytest
 import skops.io
 from sklearn.ensemble import RandomForestClassifier
@@ -27,6 +31,10 @@ TEXT = "The waiter was kind, but the soup was cold"
 
 class Louder(CountVectorizer):
     """A class of one's own, which no file may bring in."""
+
+
+def pickled(pipeline: Pipeline, path: Path) -> None:
+    path.write_bytes(pickle.dumps(pipeline))
 
 
 def fitted(vectorizer: Any, model: Any) -> Pipeline:
@@ -79,6 +87,20 @@ def test_a_pickle_is_never_loaded(name, tmp_path):
     (tmp_path / name).write_bytes(pickle.dumps(fitted(TfidfVectorizer(), LogisticRegression())))
     with pytest.raises(ModelError, match="is a pickle, and loading a pickle runs whatever code is in it"):
         load_any(tmp_path / name)
+
+
+@pytest.mark.parametrize(("name", "save"), [("model.joblib", joblib.dump), ("a model.pkl", pickled)])
+def test_a_pickle_is_refused_with_the_line_that_converts_it(name, save, tmp_path):
+    """The line is run as it stands, by a shell: the file that it makes answers as the pipeline does."""
+    pipeline = fitted(TfidfVectorizer(), LogisticRegression())
+    save(pipeline, tmp_path / name)
+    with pytest.raises(ModelError) as caught:
+        load_any(tmp_path / name)
+    line = re.search(r"python -c (\".*?\")", str(caught.value))
+    assert line is not None
+    subprocess.run(f"{sys.executable} -c {line[1]}", shell=True, check=True)
+    found = load_any((tmp_path / name).with_suffix(".skops"))
+    assert found.predict(TEXT).label == pipeline.predict([TEXT])[0]
 
 
 def test_without_the_package_the_answer_is_how_to_get_it(tmp_path, monkeypatch):

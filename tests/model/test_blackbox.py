@@ -9,6 +9,8 @@ import pickle
 import sqlite3
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
+from enum import Enum
 from itertools import product
 
 import numpy as np
@@ -198,7 +200,12 @@ def test_a_function_may_use_its_array_again():
     ("predict", "words"),
     [
         (lambda texts: np.zeros((len(texts), 3)), r"\(\d+, 2\), not \(\d+, 3\)"),
-        (lambda texts: np.zeros(len(texts)), "a row for each text and a column for each label"),
+        (lambda texts: np.zeros(len(texts)), r"one number for each text \(0 for the first\).*'yes'.*column_stack"),
+        (lambda texts: np.full((len(texts), 1), 0.25), r"one number for each text \(0.25 for the first\)"),
+        (lambda texts: np.array(["yes"] * len(texts)), r"a label for each text \('yes' for the first\).*predict_proba"),
+        (lambda texts: ["perhaps"] * len(texts), "a label for each text.*predict_proba"),
+        (lambda texts: np.ones(len(texts), dtype=np.int64), r"a label for each text \(1 for the first\)"),
+        (lambda texts: np.ones((len(texts), 2, 1)), "a row for each text and a column for each label"),
         (lambda texts: [["a", "b"] for _ in texts], "array of numbers"),
         (lambda texts: np.full((len(texts), 2), 1j), "complex numbers have no order"),
         (Unready, "array of numbers.*detach"),
@@ -216,9 +223,67 @@ def test_a_bad_function_gets_one_clear_sentence(predict, words):
     assert "\n" not in str(caught.value)
 
 
+class Answer(Enum):
+    NO = "no"
+    YES = "yes"
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (list(np.array(["no", "yes"])), ("no", "yes")),
+        (np.array(["no", "yes"]), ("no", "yes")),
+        ([0, 1], ("0", "1")),
+        (np.array([0, 1]), ("0", "1")),
+        ([0.0, np.float64(1.0)], ("0.0", "1.0")),
+        ([False, np.True_], ("False", "True")),
+        (list(Answer), ("no", "yes")),
+    ],
+    ids=str,
+)
+def test_labels_of_any_kind_are_plain_strings_in_every_answer(labels, names, tmp_path):
+    """Also np.str_, which is a string but prints as np.str_('yes') and cannot be interned."""
+    box = sf.from_function(rule, labels, "rule")
+    assert box.labels == names
+    assert {type(name) for name in box.labels} == {str}
+    texts = ["she has a good film", "not good"]
+    found = sf.audit(box, texts, ["good"], out=tmp_path / "a.jsonl", perturbation=sf.Deletion())
+    assert found.overall.asked == 2
+    result = sf.explain(box, texts[0])
+    assert f"the label {names[1]!r}," in str(result)
+    assert sf.contrast(box, texts[0], towards=labels[0], perturbation=sf.Deletion()).flip.label == names[0]
+
+
+def test_labels_of_a_network_are_plain_strings_too(tiny):
+    named = replace(tiny, labels=np.array([0, 1]))
+    assert named.labels == ("0", "1")
+    assert named.label_index(1) == named.label_index("1") == 1
+    with pytest.raises(InputError, match="label 'True' is unknown: this classifier has 0, 1"):
+        named.label_index(True)
+
+
+def test_whole_numbers_for_labels_are_votes_and_no_probabilities():
+    """As `to_categorical` of a label makes them; a program that knows how sure it is gives fractions."""
+    box = sf.from_function(lambda texts: [[0, 1] if "good" in text else [1, 0] for text in texts], LABELS, "votes")
+    result = sf.explain(box, "a good film", perturbation=sf.Deletion())
+    assert box.predict("a good film").probabilities is None
+    assert "hand in its predict_proba" in " ".join(result.meta["asked"]["notes"])
+    assert sf.explain(good(), "a good film").meta["asked"]["notes"] == []
+
+
+def test_only_what_adds_up_to_one_is_a_probability():
+    def shares(texts: list[str]) -> np.ndarray:
+        return np.array([[0.25, 0.75] if "good" in text else [0.5, 0.5] for text in texts])
+
+    box = sf.from_function(shares, LABELS, "shares")
+    assert box.predict("good").probabilities == (0.25, 0.75)
+    assert good().predict("good").probabilities is None
+    assert sf.from_function(lambda texts: 2 * shares(texts), LABELS, "twice").predict("good").probabilities is None
+
+
 def test_labels_and_settings_that_make_no_sense_are_refused():
-    for labels in (["one"], ["a", "a"], "ab", [1, 2], None, 2):
-        with pytest.raises(ModelError, match=r"labels|Labels"):
+    for labels in (["one"], ["a", "a"], "ab", [1, "1"], [True, "True"], [None, 1], [["a"], ["b"]], None, 2):
+        with pytest.raises(ModelError, match=r"labels|Labels|label must"):
             sf.from_function(rule, labels)
     with pytest.raises(ModelError, match="function"):
         sf.from_function(None, LABELS)

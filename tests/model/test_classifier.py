@@ -158,7 +158,8 @@ misfits: dict[str, tuple[dict[str, Any], str]] = {
     "too many labels": ({"labels": ["a", "b", "c"]}, "3 different labels for 2 outputs"),
     "a label twice": ({"labels": ["a", "a"]}, "1 different labels for 2 outputs"),
     "a label twice among three": ({"labels": ["a", "b", "a"]}, "different labels for 2 outputs"),
-    "numbers as labels": ({"labels": [0, 1]}, "must be a string"),
+    "no labels": ({"labels": [None, "a"]}, "must be a string"),
+    "labels that are called alike": ({"labels": [1, "1"]}, "1 different labels for 2 outputs"),
 }
 
 

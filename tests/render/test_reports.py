@@ -13,6 +13,7 @@ import pytest
 import suffice as sf
 from suffice.corpus.findings import summarise
 from suffice.render import audit, growth, style, verdicts
+from suffice.sets.perturbations import for_audits
 
 TEXT = "the jokes fall flat, but the cast is wonderful and the songs are great fun."
 
@@ -25,7 +26,7 @@ def model():
 @pytest.fixture(scope="module")
 def answers(model):
     grown = sf.profile(model, TEXT, lambda limit: sf.Deletion(at_most=limit), [1, 2, 4])
-    return {"contrast": sf.contrast(model, TEXT), "bias": sf.bias(model, TEXT, ["cast"]), "profile": grown}
+    return {"contrast": sf.contrast(model, TEXT), "bias": sf.bias(model, TEXT, ["jokes"]), "profile": grown}
 
 
 @pytest.mark.parametrize("verb", ["contrast", "bias", "profile"])
@@ -42,7 +43,8 @@ def test_every_report_is_one_file_that_runs_and_loads_nothing(answers, verb, tmp
 def test_a_report_holds_exactly_the_question_that_was_asked(answers, model, verb):
     coded = re.search(r'href="data:application/json;charset=utf-8,([^"]*)"', answers[verb].to_html())[1]
     again = sf.Question.from_dict(json.loads(unquote(coded)), model)
-    asked = sf.Question(model, TEXT, exclude=["cast"] if verb == "bias" else ())
+    guarded = {"exclude": ["jokes"], "perturbation": for_audits(None)} if verb == "bias" else {}
+    asked = sf.Question(model, TEXT, **guarded)
     assert again.to_dict() == asked.to_dict()
 
 

@@ -12,8 +12,12 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 import suffice as sf
+from suffice.model.classifier import Prediction
 from suffice.render import auditors, guarantee, phrases, terminal
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
@@ -204,7 +208,20 @@ def test_in_a_pipe_there_is_no_live_line():
 
 
 def test_what_is_all_but_certain_is_not_called_certain():
-    assert list(map(phrases.sure, [0.99996, 1.0, 0.848])) == ["over 99.9% sure", "100.0% sure", "84.8% sure"]
+    made = [Prediction("a", (0.0, 0.0), (share, 1 - share), 0.0) for share in (0.99996, 1.0, 0.848)]
+    assert list(map(phrases.sure, made)) == ["over 99.9% sure", "100.0% sure", "84.8% sure"]
+
+
+@pytest.mark.parametrize("vectorizer", [CountVectorizer(), TfidfVectorizer()], ids=["network", "bag"])
+def test_a_model_without_probabilities_has_a_margin_and_is_not_sure(vectorizer):
+    """The softmax of an SVM's two scores is no probability of anything."""
+    texts, labels = ["good film", "fine film", "bad film", "poor film"], ["yes", "yes", "no", "no"]
+    pipeline = make_pipeline(vectorizer, LinearSVC()).fit(texts, labels)
+    clf = sf.from_sklearn(pipeline)
+    (margin,) = pipeline.decision_function(["a good film"])
+    shown = printed(clf, sf.explain(clf, "a good film"))
+    assert f"yes  ahead by a margin of {margin:.3g}" in shown
+    assert "% sure" not in shown
 
 
 def test_no_line_of_a_table_ends_in_spaces(classifier):

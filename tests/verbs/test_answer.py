@@ -289,3 +289,21 @@ def test_words_of_a_list_are_proved_as_they_are(clf):
             question = sf.Question(known, LISTED, perturbation=perturbation)
             assert sf.check(found.certificate, known, question=question).optimal
     assert [word.text for word in found.text.words] == LISTED
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_words_that_are_cut_off_are_named_by_every_answer(clf, verb, monkeypatch):
+    """In Python, too: what a classifier does not see is no part of what was proved."""
+    plain = VERBS[verb](clf)
+    assert "Cut off" not in str(plain)
+    monkeypatch.setattr("test_answer.TEXT", f"{TEXT} {'dull ' * clf.length}never seen")
+    found = VERBS[verb](clf)
+    assert found.text.cut[-2:] == ("never", "seen")
+    assert "Cut off, not seen at all: “" in str(found)
+    data = found.to_dict()
+    assert list(found.text.cut) in (data.get("cut"), *_texts_cut(data))
+
+
+def _texts_cut(data: dict[str, Any]) -> list[Any]:
+    inside = [data, data.get("explanation"), *data.get("explanations", ())]
+    return [one["text"]["cut"] for one in inside if isinstance(one, dict) and isinstance(one.get("text"), dict)]

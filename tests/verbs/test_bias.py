@@ -11,6 +11,7 @@ from judges import Judge
 import suffice as sf
 from suffice.cli import main
 from suffice.prove.verdict import Unknown
+from suffice.render import verdicts
 from suffice.verbs import accepting
 from suffice.verbs import bias as biases
 
@@ -91,8 +92,54 @@ def test_a_text_without_protected_words_is_trivially_independent_and_says_so(sst
 
 def test_protected_words_that_cannot_change_prove_nothing_and_it_says_so(sst):
     found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.WordSwap({"film": ["movie"]}))
-    assert (found.status, found.trivial) == ("independent", True)
-    assert "none of the protected words may change" in str(found)
+    assert (found.status, found.trivial, found.certificate) == ("unknown", True, None)
+    assert [word.text for word in found.untested] == ["she"]
+    assert str(found) == "Nothing was tested: none of the protected words could become anything."
+    assert verdicts.bias_badge(found) == ("warn", "?", "undecided")
+
+
+def test_what_protected_words_could_become_is_named_and_what_was_not_tested(sst):
+    """Only the words that could become something are called independent."""
+    found = sf.bias(sst, "she made a fine film , she said", ["she", "film"], perturbation=sf.WordSwap({"she": ["he"]}))
+    assert (found.status, found.meta["checked"]) == ("independent", True)
+    assert str(found) == (
+        "Independent: no allowed change of 'she' changes the label 'positive' (proved). 'she' could become 'he'. "
+        "'film' could become nothing (no counterpart), and was not tested."
+    )
+    assert verdicts.bias_headline(found) == "The label does not depend on 'she'"
+    data = found.to_dict()
+    assert data["options"] == [{"position": i, "words": ["he"] if i != 4 else []} for i in found.positions]
+    assert data["untested"] == [4]
+    both = sf.RemoveOrSwap({"film": ["movie", "picture"]})
+    named = "'she' could be removed; 'film' could become 'movie' or 'picture' or be removed."
+    assert named in str(sf.bias(sst, "she made a fine film", ["she", "film"], perturbation=both))
+    assert "could" not in str(sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.EpsilonBall(0.01)))
+
+
+def test_a_word_that_is_read_like_its_counterpart_was_tested():
+    """To a network both have the same vector: the label does not depend on which of them stands there."""
+    network = sf.Network.dense([([[1.0], [-1.0]], [0.5, 0.0])])
+    words, table = ["<PAD>", "<UNK>", "she", "he"], [[0.0], [1.0], [2.0], [2.0]]
+    clf = sf.Classifier(network, table, words, ["up", "down"], 1, pad="<PAD>", unknown="<UNK>")
+    found = sf.bias(clf, "she", ["she"], perturbation=sf.WordSwap({"she": ["he"]}))
+    assert (found.status, found.trivial, found.untested) == ("independent", False, ())
+
+
+@pytest.mark.parametrize("words", [["she", "he"], ["emily", "anna"]])
+def test_that_a_protected_word_is_missing_counts_only_where_removal_was_asked_for(words):
+    """A program that asks for some name or pronoun, whichever: without one it says something else."""
+    judge = sf.from_function(
+        lambda texts: [[float(any(w in t.split() for w in words)), 0.5] for t in texts], ["a", "b"]
+    )
+    text = f"{words[0]} won"
+    free = sf.bias(judge, text, [words[0]], perturbation=sf.WordSwap({words[0]: words[1:]}))
+    plain, gone = sf.bias(judge, text, [words[0]]), sf.bias(judge, text, [words[0]], perturbation=sf.Deletion())
+    assert "" not in plain.options[0]
+    assert (free.status, gone.status) == ("independent", "dependent")
+    if words[0] == "she":
+        assert plain.status == "independent"
+        assert sf.audit(judge, [text], "gender").overall.independent == 1
+    assert sf.audit(judge, [text], [words[0]], perturbation=sf.Deletion()).overall.dependent == 1
 
 
 @pytest.mark.parametrize("protected", ["she", [99], [True], [1.5]])
@@ -203,7 +250,7 @@ def test_a_proof_in_which_no_unit_can_change_sides_is_accepted(sst):
 
 
 def test_a_label_that_is_a_tie_before_anything_changes_does_not_depend_on_protected_words():
-    """It was called dependent, also in texts without any protected word."""
+    """It was called dependent, also in texts without any protected word. Whether words may change is not the point."""
     clf = sf.load("sentiment")
     even = sf.from_function(lambda texts: [[0.5, 0.5]] * len(texts), ["negative", "positive"], "even")
     empty, held = sf.bias(clf, "zxqv blorp", ["she"]), sf.bias(even, "zxqv blorp", ["blorp"])
@@ -211,10 +258,10 @@ def test_a_label_that_is_a_tie_before_anything_changes_does_not_depend_on_protec
     tie = "the label 'negative' is a tie with 'positive' as the text stands."
     assert str(empty) == f"Nothing to prove: no protected word is in the text, and {tie}"
     assert (held.status, held.tied, held.certificate) == ("unknown", "positive", None)
-    assert str(held) == f"Undecided: {tie}"
-    for asked, verdicts in ((clf, (0, 0, 2)), (even, (0, 1, 1))):
+    assert str(held) == f"Undecided: {tie} 'blorp' could become nothing (no counterpart), and was not tested."
+    for asked in (clf, even):
         rate = sf.audit(asked, ["zxqv blorp", "zxqv"], ["blorp"]).overall
-        assert (rate.dependent, rate.unknown, rate.trivial) == verdicts
+        assert (rate.dependent, rate.unknown, rate.trivial) == (0, 1, 1)
 
 
 def test_nothing_is_claimed_of_a_tie_where_a_protected_word_may_become_an_unknown_one():
@@ -232,7 +279,7 @@ def test_a_tie_is_called_one():
     judge = sf.from_function(lambda texts: [rows[text] for text in texts], ["up", "down"], "even")
     for other, said in (("he", "lets 'down' reach 'up' (a tie)"), ("they", "turns 'up' into 'down'")):
         found = sf.bias(judge, "she won", ["she"], perturbation=sf.WordSwap({"she": [other]}))
-        assert str(found) == f"Dependent: changing only 'she' {said}."
+        assert str(found) == f"Dependent: changing only 'she' {said}. 'she' could become {other!r}."
 
 
 @pytest.mark.parametrize(
@@ -253,7 +300,8 @@ def test_a_protected_name_of_several_words_is_found_where_it_stands(text, item, 
 
 def test_a_group_with_a_name_of_several_words_is_counted(tmp_path):
     clf = sf.from_function(lambda texts: np.array([[0.0, 1.0 if "York" in t else -1.0] for t in texts]), ["no", "yes"])
-    found = sf.audit(clf, ["we like New York", "we like Rome"], {"cities": ["New York", "Paris"]})
+    cities = {"cities": ["New York", "Paris"]}
+    found = sf.audit(clf, ["we like New York", "we like Rome"], cities, perturbation=sf.Deletion())
     assert found.overall.dependent == 1
     assert [(one.name, one.dependent) for one in found.by_group] == [("cities", 1)]
 

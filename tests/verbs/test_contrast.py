@@ -162,3 +162,14 @@ def test_a_tie_as_the_text_stands_has_a_certificate():
     )
     assert sf.check(found.certificate, even).optimal
     assert verdicts.flip_badge(found) == ("good", "✓", "proved: nothing cheaper does")
+
+
+def test_towards_a_third_label_a_tie_is_named_and_no_line_of_a_certificate():
+    """Of a text that two labels share nobody can prove that it keeps one; it said "line 1: the text itself ..."."""
+    rows = {"even": [0.5, 0.5, 0.0], "third": [0.2, 0.2, 0.6]}
+    judge = sf.from_function(lambda texts: [rows[text] for text in texts], ["x", "y", "z"], "tie")
+    swap = sf.WordSwap({"even": ["third"]})
+    third, other = (sf.contrast(judge, "even", perturbation=swap, towards=label) for label in ("z", "y"))
+    assert (third.status, third.flip, third.certificate) == ("unknown", None, None)
+    assert str(third).startswith("Undecided (the label 'x' is a tie with 'y' as the text stands): no allowed change")
+    assert str(other) == "The label 'x' is a tie with 'y' as the text stands."

@@ -328,3 +328,24 @@ def test_at_a_tie_no_word_is_said_to_flip_the_label_alone():
     alone = np.eye(len(question.text), dtype=bool)
     assert _flippers(question, alone, [0, 1], Budget(5)) == []
     assert flips(question.problem, alone[:2], np.arange(2)) == {}
+
+
+def test_some_word_is_needed_already_only_where_nothing_smaller_was_left_open():
+    """Deleting any one word flips the label, but changes of one word at a time were not asked about."""
+    clf = sf.from_function(lambda texts: [[float(len(text.split()) > 2), 0.5] for text in texts], ["long", "short"])
+    for steps, said in (
+        ([2, 3], "Some word is needed at 2 changes at once; whether one is below that is open."),
+        ([1, 2], "Some word is needed at 1 change at once already."),
+    ):
+        assert str(sf.profile(clf, "one two three", lambda limit: sf.Deletion(at_most=limit), steps)).startswith(said)
+
+
+def test_that_no_set_costs_less_than_nothing_is_not_said(grown):
+    """Of an open answer about which no lower bound is known."""
+    last = replace(grown.explanations[-1], status="sufficient", lower_bound=0.0)
+    open_ = replace(grown, explanations=(*grown.explanations[:-1], last))
+    bounded = replace(grown, explanations=(*grown.explanations[:-1], replace(last, lower_bound=1.0)))
+    for said in (str(last), str(open_)):
+        assert "below 0" not in said
+        assert "nothing is known of cheaper sets" in said
+    assert "no set below 1 can do" in str(bounded)

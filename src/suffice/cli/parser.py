@@ -33,15 +33,19 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "contrast": ("proved: the cheapest change", "no allowed change flips the label", "open within the limit"),
     "bias": (
-        "proved independent, or nothing to prove",
+        "proved independent",
         "dependent, with a text that shows it",
-        "open within the limit, or on the word of a solver",
+        "open within the limit, on the word of a solver, or nothing to prove",
     ),
     "repair": ("proved, or nothing to prove", "proved that no set fits what was excluded", "open within the limit"),
     "profile": ("every step proved", "some step has no set that fits", "some step open within the limit"),
     "attribute": ("all explanations were found", "there is none", "not all were found within the limit"),
-    "batch": ("every text was answered", "", "some text failed, or the run was stopped"),
-    "audit": ("done", "done, and there is something that --fail-on names", "the run was stopped"),
+    "batch": ("every text was answered", "", "some text failed, nothing was proved, or the run was stopped"),
+    "audit": (
+        "done, and something was proved",
+        "done, and there is something that --fail-on names",
+        "some text failed, nothing was proved, or the run was stopped",
+    ),
     "check": ("accepted: a proof", "rejected", "not checked within the limit, or not a proof"),
     "export": ("every question was written", "the certificate is rejected", "some could not be written"),
 }

@@ -25,12 +25,12 @@ from suffice.model.naming import named
 from suffice.proof.checking import check
 from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation, for_audits
-from suffice.sets.substitutes import group, groups
+from suffice.sets.substitutes import group, groups, like_group
 from suffice.sets.table import in_general
 from suffice.verbs.answering import summary
 from suffice.verbs.bias import Bias, Protected, bias, guarded, protected_group, standing
 from suffice.verbs.question import Given, Question, check_classifier
-from suffice.verbs.wording import relied
+from suffice.verbs.wording import becoming, relied
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
 LONGEST = 200  # characters of a fact
@@ -88,15 +88,19 @@ class Auditing:
         places: dict[str, list[int]] = {}
         for word in answer.words:
             places.setdefault(answer.text.tokens[word.position].casefold(), []).append(word.position)
-        return [self._part(row, answer, word, where) for word, where in places.items()]
+        return [
+            {**self._part(row, answer, word, where), "could": _could(answer, where)} for word, where in places.items()
+        ]
 
     def _by_group(self, row: Row, answer: Bias) -> list[dict[str, str]]:
-        present = {name: [w for w in words if standing(answer.text, w)] for name, words in self.groups.items()}
-        return [self._part(row, answer, name, words) for name, words in present.items() if words]
+        present = {name: _places(answer, words) for name, words in self.groups.items()}
+        return [self._part(row, answer, name, where) for name, where in present.items() if where]
 
-    def _part(self, row: Row, answer: Bias, name: str, part: Sequence[str | int]) -> dict[str, str]:
+    def _part(self, row: Row, answer: Bias, name: str, part: Sequence[int]) -> dict[str, str]:
+        if answer.trivial or not set(part) & set(answer.tested):
+            return {"name": name, "status": "trivial"}
         if answer.status == "independent":
-            return {"name": name, "status": "trivial" if answer.trivial else "independent"}
+            return {"name": name, "status": "independent"}
         some = self._ask(row, part)
         why = {"reason": some.reason} if some.status == "unknown" else {}
         return {"name": name, "status": "trivial" if some.trivial else some.status, **why}
@@ -109,6 +113,18 @@ class Auditing:
         kept = {name: value for name, value in self.options.items() if name != "self_check"}
         plain = Question(self.classifier, text, perturbation=self.perturbation, **kept)
         return replace(plain, exclude=guarded(plain, protected))
+
+
+def _places(answer: Bias, words: Sequence[str]) -> list[int]:
+    """Where words of a group stand in a text."""
+    return sorted({place for word in words for place in standing(answer.text, word)})
+
+
+def _could(answer: Bias, places: Sequence[int]) -> str:
+    """What could happen to a word; nothing where it was not tested."""
+    if not set(places) & set(answer.tested):
+        return ""
+    return becoming(list(dict.fromkeys(other for i in places for other in answer.options.get(i, ())))) or "move"
 
 
 def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
@@ -148,7 +164,8 @@ def audit(
     """Ask `bias` of every text; `texts`, `out` and resuming are as in `batch`, `options` are those of `bias`.
 
     `protected` may also be a mapping from groups to words. Without a set, words may become their counterparts in the
-    bundled groups too. `report` is an HTML file to write; unless they are named,
+    bundled groups, or a bundled substitute. `lacking` of the result says why it clears no model, if it does not: rows
+    failed, or nothing was proved. `report` is an HTML file to write; unless they are named,
     a table (.csv), the lines (.jsonl) and a folder of certificates (.certificates) go beside it. `compare` is the
     `out` of an older audit, say of another version of the model. With `recheck`, the certificates of rows that were
     done before go through the checker again; a row whose certificate is gone or wrong counts as failed.
@@ -294,6 +311,12 @@ def read_protected(given: str) -> list[str] | dict[str, list[str]]:
         named = [word.strip() for word in given.split(",") if word.strip()]
         if named and set(named) <= set(groups()):
             return {name: list(group(name)) for name in named}
+        for word in named:
+            if meant := "" if word in groups() else like_group(word):
+                raise InputError(
+                    f"There is no group {word!r} of protected words: did you mean {meant}? A word that is written "
+                    "like a group goes into a file, one word per line."
+                )
         if set(named) & set(groups()):
             group_name, word = (next(n for n in named if (n in groups()) is known) for known in (True, False))
             raise InputError(

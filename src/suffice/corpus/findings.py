@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.verbs.wording import ends
+from suffice.corpus.summary import failures
+from suffice.verbs.wording import SHOWN, ends, quoted
 
 ORDER = ("dependent", "unknown", "error", "independent", "trivial")  # worst first
 SAME = {"question", "label", "status"}  # the same few strings in all lines
@@ -95,6 +96,33 @@ class Audit:
     by_group: tuple[Rate, ...]
     errors: int
     comparison: Comparison | None = None
+    could: Mapping[str, str] = field(default_factory=dict)  # what could become of a protected word; "": not tested
+
+    @property
+    def proved(self) -> int:
+        """The texts of which something was proved: a change that flips the label, or that there is none."""
+        return self.overall.dependent + self.overall.independent - sum(map(unchecked, self.lines))
+
+    @property
+    def lacking(self) -> str:
+        """Why this clears no model, whatever else was found: rows failed, or nothing was proved; else empty."""
+        wrong = {line["row"]: line["error"] for line in self.lines if "error" in line}
+        failed = failures(wrong, len(self.lines)) if wrong else ""
+        nothing = "" if self.proved else f"nothing was proved{self._instead()}"
+        return "; ".join(filter(None, (failed, nothing)))
+
+    def _instead(self) -> str:
+        """What became of the texts of which nothing was proved."""
+        idle = [line for line in self.lines if verdict(line) == "trivial"]
+        bare = sum(not line["protected"] for line in idle)
+        kinds = {
+            "without a protected word": bare,
+            "whose protected words could become nothing": len(idle) - bare,
+            "undecided": self.overall.unknown,
+            "not checked": sum(map(unchecked, self.lines)),
+        }
+        told = [f"{_many(count, 'text')} {kind}" for kind, count in kinds.items() if count]
+        return f": {', '.join(told)}" if told else ""
 
     def to_metrics(self) -> dict[str, float]:
         """Flat numbers by name, as the metrics of Hugging Face `evaluate` give them.
@@ -104,7 +132,8 @@ class Audit:
         """
         low, high = self.overall.range
         shares = {"dependent_at_least": low, "dependent_at_most": high} if self.overall.asked else {}
-        return {"texts": len(self.lines), "asked": self.overall.asked, "errors": self.errors, **shares}
+        counts = {"texts": len(self.lines), "asked": self.overall.asked, "proved": self.proved, "errors": self.errors}
+        return {**counts, **shares}
 
     def _repr_html_(self) -> str:
         from suffice.render.cells import audit
@@ -121,10 +150,16 @@ class Audit:
         independent = f"{rate.independent} independent ({self._authority()})"
         parts = [f"{rate.dependent} dependent", independent, f"{rate.unknown} undecided"]
         trivial = f"{rate.trivial} with nothing to prove"
-        empty = " No text holds a protected word that may change: nothing was proved." if not rate.asked else ""
+        lacking = f" {self.lacking[0].upper()}{self.lacking[1:]}." if self.lacking else ""
         changed = f" {self.comparison}" if self.comparison is not None else ""
         counts = f"{', '.join(parts)}, {trivial}, {_many(self.errors, 'error')}"
-        return f"{_many(total, 'text')}: {counts}.{empty}{changed}"
+        return f"{_many(total, 'text')}: {counts}.{lacking}{self._untested()}{changed}"
+
+    def _untested(self) -> str:
+        """The protected words that could become nothing."""
+        left = [word for word, could in self.could.items() if not could]
+        more = f", {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+        return f" Not tested, without a counterpart: {quoted(left[:SHOWN])}{more}." if left else ""
 
     def _authority(self) -> str:
         """Who says that texts are independent: with a solver, or without the checker, nobody proved it."""
@@ -163,7 +198,17 @@ def summarise(lines: Iterable[Line], older: Sequence[Line] | None = None) -> Aud
         by_group=_rates((part["name"], part["status"]) for line in fine for part in line["by_group"]),
         errors=len(ranked) - len(fine),
         comparison=None if older is None else compare(older, ranked),
+        could=_could(part for line in fine for part in line["by_word"]),
     )
+
+
+def _could(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """What could become of each word, in any of its texts."""
+    found: dict[str, str] = {}
+    for part in parts:
+        if "could" in part:  # older audits do not say it
+            found[part["name"]] = found.get(part["name"]) or part["could"]
+    return found
 
 
 def verdict(line: Line) -> str:

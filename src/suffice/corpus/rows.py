@@ -9,7 +9,7 @@ import itertools
 import json
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
 
+READ = ("text", "label", "id")  # columns, or keys
 LONGEST = 2**27  # characters in one CSV field
 TALLEST = 1000  # lines of one CSV record: a quote that stays open longer than that was not meant to be one
 MERGED = 5  # lines: a record of so many lines, each of which could be a record, was made by a stray quote
@@ -160,6 +161,8 @@ def _from_csv(lines: Iterator[str], name: str) -> Iterator[Row]:
     header = [field.strip().lower() for field in top.fields]
     if top.error or "text" not in header:
         raise InputError(f"{name} needs a first line that names its columns, one of them `text`{_instead(top)}")
+    if twice := twice_in(header):
+        raise InputError(f"{name} has {header.count(twice)} columns `{twice}`: leave one, rename the others.")
     for number, record in enumerate(found, start=1):
         wrong = record.error or _unfit(record, header)
         yield Row(number, error=wrong) if wrong else _row(number, dict(zip(header, record.fields, strict=True)))
@@ -246,7 +249,10 @@ def _from_jsonl(lines: Iterator[str]) -> Iterator[Row]:
     kept = (line for line in lines if line.strip())
     for number, line in enumerate(kept, start=1):
         try:
-            data = json.loads(line)
+            data = json.loads(line, object_pairs_hook=_each_once)
+        except InputError as error:
+            yield Row(number, error=str(error))
+            continue
         except (ValueError, RecursionError) as error:
             yield Row(number, error=f"The line is not JSON: {error}.")
             continue
@@ -254,6 +260,17 @@ def _from_jsonl(lines: Iterator[str]) -> Iterator[Row]:
             yield _row(number, data)
         else:
             yield Row(number, error="The line is not a JSON object.")
+
+
+def twice_in(names: Sequence[str]) -> str:
+    """The first of the names that are read which comes twice: one of its two values would be lost; else nothing."""
+    return next((name for name in READ if names.count(name) > 1), "")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if twice := twice_in([name for name, _ in pairs]):
+        raise InputError(f"The line has the key `{twice}` twice.")
+    return dict(pairs)
 
 
 def _row(number: int, data: Mapping[str, Any]) -> Row:

@@ -37,6 +37,14 @@ class Summary:
     total_seconds: float
     slowest: tuple[Slow, ...]
     nothing: int = 0  # of the answers, those with nothing to prove: no word of the text may change
+    proved: int = 0  # of the answers, those that the checker accepted a proof of
+
+    @property
+    def lacking(self) -> str:
+        """Why this is no success, whatever else came out: rows failed, or nothing was proved; else empty."""
+        failed = failures(self.failed, self.texts) if self.failed else ""
+        nothing = "" if self.proved else f"nothing was proved: {self._told()}"
+        return "; ".join(filter(None, (failed, nothing)))
 
     def to_dict(self) -> dict[str, Any]:
         slowest = [one._asdict() for one in self.slowest]
@@ -60,11 +68,15 @@ class Summary:
         }
 
     def __str__(self) -> str:
-        told = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
         words = "word" if self.words == 1 else "words"
         middle = "" if self.words is None else f" Median: {self.words:g} {words}, {self.seconds:.2f} s."
+        return f"{self.texts} {'text' if self.texts == 1 else 'texts'}: {self._told()}.{middle}"
+
+    def _told(self) -> str:
+        """How many answers there are of each kind."""
+        told = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()))
         empty = f" ({self.nothing} of them with nothing to prove)" if self.nothing else ""
-        return f"{self.texts} {'text' if self.texts == 1 else 'texts'}: {told or 'none explained'}{empty}.{middle}"
+        return f"{told or 'none explained'}{empty}"
 
 
 @dataclass
@@ -77,6 +89,7 @@ class Tally:
     seconds: list[float] = field(default_factory=list)
     slowest: list[Slow] = field(default_factory=list)
     nothing: int = 0
+    proved: int = 0
 
     def add(self, line: Mapping[str, Any]) -> None:
         """A line of a batch."""
@@ -86,6 +99,7 @@ class Tally:
         answer = line["explanation"]
         self.statuses[answer["status"]] += 1
         self.nothing += "nothing" in answer["meta"]
+        self.proved += _proves(answer)
         if answer["status"] in ("optimal", "sufficient"):
             self.words.append(len(answer["words"]))
         self.seconds.append(answer["stats"]["seconds"])
@@ -103,7 +117,15 @@ class Tally:
             total_seconds=sum(self.seconds),
             slowest=tuple(self.slowest),
             nothing=self.nothing,
+            proved=self.proved,
         )
+
+
+def _proves(answer: Mapping[str, Any]) -> bool:
+    """Whether the checker accepted that words are enough, or that none are, where there was something to prove."""
+    meta = answer["meta"]
+    settled = answer["status"] in ("optimal", "sufficient", "infeasible")
+    return settled and meta.get("checked") is True and "nothing" not in meta
 
 
 def _beginning(text: str | list[str]) -> str:

@@ -19,6 +19,7 @@ from suffice.model import graph
 from suffice.model.classifier import Classifier
 from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints, Network
+from suffice.model.odds import MARGINS
 
 MOST_WORDS = 2**20  # of a text
 KERAS_UNKNOWN = "[UNK]"  # what TextVectorization calls unknown words
@@ -39,7 +40,7 @@ class Given:
 
 def given(
     vocabulary: Sequence[str] | Mapping[str, int],
-    labels: Sequence[str],
+    labels: Sequence[Any],
     length: int | None,
     pad: str,
     unknown: str,
@@ -148,8 +149,15 @@ def _built(walked: Walked, given: Given, source: str) -> Classifier:
         length=given.length,
         pad=given.pad,
         unknown=given.unknown,
+        meta={} if _softmax_tells(walked, single) else {"scores": MARGINS},
         **({} if given.tokenizer is None else {"tokenizer": given.tokenizer}),
     )
+
+
+def _softmax_tells(walked: Walked, single: bool) -> bool:
+    """Whether the softmax of our scores is what the original says: not of scores times the number of words."""
+    apart = walked.endings and walked.endings[-1].endswith("sigmoid") and not single
+    return walked.by is None and not apart
 
 
 def _is_left_out(by: Count, given: Given) -> None:

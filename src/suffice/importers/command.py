@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from suffice.errors import InputError, ModelError
 from suffice.importers.keras import from_keras
 from suffice.importers.onnx import from_onnx
-from suffice.importers.skops import PICKLES, PIPELINE
+from suffice.importers.skops import PICKLES, refused_pickle
 from suffice.importers.torch import PICKLE, STATE, from_torch
 from suffice.importers.vectors import read_vectors
 from suffice.model.classifier import Classifier
@@ -26,7 +26,6 @@ FASTTEXT = (
 REFUSED = {
     ".bin": FASTTEXT,
     ".ftz": "is a quantised model of fastText: name the .bin that it was made from as the model, --model FILE.bin",
-    **dict.fromkeys(PICKLES, PIPELINE),
     ".skops": "is a pipeline and needs no import: name it as the model, --model FILE.skops",
     ".pt": PICKLE,
     ".pth": PICKLE,
@@ -58,6 +57,8 @@ def run_import(args: argparse.Namespace) -> tuple[str, str]:
 
 def _importer(path: Path) -> Importer:
     kind = path.suffix.lower()
+    if kind in PICKLES:
+        raise refused_pickle(path)
     if kind in REFUSED:
         raise ModelError(f"{path.name} {REFUSED[kind]}.")
     match kind:

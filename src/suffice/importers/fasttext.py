@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from suffice.importers.compare import compared, random_texts
-from suffice.importers.fasttext_file import END, HIERARCHY, PREFIX, Stored, read_file
+from suffice.importers.fasttext_file import END, HIERARCHY, PREFIX, SOFTMAX, Stored, read_file
 from suffice.importers.kinds import NotLowered
 from suffice.model import graph
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Network
+from suffice.model.odds import LOGITS, MARGINS
 from suffice.model.tokenizers import Pattern
 
 LENGTH = 512  # words of a text where the model is laid open
@@ -57,7 +58,10 @@ def _asked(stored: Stored, function: Averaged, path: Path, why: str) -> BlackBox
         name=path.name,
         digest=sha.hexdigest(),
         notes=(f"Asked as a function, not laid open as a network: {why}.",),
-        meta={"import": {"from": "fastText", "way": "asked as a function", "why": why}},
+        meta={
+            "import": {"from": "fastText", "way": "asked as a function", "why": why},
+            "scores": LOGITS if stored.settings.loss in (HIERARCHY, SOFTMAX) else MARGINS,
+        },
         again=(from_fasttext, (str(path),)),
     )
 
@@ -82,6 +86,7 @@ def _laid_open(stored: Stored, function: Averaged) -> Classifier:
         length=LENGTH,
         pad=PAD,
         unknown=UNKNOWN,
+        meta={"scores": MARGINS},
         tokenizer=Pattern(f"[^{SPACE}]+", lowercase=False),
     )
     texts = random_texts(classifier)

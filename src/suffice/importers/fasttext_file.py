@@ -19,7 +19,8 @@ from suffice.importers.vectors import FASTTEXT, LONGEST_WORD
 from suffice.model.network import Floats
 
 END = b"</s>"  # the word that ends every line
-HIERARCHY, SUPERVISED = 1, 3  # kinds of loss and of model
+HIERARCHY, SOFTMAX = 1, 3  # kinds of loss
+SUPERVISED = 3  # kind of model
 VERSIONS = (11, 12)
 PREFIX = "__label__"
 

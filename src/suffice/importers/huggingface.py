@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from suffice.importers.onnx_asked import from_file
 from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
+from suffice.model.labels import Names, renamed
 from suffice.model.network import Floats
+from suffice.model.odds import LOGITS
 
 # Of a config: where it came from, what else is given back, and what is hashed by itself.
 IDLE = {"_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "id2label", "label2id"}
@@ -23,34 +26,33 @@ IDLE |= {"return_dict", "use_cache", "output_attentions", "output_hidden_states"
 
 
 def from_huggingface(
-    model: Any, tokenizer: Any = None, *, labels: Sequence[str] | None = None, cache: str | Path | None = None
+    model: Any, tokenizer: Any = None, *, labels: Names | None = None, cache: str | Path | None = None
 ) -> BlackBox:
     """A classifier of the package transformers: a folder, a pipeline, a model with its tokenizer, or an ONNX file.
 
-    The labels are those of the model's config; only an ONNX file, run by onnxruntime, needs `labels`. Words are words,
+    The labels are those of the model's config, or the names that `labels` gives them, in order or as {"LABEL_0":
+    "reject", ...}; an ONNX file, run by onnxruntime, names none, so that `labels` must. Words are words,
     not sub-words: a changed text is tokenised anew. `Mask()` puts the tokenizer's own mask. Nothing is downloaded: give
     a folder that is there, or what you have loaded.
     """
     if isinstance(model, str | Path) and Path(model).suffix == ".onnx":
         return from_file(Path(model), tokenizer, labels, cache)
-    if labels is not None:
-        raise ModelError("The labels are those of the model's config: leave `labels` away.")
     network, splitter, folder = _parts(model, tokenizer)
-    labels = _labels(network)
+    called = renamed(_labels(network), labels)
     limit = _limit(network, splitter)
     notes = () if limit is None else (f"Texts are cut after {limit} tokens, as the model was made for.",)
     predict = predictor(network, splitter, limit)
-    _tried(predict, network, labels)
+    _tried(predict, network, called)
     return BlackBox(
         function=predict,
-        labels=labels,
+        labels=called,
         name=Path(folder).name if folder else type(network).__name__,
-        digest=_digest(network, splitter, labels, limit),
+        digest=_digest(network, splitter, called, limit),
         mask=getattr(splitter, "mask_token", None) or MASK,
         notes=notes,
         cache=cache,
-        meta={"import": {"from": "transformers", "class": type(network).__name__}},
-        again=(from_huggingface, (folder,)) if folder and cache is None else None,
+        meta={"import": {"from": "transformers", "class": type(network).__name__}, "scores": LOGITS},
+        again=(partial(from_huggingface, labels=labels), (folder,)) if folder and cache is None else None,
     )
 
 

@@ -49,7 +49,7 @@ MASKED = ("GlobalAveragePooling1D", "Softmax")  # these work otherwise where a m
 def from_keras(
     model: Any,
     vocabulary: Sequence[str] | Mapping[str, int],
-    labels: Sequence[str],
+    labels: Sequence[Any],
     length: int | None = None,
     pad: str = "<PAD>",
     unknown: str = "<UNK>",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelError
-from suffice.importers.skops import PICKLES, PIPELINE, from_skops
+from suffice.importers.skops import PICKLES, from_skops, refused_pickle
 from suffice.model.blackbox import BlackBox, from_function
 from suffice.model.classifier import Classifier
 from suffice.model.saved import load
@@ -47,8 +47,9 @@ def _loaded(name: str | Path) -> Classifier | BlackBox:
 def _pipeline(path: Path) -> Classifier | BlackBox:
     """A pipeline from a file of skops; a pickle is never loaded."""
     if path.suffix != ".skops":
-        raise ModelError(f"{str(path)!r} {PIPELINE}.")
-    return from_skops(path)
+        raise refused_pickle(path)
+    found = from_skops(path)
+    return replace(found, again=(load_any, (str(path),))) if isinstance(found, BlackBox) else found
 
 
 def _object(path: str) -> Any:

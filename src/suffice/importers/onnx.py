@@ -25,7 +25,7 @@ MOST_OPERATORS = 100_000  # once the file's own functions are written out
 def from_onnx(
     file: Model | str | Path,
     vocabulary: Sequence[str] | Mapping[str, int],
-    labels: Sequence[str],
+    labels: Sequence[Any],
     length: int | None = None,
     pad: str = "<PAD>",
     unknown: str = "<UNK>",

@@ -15,7 +15,9 @@ from suffice.importers.onnx_data import read_model
 from suffice.importers.splicing import Splicer
 from suffice.importers.transformer import UNLIMITED, alike, splitting
 from suffice.model.blackbox import MASK, BlackBox
+from suffice.model.labels import Names, plain_labels
 from suffice.model.network import Floats
+from suffice.model.odds import LOGITS
 
 WHY = "a file with several inputs is run by onnxruntime"
 KINDS: dict[str, type[np.generic]] = {
@@ -27,9 +29,9 @@ KINDS: dict[str, type[np.generic]] = {
 }  # what onnxruntime calls them
 
 
-def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: str | Path | None) -> BlackBox:
+def from_file(file: Path, tokenizer: Any, labels: Names | None, cache: str | Path | None) -> BlackBox:
     """The file as a function from texts to scores, by way of a tokenizer that gives what the inputs are named."""
-    if tokenizer is None or labels is None:
+    if tokenizer is None or labels is None or isinstance(labels, Mapping):
         raise ModelError("An ONNX file says neither its tokenizer nor its labels: give both, tokenizer and labels=.")
     model = read_model(_onnx(), file)
     session = _session(model.SerializeToString())
@@ -43,13 +45,13 @@ def from_file(file: Path, tokenizer: Any, labels: Sequence[str] | None, cache: s
     notes = (f"Texts are cut after {limit} tokens, as the tokenizer says.",) if limit < UNLIMITED else ()
     return BlackBox(
         function=_predictor(session, tokenizer, inputs, limit if notes else None),
-        labels=labels,
+        labels=plain_labels(labels),
         name=file.name,
-        digest=_digest(file.read_bytes(), model, tokenizer, labels, limit if notes else None),
+        digest=_digest(file.read_bytes(), model, tokenizer, plain_labels(labels), limit if notes else None),
         mask=getattr(tokenizer, "mask_token", None) or MASK,
         cache=cache,
         notes=(f"Asked as a function, not laid open as a network: {WHY}.", *notes),
-        meta={"import": {"from": "onnx", "way": "asked as a function", "why": WHY}},
+        meta={"import": {"from": "onnx", "way": "asked as a function", "why": WHY}, **_said(session)},
     )
 
 
@@ -82,6 +84,11 @@ def _inputs(session: Any) -> dict[str, type[np.generic]]:
         if found[one.name] is None:
             raise ModelError(f"The input {one.name} takes {one.type}, and numbers of words are whole or real numbers.")
     return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _said(session: Any) -> dict[str, str]:
+    """What the scores are, where the file names them."""
+    return {"scores": LOGITS} if session.get_outputs()[0].name == LOGITS else {}
 
 
 def _predictor(

@@ -79,8 +79,30 @@ def _calibrated(model: Any) -> tuple[Floats, Floats, bool]:
 
 def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
     """What the pipeline itself says of texts, as numbers that do not saturate: one column per label."""
-    scores = matrix_scores(pipeline.steps[-1][1])
-    return lambda texts: scores(pipeline[:-1].transform(texts))
+    model = pipeline.steps[-1][1]
+    scores = matrix_scores(model)
+
+    def run(texts: list[str]) -> Floats:
+        rows = pipeline[:-1].transform(texts)
+        found = scores(rows)
+        if not ((found == found.max(1, keepdims=True)).sum(1) > 1).any():
+            return found
+        said = said_by(model, rows)
+        first = said.argmax(1) == found.argmax(1)  # of equal ones the first is taken anyway: it stays a tie
+        return np.asarray(np.where(first[:, None], found, ahead(found, said)))
+
+    return run
+
+
+def said_by(model: Any, rows: Any) -> Floats:
+    """1 for the label that a model says of each row of features, 0 for the others."""
+    return np.asarray(np.equal.outer(model.predict(rows), model.classes_), dtype=np.float64)
+
+
+def ahead(scores: Floats, said: Floats) -> Floats:
+    """Scores where the label that is said is ahead, by the least there is, of one that has exactly as much."""
+    own, best = np.where(said > 0, scores, -np.inf).max(1), np.where(said > 0, -np.inf, scores).max(1)
+    return np.asarray(np.where((own == best)[:, None] & (said > 0), np.nextafter(scores, np.inf), scores))
 
 
 def matrix_scores(model: Any) -> Callable[[Any], Floats]:
@@ -98,6 +120,13 @@ def matrix_scores(model: Any) -> Callable[[Any], Floats]:
         return np.asarray(model.predict_proba(rows), dtype=np.float64)
 
     return scores
+
+
+def probabilities(model: Any, rows: Any) -> Floats | None:
+    """What a model gives as probabilities of rows of features; None where it gives none."""
+    if not hasattr(model, "predict_proba"):
+        return None
+    return np.asarray(model.predict_proba(rows), dtype=np.float64)
 
 
 def scores_after(model: Any, state: State) -> Callable[[Any], Floats]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,14 @@ import numpy as np
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.compare import compared, random_texts
 from suffice.importers.kinds import BAYES, LINEAR, kind_of
+from suffice.importers.scores import probabilities
 from suffice.importers.sklearn_asked import laid_open_or_asked
 from suffice.model import graph
-from suffice.model.blackbox import BlackBox
+from suffice.model.blackbox import BlackBox, under_names
 from suffice.model.classifier import Classifier
+from suffice.model.labels import Names, renamed
 from suffice.model.network import Floats, Network
+from suffice.model.odds import kind_of_scores
 from suffice.model.tokenizers import Pattern
 
 MODELS = (*LINEAR, *BAYES, "MLPClassifier")
@@ -41,6 +44,7 @@ def from_sklearn(
     length: int = 100,
     *,
     texts: Sequence[str] = (),
+    labels: Names | None = None,
     pad: str = "<PAD>",
     unknown: str = "<UNK>",
 ) -> Classifier | BlackBox:
@@ -53,13 +57,17 @@ def from_sklearn(
     laid open as a bag of words: texts of any length, real strings, the worst case computed. Anything else that gives
     probabilities or decision values for texts becomes a black box, which is asked as a function and whose `notes` say
     why. `meta["import"]["way"]` names the way it took.
+
+    Labels are the pipeline's classes as strings; `labels` gives them other names, in the order of its `classes_` or by
+    the old ones: {0: "reject", 1: "invite"}.
     """
     try:
         vectorizer, idf, model = _parts(pipeline)
         words = [str(word) for word in vectorizer.get_feature_names_out()]
         body, tokenizer = _body(model, len(words)), _tokenizer(vectorizer)
     except ModelError as reason:
-        return laid_open_or_asked(pipeline, str(reason))
+        asked = laid_open_or_asked(pipeline, str(reason))
+        return asked if labels is None else under_names(asked, labels)
     table = np.zeros((len(words) + 2, body.rows.shape[1]))
     table[2:] = body.rows if idf is None else body.rows * idf[:, None]
     total = graph.start((length, table.shape[1])).sum(0)
@@ -67,7 +75,7 @@ def from_sklearn(
         network=Network.of(body.layers(total)),
         embedding=table,
         vocabulary=[pad, unknown, *words],
-        labels=[str(label) for label in model.classes_],
+        labels=renamed(model.classes_, labels),
         length=length,
         pad=pad,
         unknown=unknown,
@@ -79,10 +87,13 @@ def from_sklearn(
 def _compared(classifier: Classifier, pipeline: Any, model: Any, body: Body, given: Sequence[str]) -> Classifier:
     fitting = [text for text in given if not classifier.read(text).cut]
     skipped = classifier.reader.skip if isinstance(classifier.reader, Pattern) else ()
+    made = random_texts(classifier, extra=skipped)
+    rows = pipeline[:-1].transform(made)
+    kind = kind_of_scores(body.scores(rows), probabilities(model, rows))
     return compared(
-        classifier,
+        replace(classifier, meta={"scores": kind}),
         lambda texts: body.scores(pipeline[:-1].transform(texts)),
-        [*fitting, *random_texts(classifier, extra=skipped)],
+        [*fitting, *made],
         source=f"scikit-learn's {type(model).__name__}",
         packages=["scikit-learn"],
         note=f"{len(fitting)} texts are the caller's; {len(given) - len(fitting)} more did not fit" if given else "",

@@ -11,13 +11,15 @@ import numpy as np
 from suffice.errors import ModelError
 from suffice.importers.bag import largest_difference, lowered
 from suffice.importers.kinds import NotLowered, kind_of
-from suffice.importers.scores import linear_scores
+from suffice.importers.scores import ahead, linear_scores, matrix_scores, probabilities, said_by
 from suffice.importers.skops import kept
 from suffice.importers.states import vectorized
 from suffice.model.bag import Bag
 from suffice.model.blackbox import BlackBox, not_covered
+from suffice.model.labels import plain_labels
 from suffice.model.naming import content, told
 from suffice.model.network import Floats
+from suffice.model.odds import MARGINS, kind_of_scores
 
 SAME = 1e-9  # scores of bag and pipeline may differ by this much of their size
 BOUNDED = "Laid open as a bag of words: the worst case can be computed."
@@ -32,7 +34,7 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
     function = _scores(pipeline)
     try:
         rows = None if function is None else function(PROBE)
-        labels = tuple(str(label) for label in pipeline.classes_)
+        labels = plain_labels(pipeline.classes_)
         said = pipeline.predict(PROBE)
         single = np.ndim(said) == 1 and np.ndim(said[0]) == 0  # one label per text
     except Exception as error:  # not fitted, or not for texts
@@ -53,7 +55,7 @@ def asked_instead(pipeline: Any, reason: str, why: str) -> BlackBox:
         name,
         digest,
         notes=(note, *not_covered(uncovered)),
-        meta={"import": {"from": name, "way": "asked as a function", "why": why}},
+        meta={"import": {"from": name, "way": "asked as a function", "why": why}, **_given(pipeline)},
         again=(asked_instead, (pipeline, reason, why)),
         keep=partial(kept, pipeline, digest),
         uncovered=uncovered,
@@ -118,7 +120,7 @@ def opened(pipeline: Any) -> BlackBox | None:
     room = SAME if bag.trees is None else max(SAME, bag.trees.rounding)
     if not difference <= room or np.ndim(pipeline.predict(PROBE)) != 1:
         return None
-    labels, name = tuple(str(label) for label in pipeline.classes_), _name(pipeline)
+    labels, name = plain_labels(pipeline.classes_), _name(pipeline)
     facts = {"from": name, "way": "laid open as a bag of words", "largest difference": difference}
     digest = _read_off(steps, bag, labels)
     return BlackBox(
@@ -127,7 +129,7 @@ def opened(pipeline: Any) -> BlackBox | None:
         name,
         digest,
         notes=(BOUNDED if bag.bounded else TABLES,),
-        meta={"import": facts},
+        meta={"import": facts, "scores": _kind_of_scores(pipeline, bag.examples)},
         again=(opened, (pipeline,)),
         keep=partial(kept, pipeline, digest),
         bag=bag,
@@ -146,6 +148,12 @@ def _read_off(steps: Sequence[Any], bag: Bag, labels: Sequence[str]) -> str:
     return content([labels, [type(step) for step in steps], reading, words, numbers])
 
 
+def _kind_of_scores(pipeline: Any, words: Sequence[str]) -> str:
+    """What the scores are, by what the model says of some words."""
+    model, rows = pipeline.steps[-1][1], pipeline[:-1].transform([*words[:64], *PROBE])
+    return kind_of_scores(matrix_scores(model)(rows), probabilities(model, rows))
+
+
 def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:
     """Probabilities, or else decision values, or else 1 for the label it says: the label that it says is ahead."""
     if not hasattr(pipeline, "predict"):
@@ -154,8 +162,7 @@ def _scores(pipeline: Any) -> Callable[[list[str]], Floats] | None:
 
     def scores(texts: list[str]) -> Floats:
         rows = read(texts)
-        said = np.equal.outer(model.predict(rows), model.classes_).astype(np.float64)
-        return _led(_values(model, rows), said)
+        return _led(_values(model, rows), said_by(model, rows))
 
     return scores
 
@@ -166,6 +173,11 @@ def _parted(pipeline: Any) -> tuple[Callable[[list[str]], Any], Any]:
     if len(steps) < 2 or not hasattr(steps[-1][1], "predict"):
         return lambda texts: texts, pipeline
     return pipeline[:-1].transform, steps[-1][1]
+
+
+def _given(pipeline: Any) -> dict[str, str]:
+    """That scores are margins, where the pipeline gives no probabilities."""
+    return {} if hasattr(_parted(pipeline)[1], "predict_proba") else {"scores": MARGINS}
 
 
 def _values(model: Any, rows: Any) -> Floats | None:
@@ -179,11 +191,14 @@ def _values(model: Any, rows: Any) -> Floats | None:
 
 
 def _led(scores: Floats | None, said: Floats) -> Floats:
-    """Scores, but where the label that is said is behind (a threshold, votes of pairs) 1 for that label."""
+    """Scores with the label that is said ahead.
+
+    Where it is behind (a threshold, votes of pairs) it has 1 and the others -1, which nobody takes for probabilities.
+    """
     if scores is None or scores.shape != said.shape:
         return said if scores is None else scores
     behind = said.any(1) & (np.where(said > 0, scores, -np.inf).max(1) < scores.max(1))
-    return np.where(behind[:, None], said, scores)
+    return np.where(behind[:, None], 2.0 * said - 1.0, ahead(scores, said))
 
 
 def _name(pipeline: Any) -> str:

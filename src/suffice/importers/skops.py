@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,20 @@ from suffice.model.classifier import Classifier
 FILE = "used-model.skops"  # of a pipeline that is saved beside certificates
 LARGEST = 2**31  # bytes, unpacked
 PICKLES = (".pkl", ".pickle", ".joblib")
-PIPELINE = (
-    "is a pickle, and loading a pickle runs whatever code is in it: load it yourself, if you trust it, and give the "
-    "pipeline to sf.from_sklearn in Python, or save it with skops.io.dump as a .skops file"
-)
+LOADERS = {".joblib": ("joblib", "joblib.load({!r})")}
+PICKLED = ("pickle", "pickle.load(open({!r}, 'rb'))")
+
+
+def refused_pickle(path: Path) -> ModelError:
+    """Why a pickle is not read, and the line that makes another file of it, for those who trust it."""
+    package, loader = LOADERS.get(path.suffix.lower(), PICKLED)
+    made = str(path.with_suffix(".skops"))
+    line = f"import {package}, skops.io; skops.io.dump({loader.format(str(path))}, {made!r})"
+    shown = shlex.quote(line) if set(line) & set('"$`\\!') else f'"{line}"'
+    return ModelError(
+        f"{str(path)!r} is a pickle, and loading a pickle runs whatever code is in it. If you trust it, convert it "
+        f"and name the .skops file as the model: python -c {shown} (or give the pipeline to sf.from_sklearn in Python)."
+    )
 
 
 def from_skops(path: str | Path) -> Classifier | BlackBox:

@@ -13,6 +13,7 @@ from suffice.errors import MissingExtra, ModelError
 from suffice.model.blackbox import BlackBox
 from suffice.model.naming import named
 from suffice.model.network import Floats
+from suffice.model.odds import PROBABILITIES
 
 WHY = "A pipeline of spaCy hashes sub-words and may attend to neighbours"
 
@@ -31,7 +32,7 @@ def from_spacy(nlp: Any, *, cache: str | Path | None = None) -> BlackBox:
         digest=_digest(nlp),
         notes=(f"Asked as a function, not laid open as a network: {WHY}.",),
         cache=cache,
-        meta={"import": {"from": "spacy", "way": "asked as a function", "why": WHY}},
+        meta={"import": {"from": "spacy", "way": "asked as a function", "why": WHY}, "scores": PROBABILITIES},
     )
 
 

@@ -35,7 +35,7 @@ PICKLE = (
 def from_torch(
     module: Module | str | Path,
     vocabulary: Sequence[str] | Mapping[str, int],
-    labels: Sequence[str],
+    labels: Sequence[Any],
     length: int | None = None,
     pad: str = "<PAD>",
     unknown: str = "<UNK>",

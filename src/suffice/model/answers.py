@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from suffice.errors import InputError, ModelError
+from suffice.model.labels import plain_label
 from suffice.model.network import Floats
 
 Function: TypeAlias = Callable[[list[str]], Any]  # texts to scores or probabilities, a row per text
@@ -50,6 +51,7 @@ class Answers:
         self.memory: dict[str, Scores] = {}
         self.taken = 0  # bytes of memory, about
         self.asked, self.seconds = 0, 0.0
+        self.votes = False  # whether it said 1 for one label and 0 for the others, as whole numbers
         self.moves: float | None = None if self.file is None else self.file.moves()
         self.filed: set[str] = set()  # texts whose scores are the file's word
         self.rests: set[str] = set()
@@ -131,7 +133,9 @@ class Answers:
             raise ModelError(f"The predict function failed on {_counted(texts)}: {what}") from error
         self.seconds += time.monotonic() - began
         self.asked += len(texts)
-        return _checked(given, texts, self.labels)
+        rows = _checked(given, texts, self.labels)
+        self.votes = self.votes or _votes(given, rows)
+        return rows
 
     def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
         """Texts of about as many words together: most functions pad a batch to its longest, or split it by length."""
@@ -194,10 +198,46 @@ class Answers:
         self._kept(together, rows)
 
 
+def _refuse_labels(given: Any, labels: Sequence[str]) -> None:
+    """Refuse what `predict` of most models gives, a label for each text; and a single probability for each."""
+    first = _single(given)
+    if first is None:
+        return
+    if isinstance(first, str | int) or plain_label(first) in labels:
+        raise ModelError(
+            f"predict gave a label for each text ({_short(first)} for the first), not a score for each label: hand in "
+            "what gives scores, such as model.predict_proba (sf.from_sklearn takes a whole pipeline)."
+        )
+    both = f"; where that is the probability of {labels[1]!r}, np.column_stack([1 - p, p]) makes both scores of it"
+    raise ModelError(
+        f"predict gave one number for each text ({first:.3g} for the first), and must give a score for each label"
+        f"{both if len(labels) == 2 else ''}."
+    )
+
+
+def _single(given: Any) -> str | int | float | None:
+    """What was given for the first text, where that is a single string or number; else None."""
+    try:
+        rows = np.asarray(given)
+    except Exception:  # what is no array is refused by name later
+        return None
+    if rows.dtype == object or rows.ndim not in (1, 2) or not rows.size or rows.size != len(rows):
+        return None
+    first = rows.ravel()[0].item()
+    return first if isinstance(first, str | int | float) else None
+
+
+def _votes(given: Any, rows: Floats) -> bool:
+    """Whether these are whole numbers (or True and False), 1 for one label and 0 for the others."""
+    whole = rows.size > 0 and np.asarray(given).dtype.kind in "biu"
+    return whole and bool(((rows == 0) | (rows == 1)).all() and (rows.sum(1) == 1).all())
+
+
 def _checked(given: Any, texts: Sequence[str], labels: Sequence[str]) -> Floats:
     shape = (len(texts), len(labels))
     if given is None:
         raise ModelError("predict gave None: it must return an array with a row for each text.")
+    _refuse_labels(given, labels)
     try:
         if np.iscomplexobj(given):
             raise TypeError("complex numbers have no order")

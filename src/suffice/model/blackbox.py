@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,17 @@ from suffice.errors import InputError, ModelError
 from suffice.model.answers import Answers, Function
 from suffice.model.bag import Bag
 from suffice.model.classifier import Prediction
+from suffice.model.labels import Names, different, place_of, plain_labels, renamed
 from suffice.model.naming import told
 from suffice.model.network import Floats
+from suffice.model.odds import MARGINS, shares
 from suffice.model.text import WRITTEN, Text, written
 
 MASK = "[MASK]"
+VOTES = (
+    "It said 1 for one label and 0 for the others, not how sure it is: if that is a model's predict, hand in its "
+    "predict_proba."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +35,12 @@ class BlackBox:
 
     `digest` stands for the program in certificates and files of answers; `mask` is what `Mask()` puts in the place of a
     word; `notes` say what a reader should know, such as where texts are cut. `cache` is a file that keeps the answers.
+    `meta["scores"]` says what scores are ("logits", "probabilities" or "margins"); without it, scores of a text that
+    are not below zero and add up to 1 are its probabilities.
     """
 
     function: Function
-    labels: Sequence[str]
+    labels: Sequence[str]  # of any kind where they come in, kept as strings
     name: str
     digest: str
     mask: str = MASK
@@ -45,7 +53,7 @@ class BlackBox:
     bag: Bag | None = None  # laid open as a bag of words: then the worst case of a text is computed, at any length
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", _labels(self.labels))
+        object.__setattr__(self, "labels", different(plain_labels(self.labels)))
         if not callable(self.function):
             raise ModelError(f"A black box needs a function from a list of texts to scores, not {self.function!r}.")
         if self.cache is not None and self.name.endswith("<lambda>"):
@@ -79,6 +87,11 @@ class BlackBox:
         """What it has said so far."""
         return Answers(self.function, self.labels, self.digest, self.cache)
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The notes, and what was seen while it was asked."""
+        return (*self.notes, VOTES) if self.answers.votes else self.notes
+
     def read(self, given: str | Sequence[str] | Text) -> Text:
         """The text and where its words are; a list of words is joined by spaces."""
         if isinstance(given, Text) and given.reader == WRITTEN:
@@ -94,7 +107,8 @@ class BlackBox:
         self.answers.settle()
         best = int(scores.argmax())
         margin = scores[best] - np.delete(scores, best).max()
-        return Prediction(self.labels[best], tuple(scores.tolist()), _shares(scores), float(margin))
+        odds = shares(scores, MARGINS if self.answers.votes else self.meta.get("scores"))
+        return Prediction(self.labels[best], tuple(scores.tolist()), odds, float(margin))
 
     @property
     def ordered(self) -> bool:
@@ -111,14 +125,12 @@ class BlackBox:
         return True
 
     def label_index(self, label: str) -> int:
-        if label not in self.labels:
-            raise InputError(f"The label {label!r} is unknown: this classifier has {', '.join(self.labels)}.")
-        return list(self.labels).index(label)
+        return place_of(self.labels, label)
 
 
 def from_function(
     predict: Function,
-    labels: Sequence[str],
+    labels: Sequence[Any],
     name: str | None = None,
     *,
     version: str | None = None,
@@ -127,14 +139,15 @@ def from_function(
 ) -> BlackBox:
     """Any function from a list of texts to an (n, classes) array of scores or probabilities as a classifier.
 
-    `name` is what it is called in answers. Its digest, by which certificates, runs and files of answers know it, covers
-    its code and data and whatever these reach in your own files, and the versions of the packages that they use; or
-    `version` in the place of all that: give one where answers depend on something else (a service, a file that is read
-    later), and another one whenever that changes. Where it holds something that no digest covers (a connection, a
-    generator) nothing is kept without one.
+    `labels` are strings, numbers or booleans, and are called by strings: 1 is "1". `name` is what it is called in
+    answers. Its digest, by which certificates, runs and files of answers know it, covers its code and data and whatever
+    these reach in your own files, and the versions of the packages that they use; or `version` in the place of all
+    that: give one where answers depend on something else (a service, a file that is read later), and another one
+    whenever that changes. Where it holds something that no digest covers (a connection, a generator) nothing is kept
+    without one.
     """
     called = name or str(getattr(predict, "__qualname__", type(predict).__name__))
-    kept = _labels(labels)
+    kept = plain_labels(labels)
     if version is not None and not isinstance(version, str):
         raise ModelError(f"A version is a string such as '2024-05', not {version!r}.")
     made, uncovered = told(predict) if version is None else (f"version {version}", "")
@@ -156,18 +169,8 @@ def not_covered(what: str) -> tuple[str, ...]:
     return (f"No digest covers {what}: in another process the certificate is about another program.",) if what else ()
 
 
-def _labels(given: Any) -> tuple[str, ...]:
-    kept = None if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-    if kept is None or not all(isinstance(label, str) for label in kept):
-        raise ModelError(f"Labels must be a list of strings, not {given!r}.")
-    if len(set(kept)) != len(kept) or len(kept) < 2:
-        raise ModelError(f"A classifier needs at least two labels, all different; found {list(kept)!r}.")
-    return kept
-
-
-def _shares(scores: Floats) -> tuple[float, ...]:
-    """Probabilities as they are, scores by softmax."""
-    if (scores >= 0).all() and abs(scores.sum() - 1) < 1e-6:
-        return tuple(scores.tolist())
-    odds = np.exp(scores - scores.max())
-    return tuple((odds / odds.sum()).tolist())
+def under_names(blackbox: BlackBox, names: Names) -> BlackBox:
+    """The same program, its labels called otherwise: to certificates and files of answers it is another one."""
+    labels = renamed(blackbox.labels, names)
+    digest = hashlib.sha256(json.dumps([blackbox.digest, labels]).encode()).hexdigest()
+    return replace(blackbox, labels=labels, digest=digest, again=(under_names, (blackbox, names)), keep=None)

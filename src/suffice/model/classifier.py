@@ -17,7 +17,9 @@ from safetensors.numpy import save_file
 
 from suffice.errors import InputError, ModelError
 from suffice.model import text as texts
+from suffice.model.labels import place_of, plain_labels
 from suffice.model.network import Floats, Ints, Network, compact
+from suffice.model.odds import LOGITS, shares
 from suffice.model.step import LARGEST, fixed, is_sparse, stored, within_reach
 from suffice.model.tensors import MOST_INPUTS, narrow, step_tensors
 from suffice.model.text import Text
@@ -29,11 +31,12 @@ READING = ("format", "length", "pad", "unknown", "tokenizer")  # of the header: 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The winning label, the raw scores, their softmax, and the lead over the best rival."""
+    """The winning label, the raw scores, the probabilities (None of a model that gives none), and the margin: the
+    lead over the best rival."""
 
     label: str
     scores: tuple[float, ...]
-    probabilities: tuple[float, ...]
+    probabilities: tuple[float, ...] | None
     margin: float
 
 
@@ -44,12 +47,13 @@ class Classifier:
     `embedding` is (V, d) for the V words of `vocabulary`; texts are cut or padded to `length`. `meta` is for
     people (data, accuracy, origin) and does not affect a prediction, so it is not part of the digest. `tokenizer` makes
     words of a string: "words" (the default), a function of the string, or a Hugging Face `tokenizers.Tokenizer`.
+    Probabilities are the softmax of the scores, unless `meta["scores"]` says that these are "margins".
     """
 
     network: Network
     embedding: ArrayLike
     vocabulary: Sequence[str]
-    labels: Sequence[str]
+    labels: Sequence[str]  # of any kind where they come in, kept as strings
     length: int
     pad: str = "<PAD>"
     unknown: str = "<UNK>"
@@ -59,7 +63,7 @@ class Classifier:
     def __post_init__(self) -> None:
         object.__setattr__(self, "embedding", fixed(np.asarray(self.embedding, dtype=np.float64)))
         object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
-        object.__setattr__(self, "labels", tuple(self.labels))
+        object.__setattr__(self, "labels", plain_labels(self.labels))
         object.__setattr__(self, "tokenizer", as_tokenizer(self.tokenizer))
         _validate(self)
 
@@ -164,10 +168,9 @@ class Classifier:
         """The prediction for an embedded (length, dimension) input, such as a perturbed one."""
         scores = self.network.forward(np.ravel(point))
         best = int(scores.argmax())
-        odds = np.exp(scores - scores.max())
         margin = scores[best] - np.delete(scores, best).max()
-        shares = odds / odds.sum()
-        return Prediction(self.labels[best], tuple(scores.tolist()), tuple(shares.tolist()), float(margin))
+        odds = shares(scores, self.meta.get("scores", LOGITS))
+        return Prediction(self.labels[best], tuple(scores.tolist()), odds, float(margin))
 
     def knows(self, word: str) -> bool:
         """Whether a word in a text would be read as itself."""
@@ -202,9 +205,7 @@ class Classifier:
         return rows
 
     def label_index(self, label: str) -> int:
-        if label not in self.labels:
-            raise InputError(f"The label {label!r} is unknown: this classifier has {', '.join(self.labels)}.")
-        return list(self.labels).index(label)
+        return place_of(self.labels, label)
 
     def save(self, folder: str | Path) -> None:
         """Write classifier.json, vocabulary.txt, weights.safetensors (and a tokenizer.json) into `folder`."""
@@ -294,12 +295,10 @@ def _validate_numbers(classifier: Classifier) -> None:
 
 
 def _validate_names(classifier: Classifier) -> None:
-    """Words and labels are strings, each word is there once, and so are those for padding and for unknown words."""
+    """Words are strings, each is there once, and so are those for padding and for unknown words."""
     words = classifier.vocabulary
     if not all(isinstance(word, str) and "\n" not in word and "\r" not in word for word in words):
         raise ModelError("Every word of the vocabulary must be a string without line breaks.")
-    if not all(isinstance(label, str) for label in classifier.labels):
-        raise ModelError(f"Every label must be a string; found {list(classifier.labels)!r}.")
     if len(set(words)) != len(words):
         raise ModelError("The vocabulary holds a word twice.")
     for role in (classifier.pad, classifier.unknown):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 from suffice.corpus.findings import Audit, Comparison, Rate, shown, unchecked, verdict
 from suffice.render.html import document, pill, say
+from suffice.render.phrases import capital
 from suffice.verbs.wording import ends, quoted, together, turned_into
 
 Line = Mapping[str, Any]
@@ -81,7 +83,7 @@ def page(audit: Audit, title: str, facts: Sequence[tuple[str, str]] = ()) -> str
         "" if audit.comparison is None else _comparison(audit.comparison),
         _rates("By label", audit.by_label),
         _rates("By group of protected words", audit.by_group),
-        _rates("By protected word, changed alone", audit.by_word),
+        _rates("By protected word, changed alone", audit.by_word, audit.could),
         _cases(audit.lines),
     ]
     return document(title, f'<div class="audit">{"".join(parts)}</div>', STYLE, script=SCRIPT)
@@ -97,9 +99,14 @@ def _summary(audit: Audit, title: str, facts: Sequence[tuple[str, str]]) -> str:
     lines = "".join(f"<p class='soft small'>{say(name)}: {say(value)}</p>" for name, value in facts)
     return (
         f'<section class="card"><p class="eyebrow">suffice audit</p><h1>{say(title)}</h1>'
-        f"<p>{say(_overall(rate))}</p>"
+        f"<p>{say(_overall(rate))}</p>{_lacking(audit)}"
         f'<p class="counts">{pills}</p><div>{lines}</div></section>'
     )
+
+
+def _lacking(audit: Audit) -> str:
+    """Why this clears no model."""
+    return f"<p><strong>{say(capital(audit.lacking))}.</strong></p>" if audit.lacking else ""
 
 
 def _overall(rate: Rate) -> str:
@@ -129,11 +136,17 @@ def _comparison(found: Comparison) -> str:
     return f'<section class="card"><h2>What changed</h2><p>{say(found)}</p>{table}</section>'
 
 
-def _rates(title: str, rates: Sequence[Rate]) -> str:
+def _rates(title: str, rates: Sequence[Rate], could: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A row for each rate; of words also what could become of them, where that is known."""
     if not rates:
         return ""
-    rows = [(say(r.name), say(r), r.dependent, r.independent, r.unknown, r.trivial, r.asked + r.trivial) for r in rates]
-    heads = ("", "share dependent", "dependent", "independent", "undecided", "nothing to prove", "texts")
+    rows: list[tuple[object, ...]] = [
+        (say(r.name), say(r), r.dependent, r.independent, r.unknown, r.trivial, r.asked + r.trivial) for r in rates
+    ]
+    heads = ["", "share dependent", "dependent", "independent", "undecided", "nothing to prove", "texts"]
+    if could:
+        heads = [*heads, "could"]
+        rows = [(*row, say(could.get(r.name) or "not tested")) for row, r in zip(rows, rates, strict=True)]
     return f'<section class="card"><h2>{say(title)}</h2>{_table(heads, rows)}</section>'
 
 

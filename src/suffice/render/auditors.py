@@ -63,7 +63,7 @@ def show_profile(console: Console, result: Profile) -> None:
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
     nothing = all("nothing" in one.meta for one in result.explanations)
     tone = "warn" if not sure else "bad" if last.status == "infeasible" else "good"
-    layout.show_verdict(console, *_signed(tone, nothing), str(result))
+    layout.show_verdict(console, *_signed(tone, nothing), result.sentence())
     for line in grown(result):
         say(console, line)
     layout.show_foot(console, replace(last, stats=result.stats), "", guarantee.about_substitutes(last.meta))
@@ -108,7 +108,7 @@ def show_attribution(console: Console, result: Attribution) -> None:
     if table.row_count:
         layout.show_table(console, table)
     tone, sign = _signed("good" if result.proved else "warn", "nothing" in result.meta)
-    layout.show_verdict(console, tone, sign, str(result))
+    layout.show_verdict(console, tone, sign, result.sentence())
     _show_foot(console, result)
 
 
@@ -127,7 +127,7 @@ def _show_verdict(console: Console, result: Bias | Repair, nothing: bool) -> Non
     """Green or red only where the checker accepted, and where there was something to prove."""
     tone = TONES.get(result.status, "warn") if result.meta.get("checked") else "warn"
     tone, sign = _signed(tone, nothing)
-    layout.show_verdict(console, tone, "?" if result.status == "unknown" else sign, str(result))
+    layout.show_verdict(console, tone, "?" if result.status == "unknown" else sign, result.sentence())
 
 
 def _signed(tone: str, nothing: bool = False) -> tuple[str, str]:

@@ -10,10 +10,10 @@ from suffice.proof.certificate import Certificate
 from suffice.render.phrases import capital, quoted, visible
 from suffice.sets.table import sentence
 from suffice.verbs.explanation import Explanation, least_by
+from suffice.verbs.wording import cut_off
 from suffice.verbs.wording import quoted as in_quotes
 
 LISTED = 12  # unknown substitutes named
-CUT = 40  # words named that were cut off
 
 
 def allowed(perturbation: Mapping[str, Any], which: str = "free word", blanks: bool = False) -> str:
@@ -124,8 +124,7 @@ def notes(text: Text) -> list[str]:
         words = visible(in_quotes(dict.fromkeys(text.words[i].text for i in text.unknown)))
         found.append(f"Not in the vocabulary, seen as unknown: {words}.")
     if text.cut:
-        more = f" and {len(text.cut) - CUT} more words" if len(text.cut) > CUT else ""
-        found.append(f"Cut off, not seen at all: {quoted(' '.join(text.cut[:CUT]))}{more}.")
+        found.append(visible(cut_off(text)))
     return found
 
 

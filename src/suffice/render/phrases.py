@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
+from suffice.model.classifier import Prediction
 from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.sets.table import command_options
 from suffice.verbs.details import Alternatives
-from suffice.verbs.explanation import Explanation, counted, ladder, least_by
+from suffice.verbs.explanation import Explanation, counted, known_below, ladder, least_by
 from suffice.verbs.wording import authority, change_of, fitting, placed
 
 Role: TypeAlias = Literal["needed", "free", "cut", "between"]
@@ -183,9 +184,7 @@ def price(result: Explanation) -> str:
     if result.status == "optimal":
         least = "" if least_by(result) == "proved" else f" {least_by(result)}"
         return f"{cost}, the least possible{kind}{least}"
-    if result.lower_bound <= 0:
-        return f"{cost}, and nothing is known of cheaper sets"
-    return f"{cost}, and no set{asked(result)} below {exactly(result.lower_bound)} can do"
+    return f"{cost}, and {visible(known_below(result))}"
 
 
 def capital(words: str) -> str:
@@ -193,8 +192,11 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def sure(probability: float) -> str:
-    """How sure a classifier is; what is not all of it is not called 100%."""
+def sure(prediction: Prediction) -> str:
+    """How sure a classifier is, where it gives probabilities (what is not all of it is not 100%); else its margin."""
+    if prediction.probabilities is None:
+        return f"ahead by a margin of {prediction.margin:.3g}"
+    probability = max(prediction.probabilities)
     rounded = f"{probability:.1%}"
     return "over 99.9% sure" if rounded == "100.0%" and probability < 1 else f"{rounded} sure"
 

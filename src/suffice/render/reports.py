@@ -38,7 +38,7 @@ def bias(result: Bias) -> str:
     pairs = [("Label", result.label), ("Protected words", str(len(result.positions)))]
     shown = _text(text(result.text, result.positions, changes(result.witness)), _rewritten(result.witness), result.text)
     heading = verdicts.bias_headline(result)
-    head = _head("Protected words", heading, verdicts.bias_badge(result), str(result))
+    head = _head("Protected words", heading, verdicts.bias_badge(result), result.sentence())
     asked = _again("bias", _question(result.text, result.meta), result.certificate, result.meta)
     return _page(heading, head, shown, _facts(pairs, result.stats), _scope(result.certificate, result.meta), asked)
 
@@ -46,7 +46,7 @@ def bias(result: Bias) -> str:
 def profile(result: Profile) -> str:
     """The cost at each size as steps, and the words of each size."""
     last, heading = result.explanations[-1], verdicts.growth_headline(result)
-    head = _head("Growth", heading, verdicts.growth_badge(result), str(result))
+    head = _head("Growth", heading, verdicts.growth_badge(result), result.sentence())
     drawn = f'<p class="eyebrow">{say(growth.caption(result))}</p>{growth.chart(result)}'
     drawn += f'<p class="soft small">{say(growth.legend(result))}</p>'
     rows = [

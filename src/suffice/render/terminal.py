@@ -35,7 +35,7 @@ def show_explanation(
 ) -> None:
     """The label, the marked text, what was proved in plain words, why each word is there, and what stands behind it."""
     tone, sign, word = phrases.badge(result)
-    layout.show_text(console, result.label, phrases.sure(max(prediction.probabilities)), result.text, result.positions)
+    layout.show_text(console, result.label, phrases.sure(prediction), result.text, result.positions)
     layout.show_verdict(console, tone, sign, phrases.headline(result), f": {word}.")
     say(console, phrases.meaning(result))
     if result.witness is not None:
@@ -61,7 +61,7 @@ def show_contrast(console: Console, result: Contrast) -> None:
     sure = result.status not in ("optimal", "none") or result.authority == "proved"
     layout.show_text(console, result.label, "", result.text, result.positions)
     tone, sign = ("warn", "–") if "nothing" in result.meta else (tone, sign) if sure else ("warn", "◐")
-    layout.show_verdict(console, tone, sign, str(result))
+    layout.show_verdict(console, tone, sign, result.sentence())
     facts = layout.evidence(result.certificate, result.meta)
     layout.show_foot(console, result, facts, guarantee.about_substitutes(result.meta))
 

@@ -59,7 +59,7 @@ def flip_badge(result: Contrast) -> tuple[phrases.Tone, str, str]:
 def turned(result: Contrast) -> str:
     """What a flip means; the words themselves are shown in the text."""
     if result.flip is None or not result.positions:
-        return phrases.visible(str(result))
+        return phrases.visible(result.sentence())
     count = len(result.positions)
     which = "this word" if count == 1 else f"these {count} words"
     return f"Changing {which} {result.aim(phrases.quoted)}; {result.least('change')}.{illustrated(result.flip)}"
@@ -67,7 +67,8 @@ def turned(result: Contrast) -> str:
 
 def bias_headline(result: Bias) -> str:
     """What a question about bias found, in a few words."""
-    names = named(result.text, result.positions) if len(result.positions) <= FEW else f"{len(result.positions)} words"
+    about = result.tested if result.status == "independent" else result.positions
+    names = named(result.text, about) if len(about) <= FEW else f"{len(about)} words"
     match result.status:
         case "independent" if result.trivial:
             return "Nothing to prove"
@@ -80,7 +81,8 @@ def bias_headline(result: Bias) -> str:
 
 
 def bias_badge(result: Bias) -> tuple[phrases.Tone, str, str]:
-    return BADGES["trivial"] if result.trivial else _unless_unchecked(result.status, result.meta, "enough")
+    nothing = result.trivial and result.status == "independent"
+    return BADGES["trivial"] if nothing else _unless_unchecked(result.status, result.meta, "enough")
 
 
 def _unless_unchecked(status: str, meta: Mapping[str, Any], claim: str) -> tuple[phrases.Tone, str, str]:

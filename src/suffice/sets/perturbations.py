@@ -312,9 +312,20 @@ class BundledSubstitutes(_Words):
 
 @dataclass(frozen=True)
 class BundledCounterparts(BundledSubstitutes):
-    """As the default, and a word of a bundled group (gender, say) may become its counterparts there: for audits."""
+    """Each word, its counterparts in a bundled group (gender, say), or a bundled substitute: for audits.
+
+    That a word is missing from a text says nothing of the group that it names, so that none is removed.
+    """
 
     kind = "bundled-counterparts"
+
+    def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
+        return [others[1:] for others in super().options(text, marks)]
+
+    def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
+        found = super().narrowed(classifier, text)
+        assert isinstance(found, RemoveOrSwap)
+        return WordSwap(found.swaps, at_most=self.at_most)
 
     @property
     def _table(self) -> Swaps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from suffice.model.saved import BUNDLED
 
 Table: TypeAlias = MappingProxyType[str, tuple[str, ...]]
 
+ALIKE = 0.8  # how alike two names are written, of 1
 FOLDER = BUNDLED / "substitutes"
 
 
@@ -54,6 +56,13 @@ def in_case_of(word: str, other: str) -> str:
 
 def _capital(word: str) -> str:
     return word[:1].upper() + word[1:]
+
+
+def like_group(word: str) -> str:
+    """The group whose name a word that stands in no table is written like: a slip, probably; else nothing."""
+    if any(word.lower() in table for table in (*map(group, groups()), substitutes())):
+        return ""
+    return next(iter(difflib.get_close_matches(word.lower(), groups(), 1, ALIKE)), "")
 
 
 def read(file: Path) -> Table:

@@ -95,9 +95,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         BundledCounterparts,
         {},
-        lambda data: (
-            "A free word may be removed, or become one of its bundled substitutes or a counterpart in a bundled group."
-        ),
+        lambda data: "A free word may become its counterpart in a bundled group, or one of its bundled substitutes.",
         words=True,
         removes=True,
     ),

@@ -52,8 +52,9 @@ def read_rows(path: str | Path) -> list[Example]:
 
 
 def _parse(reader: csv.DictReader[str], path: str) -> list[Example]:
-    if not {"text", "label"} <= set(reader.fieldnames or ()):
-        raise InputError(f"The file {path!r} needs the header text,label; found {','.join(reader.fieldnames or ())!r}.")
+    header = list(reader.fieldnames or ())
+    if not header.count("text") == header.count("label") == 1:
+        raise InputError(f"The file {path!r} needs the header text,label; found {','.join(header)!r}.")
     rows = []
     for fields in reader:
         if not fields["text"] or not fields["label"] or None in fields:

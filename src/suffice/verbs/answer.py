@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from suffice.model.text import Text
+from suffice.verbs.wording import cut_off
 
 # what is not the answer itself: how long it took, evidence in files of its own, what was looked up since
 ASIDE = {
@@ -19,7 +22,22 @@ ASIDE = {
 
 
 class Answer:
-    """The answer of a verb. Two are equal that give the same answer to the same question, however long each took."""
+    """The answer of a verb. Two are equal that give the same answer to the same question, however long each took.
+
+    It prints as its sentence, followed by the words of the text that the classifier does not see.
+    """
+
+    if TYPE_CHECKING:  # a property that is there would be the default of a field
+
+        @property
+        def text(self) -> Text: ...
+
+    def sentence(self) -> str:
+        """The answer, for people."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"{self.sentence()} {cut_off(self.text)}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         raise NotImplementedError

@@ -79,7 +79,7 @@ class Attribution(Answer):
         fixed = {word.position for word in self.necessary}
         return tuple(item.word for item in self.shares if item.count and item.word.position not in fixed)
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         if not self.explanations:
             return f"No {self._kind} explanation was found: {self.reason}."
         if "nothing" in self.meta:
@@ -144,6 +144,7 @@ class Attribution(Answer):
             "reason": self.reason,
             "label": self.label,
             "text": self.text.source,
+            "cut": list(self.text.cut),
             "words": [{**asdict(item.word), "count": item.count, "share": item.share} for item in self.shares],
             "necessary": [word.position for word in self.necessary],
             "explanations": [list(result.positions) for result in self.explanations],

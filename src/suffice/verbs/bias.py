@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.network import Bools
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
 from suffice.prove.attack import Attacker
@@ -23,7 +24,7 @@ from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
 from suffice.search import writing
 from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation, for_audits
-from suffice.sets.substitutes import group, groups
+from suffice.sets.substitutes import group, groups, like_group
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, summary
@@ -32,7 +33,18 @@ from suffice.verbs.question import Given, Padding, Question, check_listed
 from suffice.verbs.running import single_threaded
 from suffice.verbs.scarce import only_unknown, unknown_substitutes
 from suffice.verbs.typed import typed_verdict
-from suffice.verbs.wording import authority, change_of, complaint, deed_of, empty, named, placed, short
+from suffice.verbs.wording import (
+    SHOWN,
+    authority,
+    becoming,
+    change_of,
+    complaint,
+    deed_of,
+    empty,
+    named,
+    placed,
+    short,
+)
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
@@ -43,9 +55,11 @@ class Bias(Answer):
     """Whether the label depends on protected words.
 
     status: "independent" (no allowed change of the protected words changes the label), "dependent"
-    (`witness` changes only protected words, and the label), "unknown" (`reason` says why). `trivial` says that there
-    was nothing to prove: no protected word is in the text, or none of them may change. A label that is a tie with
-    another (`tied`) while nothing changes depends on no word: that is unknown, or nothing to prove.
+    (`witness` changes only protected words, and the label), "unknown" (`reason` says why). `options` says what each
+    protected word could become, by its position (not where words move as vectors); those of `untested` could become
+    nothing, and nothing is known of them. `trivial` says that there was nothing to prove: no protected word is in the
+    text (then the label is independent of them), or all are untested (then it is unknown whether it is). A label that
+    is a tie with another (`tied`) while nothing changes is unknown, too.
     """
 
     status: Independence
@@ -57,11 +71,16 @@ class Bias(Answer):
     certificate: Certificate | None = None
     reason: str = ""
     trivial: bool = False
+    options: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    untested: tuple[Word, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
     proved: tuple[str, ...] = ()  # what the checker accepted, in words
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
+        return " ".join(filter(None, (self._verdict(), *self._could(), self._left_out())))
+
+    def _verdict(self) -> str:
         names, kept = placed(self.text, self.words), f"the label {self.label!r}"
         match self.status:
             case "independent" if self.tied is not None:
@@ -69,17 +88,42 @@ class Bias(Answer):
             case "independent" if self.trivial:
                 return empty(self.reason, self.label)
             case "independent":
-                change = change_of(self.meta, names, len(self.positions))
+                change = change_of(self.meta, named(self.text, self.tested), len(self.tested))
                 return f"Independent: no {change} changes {kept} ({authority(self.meta, 'enough')})."
             case "dependent":
                 assert self.witness is not None
                 guilty = named(self.text, [i for i in self.witness.positions if i < len(self.text.words)]) or "padding"
                 deed = deed_of(self.label, self.witness.label, tie=self.witness.margin >= 0)
                 return f"Dependent: changing only {guilty} {deed}."
+            case "unknown" if self.trivial:
+                return f"Nothing was tested: {self.reason}."
             case "unknown" if self.tied is not None:
                 return f"Undecided: {self._tie}."
             case "unknown":
                 return f"Undecided whether {kept} depends on {names}: {self.reason}."
+
+    @property
+    def tested(self) -> tuple[int, ...]:
+        """The positions of what could become something."""
+        left = {word.position for word in self.untested}
+        return tuple(position for position in self.positions if position not in left)
+
+    def _could(self) -> Iterator[str]:
+        """What each protected word could become, words of which the same is to be said together."""
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for position, others in self.options.items():
+            alike.setdefault(others, []).append(position)
+        said = [f"{named(self.text, places)} could {becoming(others)}" for others, places in alike.items() if others]
+        if said:
+            more = f"; {len(said) - SHOWN} more words have options of their own" if len(said) > SHOWN else ""
+            yield f"{'; '.join(said[:SHOWN])}{more}."
+
+    def _left_out(self) -> str:
+        """Which protected words were not tested."""
+        if not self.untested or (self.trivial and not self.tested):
+            return ""
+        was = "was" if len(self.untested) == 1 else "were"
+        return f"{placed(self.text, self.untested)} could become nothing (no counterpart), and {was} not tested."
 
     @property
     def tied(self) -> str | None:
@@ -115,7 +159,10 @@ class Bias(Answer):
             "positions": list(self.positions),
             "words": [asdict(word) for word in self.words],
             "text": self.text.source,
+            "cut": list(self.text.cut),
             "trivial": self.trivial,
+            "options": [{"position": i, "words": list(others)} for i, others in self.options.items()],
+            "untested": [word.position for word in self.untested],
             "reason": self.reason,
             "witness": None if self.witness is None else self.witness.to_dict(),
             "changed_text": None if self.witness is None else self.witness.text,
@@ -144,8 +191,8 @@ def bias(
     `protected` are words (every occurrence; those not in the text do not matter; New York stands where its two words
     do), positions, a function that gets each word as it is written (`str.istitle`, say) and answers whether it is
     protected, or the name of a bundled group: "age", "gender", "names", "nationality", "religion". Unless a set is
-    given, a protected word may be removed, or become one of its bundled substitutes or its counterpart in a bundled
-    group (*she* for *he*).
+    given, a protected word may become its counterpart in a bundled group (*she* for *he*) or one of its bundled
+    substitutes; that it is missing counts only where a set says so (`sf.Deletion()`).
     """
     plain = Question(
         classifier,
@@ -197,9 +244,10 @@ def guarded(question: Question, protected: Protected) -> tuple[int, ...]:
 def protected_group(name: str) -> tuple[str, ...]:
     """The words of a bundled group."""
     if name not in groups():
+        meant = like_group(name)
         raise InputError(
             f"`protected` takes a list of words or positions, a function, or the name of a bundled group "
-            f"({', '.join(groups())}), not the string {name!r}."
+            f"({', '.join(groups())}), not the string {name!r}{f': did you mean {meant}?' if meant else '.'}"
         )
     return tuple(group(name))
 
@@ -231,11 +279,12 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
     witness = question.witness(verdict.witness) if isinstance(verdict, Refuted) else None
     tied = witness is not None and not witness.positions
     status, reason, certificate = ("unknown", "a tie as it stands", None) if tied else _judged(question, verdict)
-    fixed = not (question.excluded & question.movable).any()  # where a word may become an unknown one, a tie may end
-    idle = _nothing(question) if status == "independent" or (tied and fixed) else ""
     positions = tuple(writing.positions(question.excluded))
+    idle = _nothing(question) if status == "independent" or not positions else ""
+    if idle:
+        status, certificate = ("unknown", None) if positions else ("independent", certificate)
     return Bias(
-        status="independent" if idle else status,
+        status=status,
         positions=positions,
         words=tuple(question.text.words[i] for i in positions if i < len(question.text.words)),
         label=question.label,
@@ -244,6 +293,8 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
         certificate=certificate,
         reason=idle or reason,
         trivial=bool(idle),
+        options=_options(question, positions),
+        untested=_untested(question),
         stats={"seconds": seconds},
         meta={**question.meta(), "protected": list(positions), **_strange(question)},
     )
@@ -253,9 +304,26 @@ def _nothing(question: Question) -> str:
     """Why there is nothing to prove; empty where a protected word may become something that the classifier knows."""
     if not question.excluded.any():
         return "no protected word is in the text"
-    if not (question.excluded & question.movable).any():
-        return "none of the protected words may change"
+    if not (question.excluded & _changeable(question)).any():
+        return "none of the protected words could become anything"
     return only_unknown(question, unknown_substitutes(question), question.excluded)
+
+
+def _changeable(question: Question) -> Bools:
+    """The positions at which another word may stand (to the classifier it may be the same), or that may move."""
+    found = question.others
+    return question.movable if found is None else np.array([bool(words) for words in found])
+
+
+def _untested(question: Question) -> tuple[Word, ...]:
+    left = question.excluded & ~_changeable(question)
+    return tuple(word for word in question.text.words if left[word.position])
+
+
+def _options(question: Question, positions: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """What may stand at these positions, "" for nothing; empty where words move as vectors."""
+    found = question.others
+    return {} if found is None else {i: found[i] for i in positions}
 
 
 def _strange(question: Question) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
+from suffice.model.labels import plain_label
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
@@ -64,7 +65,7 @@ def contrast(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
-        more={} if towards is None else {"towards": towards},
+        more={} if towards is None else {"towards": plain_label(towards)},
     )
     return contrasted(question, on_progress, self_check)
 
@@ -129,7 +130,7 @@ class Contrast(Answer):
     def __repr__(self) -> str:
         return f"<Contrast {self.status}: {self.label[:60]!r} by {short(self.words)}>"
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         if self.flip is None:
             return self._none() if self.status == "none" else self._open()
         if not self.flip.positions:
@@ -220,6 +221,7 @@ class Contrast(Answer):
             "cost": self.cost if self.flip is not None else None,
             "lower_bound": self.lower_bound if self.status != "none" else None,
             "text": self.text.source,
+            "cut": list(self.text.cut),
             "flipped_text": self.flipped_text,
             "flip": None if self.flip is None else self.flip.to_dict(),
             "proved": list(self.proved),

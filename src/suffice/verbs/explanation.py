@@ -102,7 +102,7 @@ class Explanation(Answer):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "look": None, "count": None, "ahead": None}
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         return sentence(self)
 
     def __repr__(self) -> str:
@@ -247,8 +247,7 @@ def sentence(result: Explanation) -> str:
             best = f"and no cheaper set{fitting(result.text, meta)} does ({least})"
             return f"{suffice}{first}, {best}: {placed(result.text, result.words)}."
         case "sufficient":
-            lower = f"no set{fitting(result.text, meta)} below {exactly(result.lower_bound)} can do"
-            gap = f"costs {exactly(result.cost)}; {lower}"
+            gap = f"costs {exactly(result.cost)}; {known_below(result)}"
             return f"{suffice} ({enough}; {gap}): {placed(result.text, result.words)}."
         case "tested":
             return f"{ladder(result)} The words: {placed(result.text, result.words) or 'none'}."
@@ -258,6 +257,13 @@ def sentence(result: Explanation) -> str:
             return f"No set{fitting(result.text, meta)} suffices: changing only them {_flip(result)}."
         case "unknown":
             return f"Undecided ({result.reason}): nothing better than the whole text was shown for {kept}."
+
+
+def known_below(result: Explanation) -> str:
+    """What is known of cheaper sets; that none costs less than nothing needs no saying."""
+    if result.lower_bound <= 0:
+        return "nothing is known of cheaper sets"
+    return f"no set{fitting(result.text, result.meta)} below {exactly(result.lower_bound)} can do"
 
 
 def at_once(result: Explanation) -> str:
@@ -299,9 +305,10 @@ def ladder(result: Explanation) -> str:
     upper = f"every change of up to {tested.up_to} of the other words ({by}) and against " if tested.up_to else ""
     share = math.floor(tested.share * 1000) / 10
     how = f"tested on {tested.count} drawn at random, confidence {exactly(tested.confidence)}"
+    lower = exactly(result.lower_bound)
+    below = f"No set that costs less than {lower} suffices ({by}). " if result.lower_bound > 0 else ""
     return (
-        f"No set that costs less than {exactly(result.lower_bound)} suffices ({by}). {counted(result)}, cost "
-        f"{exactly(result.cost)}, hold the label {result.label!r} against {upper}"
+        f"{below}{counted(result)}, cost {exactly(result.cost)}, hold the label {result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )
 

@@ -26,7 +26,7 @@ from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT
 from suffice.verbs.asked import explaining
 from suffice.verbs.climbing import Climb, interrupted
-from suffice.verbs.explanation import Explanation, counted, least_by, sufficing
+from suffice.verbs.explanation import Explanation, counted, known_below, least_by, sufficing
 from suffice.verbs.families import LIMIT, check_family, check_grown, check_nested, parameter_of
 from suffice.verbs.growth import Growth, growth, growth_asked
 from suffice.verbs.question import Given, Named, Padding, Question
@@ -71,10 +71,10 @@ class Profile(Answer):
     def label(self) -> str:
         return self.explanations[0].label
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         last = self.explanations[-1]
         if last.tied is not None:
-            return str(last)
+            return last.sentence()
         return self._start() if self._said_already(last) else f"{self._start()} {self._end()}"
 
     def _said_already(self, last: Explanation) -> bool:
@@ -87,13 +87,18 @@ class Profile(Answer):
         if needed is None:
             return f"No word is needed up to {self.named(free)} ({self._by})." if free is not None else self._open()
         if free is None:
-            return f"Some word is needed at {self.named(needed)} already."
+            return f"Some word is needed at {self.named(needed)}{self._below(needed)}."
         return f"No word is needed up to {self.named(free)} ({self._by}); from {self.named(needed)} on some word is."
 
     def _open(self) -> str:
         """Why it is not known at which size some word is needed."""
         why = next((one.reason for one in self.explanations if one.reason), "the words asked for leave it open")
         return f"Undecided from which size on some word is needed ({why})."
+
+    def _below(self, size: float) -> str:
+        """What is said of smaller sets where it is not known that no word is needed; there may be none."""
+        least = self.parameter in (LIMIT, "k") and size == 1
+        return " already" if least else "; whether one is below that is open"
 
     @property
     def _by(self) -> str:
@@ -118,7 +123,7 @@ class Profile(Answer):
         if not last.positions:
             return f"{where}, no word is needed ({authority(last.meta, 'enough')})."
         best = f"no cheaper set{asked} does; {least_by(last)}"
-        open_ = f"{authority(last.meta, 'enough')}; none{asked} below {exactly(last.lower_bound)} does"
+        open_ = f"{authority(last.meta, 'enough')}; {known_below(last)}"
         count = f"{counted(last)} {sufficing(last)}"
         by = best if last.status == "optimal" else open_
         return f"{where}, {count} ({by}): {placed(self.text, last.words)}."

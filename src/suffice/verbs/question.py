@@ -178,6 +178,16 @@ class Question:
             return self.problem.region.movable()
         return np.array([bool(words) for words in self.asked.options])
 
+    @cached_property
+    def others(self) -> tuple[tuple[str, ...], ...] | None:
+        """What may stand at each position instead of its word, "" for nothing; None where words move as vectors."""
+        if self.blackbox is not None:
+            return self.asked.options
+        region, pad = self.problem.region, self.classifier.pad
+        if not isinstance(region, Choice):
+            return None
+        return tuple(tuple("" if name == pad else name for name in names[1:]) for names in region.names)
+
     @property
     def label(self) -> str:
         place = self.asked.label if self.blackbox is not None else self.problem.label
@@ -194,11 +204,12 @@ class Question:
         """The seconds that checking a proof may take, so that finding and checking keep to the limit together."""
         return GRACE + (1 - FINDING) * self.seconds
 
-    def rival(self, label: str) -> int:
+    def rival(self, label: Any) -> int:
         """The index of a label that the text does not have."""
-        if label == self.label:
-            raise InputError(f"The text has the label {label!r} already: give another one.")
-        return self.classifier.label_index(label)
+        place = self.classifier.label_index(label)
+        if self.classifier.labels[place] == self.label:
+            raise InputError(f"The text has the label {self.label!r} already: give another one.")
+        return place
 
     # --- for people and for files ---
 
@@ -298,7 +309,7 @@ class Question:
         """Of a black box: its name, how far its numbers move, what a reader should know, and what rests on a file."""
         self.asked.settle()
         box = self.asked.blackbox
-        said = {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.notes)}
+        said = {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.told)}
         return said | ({} if box.cache is None else {"file": self._filed(Path(box.cache).name, box.answers)})
 
     @staticmethod

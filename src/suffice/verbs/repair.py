@@ -106,11 +106,11 @@ class Repair(Answer):
     def added(self) -> tuple[int, ...]:
         return tuple(i for i in self.positions if i not in self.given)
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         if "nothing" in self.meta:
             return empty(self.meta["nothing"], self.label)
         if self.explanation.tied is not None:
-            return str(self.explanation)
+            return self.explanation.sentence()
         if self.sufficed:
             kept = f"the label {self.label!r}{at_once(self.explanation)}"
             return f"The given words already suffice for {kept} ({self._by})."

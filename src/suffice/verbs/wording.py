@@ -11,6 +11,7 @@ from suffice.errors import NotChecked
 from suffice.model.text import Text, Word
 
 SHOWN = 6  # words that were asked for, named one by one
+CUT = 40  # words named that were cut off
 ROOM = 80  # characters of words in a repr
 LITTLE = "moves a little"  # said of a word to which no other word came near
 SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}  # how the sign before them is drawn
@@ -37,6 +38,14 @@ def seen(word: str) -> str:
 
 def _hidden(char: str) -> bool:
     return char in SELECTORS or unicodedata.category(char) in ("Cc", "Cf")
+
+
+def cut_off(text: Text) -> str:
+    """What of a text is longer than a classifier reads; nothing where all is read."""
+    if not text.cut:
+        return ""
+    more = f" and {len(text.cut) - CUT} more words" if len(text.cut) > CUT else ""
+    return f"Cut off, not seen at all: “{' '.join(text.cut[:CUT])}”{more}."
 
 
 def listed(words: Sequence[Word]) -> str:
@@ -151,6 +160,15 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
     if method != "search":
         return f"according to the method {method}, not checked"
     return "according to the search, not checked"
+
+
+def becoming(others: Sequence[str]) -> str:
+    """What could happen to a word, given what may stand in its place: "become 'he' or be removed"."""
+    words = [f"'{seen(word)}'" for word in others if word]
+    more = [f"{len(words) - SHOWN} more"] if len(words) > SHOWN else []
+    *most, last = [*words[:SHOWN], *more] or [""]
+    become = [f"become {', '.join(most)}{' or ' if most else ''}{last}"] if words else []
+    return " or ".join([*become, *(["be removed"] if "" in others else [])])
 
 
 def turned_into(own: str, word: str, real: bool, blanked: bool = False) -> str:

@@ -144,11 +144,13 @@ def _question(asked: Payload, send: Send) -> Question:
 def _seen(question: Question) -> Payload:
     """The text as the classifier sees it, and what it says: known before any search."""
     prediction = question.classifier.predict(question.text)
-    pairs = zip(question.classifier.labels, prediction.probabilities, strict=True)
+    odds = prediction.probabilities or [None] * len(prediction.scores)
+    told = zip(question.classifier.labels, prediction.scores, odds, strict=True)
     return {
         "pieces": [piece._asdict() for piece in phrases.pieces(question.text, ())],
         "label": prediction.label,
-        "scores": [{"label": label, "probability": float(sure)} for label, sure in pairs],
+        "sure": phrases.sure(prediction),
+        "scores": [{"label": label, "score": score, "probability": odd} for label, score, odd in told],
         "notes": guarantee.notes(question.text),
     }
 
@@ -202,7 +204,7 @@ class Told:
     def to_dict(self) -> Payload:
         return self.data
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         return ""
 
 
@@ -262,7 +264,7 @@ def _answer(found: Any) -> Payload:
     certificate = getattr(found, "certificate", None)
     return {
         "result": found.to_dict(),
-        "sentence": str(found),
+        "sentence": found.sentence(),
         "certificate": None if certificate is None else certificate.data,
         **_shown(found),
     }
@@ -278,10 +280,10 @@ def _shown(found: Any) -> Payload:
             said = _said(verdicts.flip_headline(found), verdicts.flip_badge(found), verdicts.turned(found))
             return {"shown": {**said, "scope": _scope(found)}}
         case sf.Bias():
-            said = _said(verdicts.bias_headline(found), verdicts.bias_badge(found), str(found))
+            said = _said(verdicts.bias_headline(found), verdicts.bias_badge(found), found.sentence())
             return {"shown": {**said, "scope": _scope(found)}}
         case sf.Profile():
-            said = _said(verdicts.growth_headline(found), verdicts.growth_badge(found), str(found))
+            said = _said(verdicts.growth_headline(found), verdicts.growth_badge(found), found.sentence())
             last = found.explanations[-1]
             drawn = {"chart": growth.chart(found), "caption": growth.caption(found), "legend": growth.legend(found)}
             return {"shown": {**said, **drawn, "scope": guarantee.scope(last)}}

@@ -54,7 +54,7 @@ def batch(args: argparse.Namespace) -> int:
     if args.summary:
         Path(args.summary).write_text(json.dumps(summary.to_dict(), indent=2) + "\n", encoding="utf-8")
     auditors.show_summary(errors(), summary, args.out)
-    return UNDECIDED if summary.failed else PROVED
+    return _cleared(summary.lacking)
 
 
 @stoppable
@@ -84,7 +84,16 @@ def audit(args: argparse.Namespace) -> int:
             **reading.asking(args),
         )
     auditors.show_audit(Console(), found, args.report)
-    return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else PROVED
+    cleared = _cleared(found.lacking)
+    return NEGATIVE if any(_fails(found, kind) for kind in args.fail_on) else cleared
+
+
+def _cleared(lacking: str) -> int:
+    """No success without something proved: what is lacking is said where no report or summary hides it."""
+    if not lacking:
+        return PROVED
+    print(f"suffice: {lacking}", file=sys.stderr)
+    return UNDECIDED
 
 
 def _fails(found: Any, kind: str) -> bool:

@@ -104,7 +104,7 @@ def bias(args: argparse.Namespace) -> int:
         )
     result = judged(question)
     give(args, result, show_bias)
-    unproved = result.status == "independent" and not result.trivial and authority(result.meta, "enough") != "proved"
+    unproved = result.status == "independent" and (result.trivial or authority(result.meta, "enough") != "proved")
     return UNDECIDED if unproved else BIAS_CODES[result.status]
 
 

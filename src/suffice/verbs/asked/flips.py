@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from suffice.proof.certificate import Certificate
 from suffice.prove.asked import Flip, OutOfBudget
+from suffice.search.asking import Asking
 from suffice.search.covers import bits, mask_of
 from suffice.search.flip import CheapestFlip
 from suffice.search.opened import Opened, fewest_changes
@@ -23,6 +24,8 @@ def cheapest_flip(
 ) -> CheapestFlip:
     """The cheapest change that flips the label."""
     search = asking(question, on_progress, question.seconds * share)
+    if tied := _tied(search, rival):
+        return CheapestFlip("unknown", None, 0, stats(search, time.monotonic()) | {"reason": tied})
     even = len(set(search.costs)) == 1
     found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
     witness = None if found.flip is None else search.asked.witness(found.flip)
@@ -31,6 +34,20 @@ def cheapest_flip(
         return CheapestFlip(found.status, witness, found.lower, known | ran(search), reason=why)
     lines = () if found.proof is None else (proof_line(search, bits(search.asked.movable), *found.proof),)
     return CheapestFlip(found.status, witness, found.lower, known | way(search), lines=lines, reason=why)
+
+
+def _tied(search: Asking, rival: int | None) -> str:
+    """Why flips to one label are not looked for: a text that has no label for sure has none to turn."""
+    if rival is None:
+        return ""
+    asked, labels = search.asked, search.asked.blackbox.labels
+    try:
+        best, aimed = (asked.margins([()], other)[0] for other in (None, rival))
+    except OutOfBudget:
+        return ""  # the search says so itself
+    if best > 0 or not aimed > 0:
+        return ""
+    return f"the label {labels[asked.label]!r} is a tie with {labels[asked.flip(()).rival]!r} as the text stands"
 
 
 def flip_certificate(question: Question, found: CheapestFlip, towards: str | None) -> Certificate | None:

@@ -1,7 +1,7 @@
 // Side by side: the same question of several models or of two texts, a column each.
 
 import { coded, decoded } from "./address.js";
-import { $, element, percent, pill, reveal } from "./draw.js";
+import { $, element, pill, reveal } from "./draw.js";
 import * as form from "./form.js";
 import { about, ask, Refused } from "./stream.js";
 
@@ -131,10 +131,9 @@ function drawn(column) {
   return made;
 }
 
-function label({ label: name, scores }) {
+function label({ label: name, sure }) {
   const made = element("p", "", { class: "label" });
-  const sure = Math.max(...scores.map((one) => one.probability));
-  made.append(element("strong", name), ` ${percent(sure)} sure`);
+  made.append(element("strong", name), ` ${sure}`);
   return made;
 }
 

@@ -209,6 +209,7 @@ function text(line) {
 
 function tasks() {
   for (const one of document.querySelectorAll(".protect")) one.hidden = $("task").value !== "bias";
+  form.about($("task").value === "bias");
 }
 
 function wire() {

@@ -260,14 +260,16 @@ export function growth({ chart, caption, legend }) {
 
 // --- what the model says of each class ---
 
+// Probabilities as bars; what a model gives without any, its scores, as numbers alone.
 export function scores(found, label) {
-  const rows = [...found].sort((a, b) => b.probability - a.probability).map((one) => {
+  const rows = [...found].sort((a, b) => b.score - a.score).map((one) => {
     const row = element("div", "", { class: one.label === label ? "top-score" : "" });
     const bar = element("i");
-    bar.style.width = `${100 * one.probability}%`;
-    const track = element("span", "", { class: "track", "aria-hidden": "true" });
+    bar.style.width = `${100 * (one.probability ?? 0)}%`;
+    const track = element("span", "", { class: one.probability === null ? "" : "track", "aria-hidden": "true" });
     track.append(bar);
-    row.append(element("span", one.label, { class: "name" }), track, element("span", percent(one.probability), { class: "share" }));
+    const share = one.probability === null ? `${Number(one.score.toPrecision(3))}` : percent(one.probability);
+    row.append(element("span", one.label, { class: "name" }), track, element("span", share, { class: "share" }));
     return row;
   });
   $("scores").replaceChildren(element("p", "What the model says of each class", { class: "eyebrow" }), ...rows);

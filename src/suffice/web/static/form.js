@@ -18,6 +18,13 @@ export function offer(told) {
   drawSet();
 }
 
+// Of protected words the default set removes none: what it is called depends on what is asked.
+export function about(protectedWords) {
+  const usual = sets.find((one) => one.kind === "bundled-substitutes");
+  const option = $("kind").querySelector("[value=bundled-substitutes]");
+  if (usual && option) option.textContent = protectedWords ? "become a counterpart or be substituted" : usual.may;
+}
+
 export const titled = (name) => models.find((one) => one.name === name)?.title ?? name;
 
 function offerModels() {

@@ -67,6 +67,7 @@ async function start(verb = question.verb) {
   if (!question.text.trim()) return problem("Give a text with at least one word.");
   writeAddress();
   select(verb);
+  form.about(verb === "bias");
   const mine = { abort: new AbortController(), job: null, records: [], started: performance.now(), over: false, stops: 0 };
   run = mine;
   begin(verb);
@@ -150,8 +151,7 @@ function seen(data) {
   draw.words(data.pieces, pick);
   draw.notes(data.notes);
   draw.scores(data.scores, data.label);
-  const sure = Math.max(...data.scores.map((one) => one.probability));
-  $("label").textContent = `The model says ${data.label}, ${draw.percent(sure)} sure`;
+  $("label").textContent = `The model says ${data.label}, ${data.sure}`;
   repaint(true);
 }
 
