@@ -1,0 +1,1 @@
+HINTS = {"suffice.search.restoration.Prover._decide": {"start": "perturbed"}}
