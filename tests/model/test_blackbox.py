@@ -228,6 +228,13 @@ class Answer(Enum):
     YES = "yes"
 
 
+@pytest.mark.parametrize("labels", [{0: "no", 1: "yes"}, {"no", "yes"}, frozenset(["no", "yes"])])
+def test_labels_that_have_no_order_are_refused(labels):
+    """Of a dictionary the keys were taken, and the names it gives were lost."""
+    with pytest.raises(ModelError, match="must be a list of strings, in the order of the scores"):
+        sf.from_function(lambda texts: [[0.0, 1.0]] * len(texts), labels, "rule")
+
+
 @pytest.mark.parametrize(
     ("labels", "names"),
     [
