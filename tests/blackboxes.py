@@ -120,7 +120,9 @@ def is_true(classifier: sf.BlackBox, head: dict[str, Any]) -> bool:
     """Whether the claim of a certificate's header is true, by running every allowed text."""
     claim = head["claim"]
     text = head["text"] if _ends(head["text"]) == head["words"] else [head["text"][a:b] for a, b in head["words"]]
-    truth = Truth(sf.Question(classifier, text, perturbation=from_dict(head["perturbation"])))
+    limit = min(head["perturbation"].get("at_most") or len(head["words"]), len(head["words"]))  # larger ones are none
+    sets = from_dict({**head["perturbation"], "at_most": max(limit, 1)})
+    truth = Truth(sf.Question(classifier, text, perturbation=sets))
     if classifier.labels[truth.label] != head["label"]:
         return False
     truth.units = claim.get("costs", truth.units)

@@ -227,11 +227,12 @@ def make_question(
 
 
 def list_choices(classifier: Classifier, token: str, data: dict[str, Any]) -> list[int]:
-    """The rule of the format, written once more."""
+    """The rule of the format, written once more: a word of the text stands as it is, others are read."""
     words = {"deletion": ["<PAD>"], "removal-or-swap": ["<PAD>"], "mask": [data.get("token") or "<UNK>"]}
     listed = [*words.get(data["kind"], []), *data.get("swaps", {}).get(token, [])]
     once = [word for i, word in enumerate(listed) if word != token and word not in listed[:i]]
-    return [classifier.lookup.get(word, classifier.lookup.get(word.lower(), 1)) for word in [token, *once]]
+    others = [classifier.lookup.get(word, classifier.lookup.get(word.lower(), 1)) for word in once]
+    return [classifier.lookup.get(token, 1), *others]
 
 
 # --- what a certificate claims ---

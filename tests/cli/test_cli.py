@@ -537,7 +537,10 @@ def test_an_audit_names_the_worst_rows_where_nobody_opens_the_report(tmp_path: P
     said = " ".join(done.stdout.split())
     assert f"Row 5, dependent: “{woman}” (woman → man: positive)" in said
     assert "Row 6, " not in said
-    assert "The other 2 of these are in the report." in said
+    assert "The other 2 are in the report." in said
+    texts.write_text("text\n" + f"{woman}\n" * 6, encoding="utf-8")
+    done = run("audit", str(texts), "--protected", "woman", "--swaps", str(swaps), "--report", report, "--fresh")
+    assert "The other one is in the report." in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(

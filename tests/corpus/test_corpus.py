@@ -911,7 +911,12 @@ def test_a_column_that_is_read_and_stands_twice_is_refused(column, tmp_path):
 
 def test_a_key_that_is_read_and_stands_twice_makes_its_row_an_error(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"text": "a", "text": "b"}\n{"text": "c", "n": 1, "n": 2}\n', encoding="utf-8")
-    first, second = read_rows(tmp_path / "t.jsonl")
+    with (tmp_path / "t.jsonl").open("a", encoding="utf-8") as file:
+        file.write(
+            '{"text": "d", "note": {"text": 1, "text": 2}}\n{"note": {"label": 1}, "label": "e", "label": "f"}\n'
+        )
+    first, second, third, fourth = read_rows(tmp_path / "t.jsonl")
+    assert (third.text, third.error, fourth.error) == ("d", "", "The line has the key `label` twice.")
     assert first.error == "The line has the key `text` twice."
     assert (second.text, second.error) == ("c", "")
 

@@ -160,7 +160,8 @@ def bias(asked: Question) -> None:
         case "dependent":
             need(depends, "dependent, but no change of these words flips the label")
         case "unknown":
-            need(asked.hurried or found.tied is not None, "undecided with time left")
+            need(not (found.trivial and depends), "nothing to test, but a change of these words flips the label")
+            need(asked.hurried or found.trivial or found.tied is not None, "undecided with time left")
 
 
 VERBS = {check.__name__: check for check in (explain, explain_all, contrast, bias)}

@@ -278,7 +278,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "uneven average": (lambda: row(L.AveragePooling1D(4, 3, padding="same")), "PyTorch repeats the last one"),
     "threshold": (lambda: row(L.ReLU(threshold=0.5)), "threshold is not 0"),
-    "product": (product, "Multiply at the layer multiply.* multiplies or divides two values"),
+    "product": (product, "Multiply at the layer multiply.* multiplies or divides two.*from_function"),
     "two inputs": (two_inputs, "2 inputs: one, the words"),
     "two outputs": (two_outputs, "2 outputs: one, with a score for each label"),
     "training": (always_training, "called with training=True"),

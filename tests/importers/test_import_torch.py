@@ -765,7 +765,7 @@ REFUSED = {
     ),
     "attention": (
         Attention,
-        r"matmul.*at middle \(Attention, test_import_torch.py line \d+\).*both depend on the text",
+        r"matmul.*at middle \(Attention, test_import_torch.py line \d+\).*both depend on the text.*from_function",
     ),
     "multi-head attention": (lambda: nn.TransformerEncoderLayer(WIDTH, 2, 4, batch_first=True), "cannot be imported"),
     "product": (lambda: Step(lambda x: x * x.roll(1, 1)), "middle .Step"),

@@ -103,6 +103,17 @@ def test_a_pickle_is_refused_with_the_line_that_converts_it(name, save, tmp_path
     assert found.predict(TEXT).label == pipeline.predict([TEXT])[0]
 
 
+@pytest.mark.parametrize("name", ["model.joblib", "model.pkl"])
+def test_a_pickle_is_refused_in_python_with_what_to_do(name, tmp_path):
+    """It said that there is no such model, or that a path is no pipeline."""
+    joblib.dump(fitted(TfidfVectorizer(), LogisticRegression()), tmp_path / name)
+    for path in (tmp_path / name, str(tmp_path / name)):
+        with pytest.raises(ModelError, match=r"is a pickle, .* python -c .*skops\.io\.dump"):
+            sf.from_sklearn(path)
+        with pytest.raises(ModelError, match=r"give a pipeline itself to sf\.from_sklearn; .*convert it"):
+            sf.load(path)
+
+
 def test_without_the_package_the_answer_is_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(MissingExtra, match=r"extra 'skops'"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,22 @@ def test_no_bound_is_above_the_least_of_all_texts(seed: int) -> None:
     assert [too_high(one) for one in range(seed, seed + 40)] == [[]] * 40
 
 
+def test_what_tolls_lose_in_rounding_is_taken_off() -> None:
+    """Thousands of words change, each for a toll as large as all prices together: sums of these lose much."""
+    count, vectorizer = 3000, CountVectorizer(ngram_range=(1, 2))
+    model = LogisticRegression().fit(vectorizer.fit_transform(["good plot", "bad plot"]), [0, 1])
+    check = BagCheck(lowered([vectorizer, model]), written("plot " * count), [["good"]] * count, None, 0)
+    form = check.form(1, 1.0)
+    region = Region((*((1,),) * (count - 1), (0, 1)), (0,) * count, count, exactly=True)
+    features = check.bag.features(["good"] * count)
+    least = sum((Fraction(float(form.weight[c])) * int(n) for c, n in features.items()), Fraction(form.bias))
+    walk, rng = check.walk(region), np.random.default_rng(0)
+    for toll in -float(form.size) * rng.uniform(0.2, 0.5, 8):
+        bound = walk.bound(form, {"slopes": {}, "toll": toll}, *form.tangent(-1.0))
+        assert abs(bound - least) < 1e-3
+        assert Fraction(bound - form.close) <= least
+
+
 def random_sets(rng: np.random.Generator, count: int) -> Sets:
     costs = [int(cost) for cost in rng.integers(1, 4, count)]
     include = frozenset(np.flatnonzero(rng.random(count) < 0.15).tolist())
@@ -140,7 +157,7 @@ def over_promised(seed: int) -> bool:
     rng = np.random.default_rng(seed)
     check = random_check(rng, [(1, 1), (1, 2), (2, 2)])
     form, sets, free = check.form(1, -1.0), random_sets(rng, len(check.words)), ceilings._free(check)
-    bounds = [ceilings._bound(check, form, random_ceiling(rng, check), free, sets.exclude) for _ in range(2)]
+    bounds = [ceilings._bound(check, form, random_ceiling(rng, check), 2, free, sets.exclude) for _ in range(2)]
     mixed = np.mean([parts for *_, parts in bounds], axis=0)
     lead = np.mean([rest for rest, *_ in bounds]) + ceilings._least(check, mixed, free, sets)
     return bool(lead > left_by(check, form, sets) + 1e-9)

@@ -7,6 +7,8 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
+import brute
+import fuzzing.vectors
 import numpy as np
 import pytest
 from helpers import refused
@@ -167,6 +169,23 @@ def test_the_cheapest_explanation_of_a_text_cnn_is_what_brute_force_finds(seed, 
     assert found.status == "optimal"
     assert found.cost == cheapest_by_force(classifier, text)
     assert sf.check(found.certificate, classifier).optimal
+    classifier.save(tmp_path / "model")
+    found.certificate.save(tmp_path / "proof.cert")
+    assert check_exact.main([str(tmp_path / "proof.cert"), str(tmp_path / "model")]) == 0
+
+
+@pytest.mark.parametrize("seed", [(12,), (31, 6)])
+def test_maxima_are_split_where_bounds_that_lose_nothing_stay_below_zero(seed, tmp_path):
+    """They were given up as "too close to zero", though a linear program with whole numbers had a clear margin."""
+    rng = np.random.default_rng(seed)
+    classifier = fuzzing.vectors.text_cnn(rng)
+    text = rng.choice([*brute.WORDS, "nowhere"], classifier.length).tolist()
+    if len(seed) == 1:
+        text = ["w5", "w3", "w0", "w2"]
+    found = sf.explain(classifier, text, perturbation=sf.KNNBox(2))
+    assert found.status == "optimal"
+    asked = [sf.is_robust(classifier, text, list(held), perturbation=sf.KNNBox(2)) for held in ([], found.positions)]
+    assert not any(isinstance(verdict, sf.Unknown) for verdict in asked)
     classifier.save(tmp_path / "model")
     found.certificate.save(tmp_path / "proof.cert")
     assert check_exact.main([str(tmp_path / "proof.cert"), str(tmp_path / "model")]) == 0

@@ -94,7 +94,7 @@ def test_protected_words_that_cannot_change_prove_nothing_and_it_says_so(sst):
     found = sf.bias(sst, "she made a fine film", ["she"], perturbation=sf.WordSwap({"film": ["movie"]}))
     assert (found.status, found.trivial, found.certificate) == ("unknown", True, None)
     assert [word.text for word in found.untested] == ["she"]
-    assert str(found) == "Nothing was tested: none of the protected words could become anything."
+    assert str(found) == "Nothing was tested: 'she' could become nothing (no counterpart)."
     assert verdicts.bias_badge(found) == ("warn", "?", "undecided")
 
 

@@ -249,14 +249,13 @@ def _from_jsonl(lines: Iterator[str]) -> Iterator[Row]:
     kept = (line for line in lines if line.strip())
     for number, line in enumerate(kept, start=1):
         try:
-            data = json.loads(line, object_pairs_hook=_each_once)
-        except InputError as error:
-            yield Row(number, error=str(error))
-            continue
+            data = json.loads(line, object_pairs_hook=_Read)
         except (ValueError, RecursionError) as error:
             yield Row(number, error=f"The line is not JSON: {error}.")
             continue
-        if isinstance(data, dict):
+        if isinstance(data, _Read) and data.twice:
+            yield Row(number, error=f"The line has the key `{data.twice}` twice.")
+        elif isinstance(data, dict):
             yield _row(number, data)
         else:
             yield Row(number, error="The line is not a JSON object.")
@@ -267,10 +266,12 @@ def twice_in(names: Sequence[str]) -> str:
     return next((name for name in READ if names.count(name) > 1), "")
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if twice := twice_in([name for name, _ in pairs]):
-        raise InputError(f"The line has the key `{twice}` twice.")
-    return dict(pairs)
+class _Read(dict[str, Any]):
+    """An object of a line, and the key that is read and stands in it twice, if there is one."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.twice = twice_in([name for name, _ in pairs])
 
 
 def _row(number: int, data: Mapping[str, Any]) -> Row:

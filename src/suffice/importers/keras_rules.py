@@ -324,7 +324,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 WHY = {
     **dict.fromkeys(("lstm", "gru", "simplernn", "bidirectional"), rules.RECURRENT),
     **dict.fromkeys(("layernormalization", "groupnormalization", "unitnormalization"), rules.SPREAD),
-    **dict.fromkeys(("multiply", "dot", "attention", "multiheadattention", "additiveattention"), rules.PRODUCT),
+    **dict.fromkeys(("multiply", "dot", "attention", "multiheadattention", "additiveattention"), rules.MULTIPLIES),
     "lambda": "it is code of your own, which a file may hide anything in",
     "textvectorization": "it reads strings; take it out of the model and give its vocabulary and a tokenizer",
 }

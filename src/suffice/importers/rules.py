@@ -17,19 +17,19 @@ from suffice.model.graph import Tensor
 from suffice.model.network import Floats, Ints
 from suffice.model.places import affordable
 
-PRODUCT = (
+ASK = (
+    "Whatever a network is made of, it can be asked as it is: sf.from_function(predict, labels=[...]), where predict "
+    "takes a list of texts and gives a row of scores for each"
+)
+MULTIPLIES = (
     "it multiplies or divides two values that both depend on the text (attention and gates do), and no linear bounds "
     "are known for that here"
 )
-
+PRODUCT = f"{MULTIPLIES}. {ASK}"
 KNOWN = (
     "Can be imported: Embedding, EmbeddingBag, Linear, Conv1d, Conv2d, BatchNorm, Dropout, max, average and adaptive "
     "pooling, mean, sum, max and min over axes, ReLU, LeakyReLU, PReLU, ReLU6, Hardtanh, clamp, tanh, sigmoid, GELU, "
     "SiLU, ELU, softplus, softmax, sums and differences, products with constants, concatenation and any reshaping."
-)
-ASK = (
-    "Whatever a network is made of, it can be asked as it is: sf.from_function(predict, labels=[...]), where predict "
-    "takes a list of texts and gives a row of scores for each"
 )
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
 MAX_NORM = (
@@ -47,7 +47,7 @@ WHY = {
     "instance_norm": SPREAD,
     "rms_norm": SPREAD,
     "instancenormalization": SPREAD,
-    "scaled_dot_product_attention": PRODUCT,
+    "scaled_dot_product_attention": MULTIPLIES,
 }
 
 

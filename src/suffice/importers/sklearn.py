@@ -7,8 +7,10 @@ deleted word, padding and an unknown word are all zero, as in scikit-learn's own
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from suffice.importers.compare import compared, random_texts
 from suffice.importers.kinds import BAYES, LINEAR, kind_of
 from suffice.importers.scores import probabilities
 from suffice.importers.sklearn_asked import laid_open_or_asked
+from suffice.importers.skops import PICKLES, refused_pickle
 from suffice.model import graph
 from suffice.model.blackbox import BlackBox, under_names
 from suffice.model.classifier import Classifier
@@ -130,6 +133,8 @@ def _steps(pipeline: Any) -> list[tuple[str, Any]]:
         from sklearn.utils.validation import check_is_fitted
     except ImportError as error:
         raise MissingExtra("sklearn", "scikit-learn") from error
+    if isinstance(pipeline, str | os.PathLike) and (path := Path(pipeline)).suffix.lower() in PICKLES:
+        raise refused_pickle(path)
     if not isinstance(pipeline, Pipeline):
         raise ModelError(
             f"from_sklearn takes a fitted Pipeline, not a {type(pipeline).__name__}: give "

@@ -260,7 +260,7 @@ def _counted(texts: Sequence[str]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -26,9 +26,9 @@ def plain_label(given: Any) -> str:
 
 
 def plain_labels(given: Any) -> tuple[str, ...]:
-    """Labels as strings, in order."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ModelError(f"Labels must be a list of strings, not {_short(given)}.")
+    """Labels as strings, in order; what has none, or holds other things beside them, is refused."""
+    if isinstance(given, str | Mapping | set | frozenset) or not isinstance(given, Iterable):
+        raise ModelError(f"Labels must be a list of strings, in the order of the scores, not {_short(given)}.")
     return tuple(map(plain_label, given))
 
 

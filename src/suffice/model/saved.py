@@ -20,6 +20,7 @@ from suffice.model.tokenizers import FILE, Tokenizer, from_header, own_function
 
 DEFAULT = "sentiment"  # the bundled model that is meant where none is named
 NETWORKS = (".onnx", ".pt2", ".keras", ".h5")  # files that `suffice import` reads
+PIPELINES = (".skops", ".joblib", ".pkl", ".pickle")  # files of pipelines
 BUNDLED = Path(__file__).parents[1] / "models"
 
 
@@ -50,6 +51,11 @@ def _instead(path: Path) -> str:
     """What to give where there is no folder of ours."""
     if path.suffix in NETWORKS and os.path.isfile(path):
         return f"a network is brought in first, by  suffice import {path.name} --labels A,B --out FOLDER."
+    if path.suffix.lower() in PIPELINES and os.path.isfile(path):
+        return (
+            "give a pipeline itself to sf.from_sklearn; on the command line a .skops file is a model, too, and of a "
+            "pickle  --model FILE  says how to convert it."
+        )
     if os.path.isfile(path / "config.json"):
         return f"a transformer is named hf:{path} on the command line, and read by sf.from_huggingface."
     return f"give a folder with a classifier.json, or one of {', '.join(bundled())}."

@@ -159,7 +159,8 @@ def show_audit(console: Console, found: Audit, report: str) -> None:
     for line in worst[:NAMED]:
         say(console, _worst(line))
     if len(worst) > NAMED:
-        say(console, f"The other {len(worst) - NAMED} of these are in the report.")
+        rest = len(worst) - NAMED
+        say(console, "The other one is in the report." if rest == 1 else f"The other {rest} are in the report.")
     layout.show_path(console, "Report", report)
 
 

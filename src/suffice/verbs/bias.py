@@ -96,7 +96,7 @@ class Bias(Answer):
                 deed = deed_of(self.label, self.witness.label, tie=self.witness.margin >= 0)
                 return f"Dependent: changing only {guilty} {deed}."
             case "unknown" if self.trivial:
-                return f"Nothing was tested: {self.reason}."
+                return f"Nothing was tested: {self._idle}."
             case "unknown" if self.tied is not None:
                 return f"Undecided: {self._tie}."
             case "unknown":
@@ -124,6 +124,13 @@ class Bias(Answer):
             return ""
         was = "was" if len(self.untested) == 1 else "were"
         return f"{placed(self.text, self.untested)} could become nothing (no counterpart), and {was} not tested."
+
+    @property
+    def _idle(self) -> str:
+        """Why nothing was tested, with the words that could become nothing."""
+        if len(self.untested) < len(self.positions):
+            return self.reason
+        return f"{placed(self.text, self.untested)} could become nothing (no counterpart)"
 
     @property
     def tied(self) -> str | None:

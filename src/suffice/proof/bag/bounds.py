@@ -8,20 +8,23 @@ words.
 where b < 0 it is at least b (S / 2t + t / 2) for any t > 0. *Features.* h(c) >= s c + min of (h - s c) over all counts;
 s is brought between the least and the largest step of h, which only lifts the bound: a steep s would be all rounding.
 Where texts are split by counts of a feature it may go beyond, so that texts of the other side pay for what they count.
-*Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* Sums of up
-to a million doubles lose less than 1e-10 of the sum of their sizes; nothing closer to zero is accepted.
+*Limit.* With a toll for every change, the cheapest sum less the toll times the limit is a bound. *Rounding.* A sum of n
+doubles, in whatever order, is off by at most n 2^-53 of the sum of their sizes and a little more. What is added up for
+a bound is counted, and so is how large it can be, and twice that is taken off; sixteen terms more stand for what is
+rounded within one. So texts may be as long as they like.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from suffice.model.network import Floats
-from suffice.proof.bag.forms import Form, term_of, value_of
+from suffice.proof.bag.forms import Form, lost, term_of, value_of
 from suffice.proof.bag.regions import Laid, Place, Region, need, number
 
 MOST_COUNTED = 64  # changes in one text
@@ -140,8 +143,8 @@ class Walk:
 
     def bound(self, form: Form, line: Mapping[str, Any], slope: float, constant: float) -> float:
         """The least of the form over the region, from below."""
-        prices, constant = self.prices(form, line["slopes"], slope, constant)
-        return constant + self._cheapest(prices, line["toll"])
+        prices, constant, size = self.prices(form, line["slopes"], slope, constant)
+        return constant + self._cheapest(prices, line["toll"]) - lost(self.terms, size)
 
     def prices(
         self,
@@ -150,10 +153,11 @@ class Walk:
         slope: float,
         constant: float,
         direction: Mapping[int, float] | None = None,
-    ) -> tuple[dict[int, float], float]:
-        """A price for each count of a feature, and what is left of the form at least."""
+    ) -> tuple[dict[int, float], float, float]:
+        """A price for each count of a feature, what is left of the form at least, and how large all that is can be."""
         given, turn = {int(column): number(value) for column, value in slopes.items()}, direction or {}
         prices: dict[int, float] = {}
+        size = abs(constant) + abs(form.bias) * (1.0 + self._longest()) + sum(map(abs, self.region.extra.values()))
         for column in {*self.least, *self.most}:
             self.check.look()
             counts, added = self._counts(column), form.part(column, slope, turn.get(column, 0.0))
@@ -165,7 +169,9 @@ class Walk:
             price = min(max(given.get(column, chord), min(steps) - reach), max(steps) + reach)
             prices[column] = price
             constant += min(h - price * c for h, c in zip(heights, counts, strict=True))
-        return prices, constant
+            size += form.part_size(column, slope, turn.get(column, 0.0), max(map(abs, counts)))
+            size += abs(price) * max(map(abs, counts))
+        return prices, constant, size + 2.0 * self._room({column: abs(price) for column, price in prices.items()})
 
     def _reach(self, form: Form, column: int) -> float:
         """How far beyond its steps a slope may go: texts that do not count as the region says are to pay for it."""
@@ -173,10 +179,17 @@ class Walk:
             return 0.0
         return REACH * form.size / max(1.0, abs(self.whole[0].get(column, 0.0)), abs(self.whole[1].get(column, 0.0)))
 
-    def largest(self) -> float:
-        """The sum of what features can be at most, whatever their sign."""
+    @cached_property
+    def terms(self) -> int:
+        """How many numbers are added up for a bound: one a feature and word, pairs, and the counts of one choice."""
+        columns, words = {*self.least, *self.most}, self.check.words
+        counted = max((len(choice.counts) for word in words for choice in word), default=0)
+        return len(columns) + 2 * len(words) + max(counted, len(columns))
+
+    def _longest(self) -> float:
+        """How long v can be at most: what the root and the lines in its place are rounded of."""
         ends = ((c, max(abs(self.least.get(c, 0.0)), abs(self.most.get(c, 0.0)))) for c in {*self.least, *self.most})
-        return sum(abs(value_of(self.bag, column, count)) for column, count in ends)
+        return math.sqrt(sum(value_of(self.bag, column, count) ** 2 for column, count in ends))
 
     def _cheapest(self, prices: Mapping[int, float], toll: float | None) -> float:
         words, extra = self.check.words, self.region.extra
@@ -203,7 +216,8 @@ class Walk:
         need(each >= 0 or here.exactly, "a toll must be at least 0, where fewer words may change")
         each = min(max(each, -most), most)  # a larger one is never better, and all rounding
         paid = {(i, k): cost + (each if k != here.reference[i] else 0.0) for (i, k), cost in costs.items()}
-        return float(self._along(paid, prices, 1).min()) - each * here.limit
+        least = float(self._along(paid, prices, 1).min()) - each * here.limit
+        return least - lost(2 * len(words), abs(each) * (len(words) + here.limit))
 
     def _one_by_one(self, costs: Mapping[Place, float]) -> float:
         total, gains, forced, here = 0.0, [], 0, self.region

@@ -19,7 +19,7 @@ import numpy as np
 from suffice.model.network import Floats
 from suffice.proof.bag.bounds import START, Walk
 from suffice.proof.bag.check import BagCheck
-from suffice.proof.bag.forms import CLOSE, Form
+from suffice.proof.bag.forms import Form, lost
 from suffice.proof.bag.regions import Region, fields, need, number
 
 MOST_COSTS = 20_000  # different costs of sets
@@ -72,8 +72,8 @@ def _leaf(check: BagCheck, form: Form, sets: Sets, lines: Sequence[Mapping[str, 
         check.look()
         weight = number(line["weight"])
         need(0 < weight <= 1, "a weight must be above 0 and at most 1")
-        rest, lost, parts = _bound(check, form, line, free, sets.exclude)
-        constant, close, mixed = constant + weight * rest, close + weight * lost, mixed + weight * parts
+        rest, off, parts = _bound(check, form, line, len(lines), free, sets.exclude)
+        constant, close, mixed = constant + weight * rest, close + weight * off, mixed + weight * parts
     lead = constant + _least(check, mixed, free, sets)
     need(lead > close, f"a cheaper set may be enough (the bound is {lead:.3g}, not above zero)")
 
@@ -84,7 +84,7 @@ def _free(check: BagCheck) -> list[bool]:
 
 
 def _bound(
-    check: BagCheck, form: Form, line: Mapping[str, Any], free: Sequence[bool], out: frozenset[int]
+    check: BagCheck, form: Form, line: Mapping[str, Any], lines: int, free: Sequence[bool], out: frozenset[int]
 ) -> tuple[float, float, Floats]:
     """The lead by one line: a constant, what may be lost in rounding, and the largest sums between held words."""
     fields(line, "weight kept slope along slopes")
@@ -96,8 +96,8 @@ def _bound(
     walk = Walk(check, Region(allowed, (0,) * len(allowed), None))
     along = {int(column): number(value) for column, value in line["along"].items()}
     slope, constant = form.tangent(line["slope"]) if form.bias < 0 or form.bag.norm != "l2" else (0.0, 0.0)
-    prices, constant = walk.prices(form, line["slopes"], slope, constant, form.direction(along))
-    close = form.close + CLOSE * abs(form.bias) * walk.largest()
+    prices, constant, size = walk.prices(form, line["slopes"], slope, constant, form.direction(along))
+    close = form.close + lost(walk.terms + len(along) + lines, size)
     return constant, close, _Parts(walk, prices, free).parts
 
 

@@ -11,7 +11,14 @@ from suffice.model.bag import Bag
 from suffice.model.network import Floats
 from suffice.proof.bag.regions import Laid, Region, need
 
-CLOSE = 1e-10  # of all that is added up
+CLOSE = 1e-10  # of all that is added up: what the program itself may lose
+
+ROUNDING = 2.0**-52  # of the sizes of all that is added up, for each term
+
+
+def lost(count: int, size: float) -> float:
+    """What a sum of so many terms, each rounded a few times, may be off by, if their sizes sum to this."""
+    return ROUNDING * (count + 16) * size
 
 
 def value_of(bag: Bag, column: int, count: float) -> float:
@@ -62,6 +69,13 @@ class Form:
                 size = math.sqrt(sum(value * value for value in values.values()))
         return total + self.bias * size if size else self.bias
 
+    def surely(self, counts: Mapping[int, float]) -> float:
+        """What the form of these counts is at least, whatever was lost in rounding."""
+        values = {column: self.value(column, count) for column, count in counts.items()}
+        length = math.sqrt(sum(value * value for value in values.values())) if self.bag.norm == "l2" else 0.0
+        size = abs(self.bias) * (1.0 + length) + sum(self.part_size(c, 0.0, 0.0, n) for c, n in counts.items())
+        return self.exact(counts) - lost(len(counts), size)
+
     def part(self, column: int, slope: float, turn: float = 0.0) -> Callable[[float], float]:
         """What one feature adds for each count, with a line or a direction in the place of the root."""
         weight = float(self.weight[column]) + turn
@@ -71,6 +85,12 @@ class Form:
             return weight * value + slope * value * value + (self.bias * abs(value) if self.bag.norm == "l1" else 0.0)
 
         return added
+
+    def part_size(self, column: int, slope: float, turn: float, count: float) -> float:
+        """How large all that one feature adds can be, where it counts so much at most."""
+        value = abs(self.value(column, abs(count)))
+        rooted = abs(self.bias) if self.bag.norm == "l1" else 0.0
+        return (abs(float(self.weight[column])) + abs(turn) + abs(slope) * value + rooted) * value
 
     def tangent(self, slope: Any) -> tuple[float, float]:
         """Slope and constant of a line below b|v|, b < 0; without the norm l2 there is none."""

@@ -17,7 +17,7 @@ choose), margin.py (the bound of the margin), attained.py (where it is attained)
 """
 
 from suffice.prove.bounds.ascent import optimise
-from suffice.prove.bounds.attained import losses
+from suffice.prove.bounds.attained import losses, room
 from suffice.prove.bounds.backward import hidden, step_bounds
 from suffice.prove.bounds.dual import Dual, chosen_lines, plain, settled
 from suffice.prove.bounds.form import Form, form_of_source, tolls
@@ -44,6 +44,7 @@ __all__ = [
     "optimise",
     "outer_sides",
     "plain",
+    "room",
     "settled",
     "step_bounds",
     "tolls",

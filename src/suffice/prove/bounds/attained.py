@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.model.network import Floats
+from suffice.model.network import Bools, Floats, Ints
+from suffice.model.step import Groups
 from suffice.prove.bounds.dual import Dual, pools
 from suffice.prove.bounds.form import Form
 from suffice.prove.bounds.margin import Items, Pass, taking
@@ -59,12 +61,30 @@ def losses(form: Form, batch: Items, found: Pass, dual: Dual) -> Floats:
             real[:, part] = step.activate(reached.z[:, part])
     lost = np.abs(found.over * (reached.values - real))
     result = np.where(batch.bounds.crossing(form), lost, 0.0)
+    for place, groups, at, top in _to_split(form, batch, found):
+        leaders = form.slices[place].start + groups.leaders
+        result[:, at] = np.where(top, lost[:, leaders][:, groups.group], 0.0)
+    return result
+
+
+def room(form: Form, batch: Items, found: Pass) -> Floats:
+    """How much lines above open maxima could give away at most, at the candidates to split on (n, units)."""
+    result = np.zeros_like(found.over)
+    for place, groups, at, top in _to_split(form, batch, found):
+        range_, leaders = batch.bounds.candidates(form, place), form.slices[place].start + groups.leaders
+        widest = (range_.upper - range_.lower) * np.abs(found.over[:, leaders])[:, groups.group]
+        result[:, at] = np.where(top, widest, 0.0)
+    return result
+
+
+def _to_split(form: Form, batch: Items, found: Pass) -> Iterator[tuple[int, Groups, Ints, Bools]]:
+    """For the maxima of each step: where its candidates are, and which is the highest of an open line above.
+
+    Splits bring the line above closer; below, shares are as good as it gets.
+    """
     for place, groups, at in pools(form):
         range_ = batch.bounds.candidates(form, place)
-        upper = np.where(range_.live, range_.upper, -np.inf)
-        top = groups.winners(upper)
+        top = groups.winners(np.where(range_.live, range_.upper, -np.inf))
         leaders = form.slices[place].start + groups.leaders
-        # splits bring the line above closer; below, shares are as good as it gets
         open_ = (found.over[:, leaders] < 0) & ~range_.settled
-        result[:, at] = np.where(top, np.where(open_, lost[:, leaders], 0.0)[:, groups.group], 0.0)
-    return result
+        yield place, groups, at, top & open_[:, groups.group]

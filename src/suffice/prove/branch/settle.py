@@ -13,6 +13,7 @@ from suffice.prove.bounds import (
     losses,
     margin_bound,
     margin_rows,
+    room,
     settled,
 )
 from suffice.prove.branch.run import Run, only_maxima
@@ -40,7 +41,16 @@ def conclude(
             close(part, closing, found, batch.tilts, i)
         else:
             part.loss, part.row = score[i], found.inputs[i]
+            if _tight(part):
+                part.loss = room(run.form, batch.take(np.array([i])), found.take(np.array([i])))[0]
             _keep(run, part, batch.bounds, i)
+
+
+def _tight(part: Subproblem) -> bool:
+    """Whether nothing is given away where its bound is attained: lines that are not the best may be so all the same."""
+    assert part.loss is not None
+    assert part.row is not None
+    return not part.loss.any() and part.inputs.word(part.row, any_word=True) is None
 
 
 def _scores(run: Run, batch: Items, dual: Dual, found: Pass, first: Floats | None) -> Floats:

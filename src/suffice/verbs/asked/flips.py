@@ -25,7 +25,7 @@ def cheapest_flip(
     """The cheapest change that flips the label."""
     search = asking(question, on_progress, question.seconds * share)
     if tied := _tied(search, rival):
-        return CheapestFlip("unknown", None, 0, stats(search, time.monotonic()) | {"reason": tied})
+        return CheapestFlip("unknown", None, 0, stats(search, time.monotonic()), reason=tied)
     even = len(set(search.costs)) == 1
     found = fewest_changes(search, rival) if isinstance(search, Opened) and even else cheapest_turn(search, rival)
     witness = None if found.flip is None else search.asked.witness(found.flip)
