@@ -24,7 +24,9 @@ STRANGE = {
         "create table answers (model, text, scores, primary key (model, text)); create trigger t after insert on "
         "answers begin insert or replace into answers select * from answers; end"
     ),
-    "a computed column": "create table answers (model, text, scores as (zeroblob(1000000000)), primary key (model, text))",
+    "a computed column": (
+        "create table answers (model, text, scores as (zeroblob(1000000000)), primary key (model, text))"
+    ),
     "an index that computes": (
         "create table answers (model, text, scores, primary key (model, text)); "
         "create index i on answers (length(hex(zeroblob(1000000))))"

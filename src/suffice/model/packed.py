@@ -1,4 +1,4 @@
-"""Packed: what compressed files unpack to, which is never more than fits their size, so that no small file fills memory.
+"""Packed: what compressed files unpack to, never more than fits their size: no small file fills the memory.
 
 A stranger's file may unpack to a thousand times its size. Texts, vectors and weights do not: what is larger than
 MOST_TIMES the file and SPARE bytes is refused while it is unpacked, whatever it declares.

@@ -88,7 +88,7 @@ def read(certificate: str | Path | bytes, longest: int, most: int = MAX_TEXT) ->
                 limit = longest
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise NotACertificate(f"The file {str(certificate)!r} cannot be read: {error.strerror}.") from None
-    except (OSError, EOFError, TypeError, ValueError, RecursionError, zlib.error) as error:
+    except (OSError, EOFError, TypeError, ValueError, RecursionError, MemoryError, zlib.error) as error:
         raise NotACertificate(f"This is not a certificate: {str(error)[:200]}") from None
 
 
