@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,6 @@ REFUSED = {
     "runs of words": (changed(CountVectorizer(), ngram_range=(1, 10**9)), "ngram_range=(1, 1000000000)"),
     "runs of characters": (changed(CountVectorizer(analyzer="char"), ngram_range=(1, 10**9)), "ngram_range"),
     "runs in words": (changed(TfidfVectorizer(analyzer="char_wb"), ngram_range=(1, 10**9)), "ngram_range"),
-    "features by hashing": (changed(HashingVectorizer(), n_features=2**31 - 1), "n_features=2147483647"),
     "texts that are files": (changed(CountVectorizer(), input="filename"), "opens other files"),
     "a column beyond the last": (changed(CountVectorizer(), vocabulary_={"good": 0, "film": 10**9}), "vocabulary_"),
     "what grows": (fitted(CountVectorizer(), PolynomialFeatures(2), LogisticRegression()), "a PolynomialFeatures"),
@@ -68,15 +68,19 @@ REFUSED = {
 REFUSED["such a pattern in a union"][0][0].transformer_list[1][1].token_pattern = "(a|a)*b"
 
 
-@only_linux
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_pipeline_that_asks_for_more_than_its_file_holds_is_refused(name, tmp_path):
     pipeline, said = REFUSED[name]
     skops.io.dump(pipeline, tmp_path / "m.skops")
+    with pytest.raises(ModelError, match=f"{re.escape(said)}.*skops.io.load"):
+        load_any(tmp_path / "m.skops")
+
+
+@only_linux
+def test_features_by_hashing_are_no_more_than_the_file_has_weights(tmp_path):
+    skops.io.dump(changed(HashingVectorizer(n_features=64), n_features=2**31 - 1), tmp_path / "m.skops")
     answer = limited(LOAD, ASK, [tmp_path / "m.skops"], megabytes=600)
-    assert answer.startswith("refused: ")
-    assert said in answer
-    assert "skops.io.load" in answer
+    assert "n_features=2147483647" in answer
 
 
 @pytest.mark.parametrize(
