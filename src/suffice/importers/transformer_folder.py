@@ -24,7 +24,14 @@ from suffice.model.tokenizers import refuse_unsafe
 CONFIG, WEIGHTS, INDEX, SPLITTER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
 SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,200}\.safetensors")
 # What tokenizers are read from, each with its settings; nothing else is given to transformers.
-TOKENS = ("tokenizer_config.json", SPLITTER, "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json")
+TOKENS: tuple[str, ...] = (
+    "tokenizer_config.json",
+    SPLITTER,
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+)
 TOKENS += (
     "merges.txt",
     "spiece.model",
@@ -38,7 +45,7 @@ LONGEST = 2**26  # bytes of a file of JSON
 # Settings that name code or other files. The first are refused, as the model would be another one without them.
 CODE = {"quantization_config": "weights packed by another program", "transformers_weights": "weights of another name"}
 CODE |= {"fusion_config": "other code", "adapter_config": "weights elsewhere", "kernel_config": "code from elsewhere"}
-IDLE = (
+IDLE: tuple[str, ...] = (
     "auto_map",
     "configuration_files",
     "_name_or_path",
@@ -47,7 +54,7 @@ IDLE = (
     "base_model_name_or_path",
 )
 IDLE += ("fast_tokenizer_files", "_commit_hash")
-CHOSEN = ("_attn_implementation", "attn_implementation", "_attn_implementation_internal")
+CHOSEN: tuple[str, ...] = ("_attn_implementation", "attn_implementation", "_attn_implementation_internal")
 CHOSEN += ("_experts_implementation", "experts_implementation", "_experts_implementation_internal")
 OURS = ("eager", "sdpa", None)  # ways to compute attention that PyTorch has itself
 LAYERS = re.compile(r"(^|_)n?_?(hidden_)?(layers?|blocks|hidden_groups|experts|local_experts)$")
