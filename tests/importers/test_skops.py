@@ -77,8 +77,8 @@ def test_what_is_no_such_file_is_refused(tmp_path, monkeypatch):
         load_any(tmp_path / "text.skops")
     with pytest.raises(ModelError, match="cannot be read as a file of skops"):
         load_any(tmp_path / "empty.skops")
-    monkeypatch.setattr("suffice.importers.skops.LARGEST", 1)
-    with pytest.raises(ModelError, match="unpacks to 2 bytes"):
+    monkeypatch.setattr("suffice.importers.vetted.most_of", lambda size: 1)
+    with pytest.raises(ModelError, match="more than 100 times as large as it is"):
         load_any(tmp_path / "empty.skops")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import suffice as sf
 from suffice.errors import InputError
 from suffice.importers.named import load_any
+from suffice.model.packed import unpacked
 from suffice.sets.perturbations import BundledCounterparts, BundledSubstitutes, Perturbation
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
@@ -57,14 +58,13 @@ def read_text(given: str | None) -> str:
 
 def read_json(path: str, what: str) -> Mapping[str, Any]:
     """A JSON object from a file, plain or gzip-compressed."""
-    import gzip
-
-    raw = Path(path).read_bytes()
     try:
-        data = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw, object_pairs_hook=_each_once)
+        data = json.loads(unpacked(Path(path)), object_pairs_hook=_each_once)
+    except InputError:
+        raise
     except RecursionError as error:
         raise InputError(f"The {what} file {path!r} holds lists within lists without end.") from error
-    except (ValueError, OSError, EOFError) as error:
+    except ValueError as error:
         raise InputError(f"The {what} file {path!r} is not JSON: {error}.") from error
     if not isinstance(data, dict):
         kind = "a question" if what == "question" else "words and their values"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
+import io
 import itertools
 import json
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,14 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from suffice.errors import InputError
+from suffice.model import packed
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
 
 READ = ("text", "label", "id")  # columns, or keys
-LONGEST = 2**27  # characters in one CSV field
+LONGEST = 2**24  # characters of a line, and of the lines of one CSV record together, give or take a line
+BLANK = 2**16  # lines in a row that hold nothing
 TALLEST = 1000  # lines of one CSV record: a quote that stays open longer than that was not meant to be one
 MERGED = 5  # lines: a record of so many lines, each of which could be a record, was made by a stray quote
 
@@ -130,16 +131,28 @@ def read_rows(path: str | Path) -> Iterator[Row]:
 
 def _opened(path: Path) -> IO[str]:
     with open(path, "rb") as start:
-        zipped = start.read(2) == b"\x1f\x8b"
-    how: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
-    file: IO[str] = gzip.open(path, "rt", **how) if zipped else open(path, **how)  # noqa: SIM115  (the reader closes it)
-    return file
+        zipped = start.read(2) == packed.MAGIC
+    file = packed.opened(path) if zipped else open(path, "rb")  # noqa: SIM115  (the reader closes it)
+    return io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _lines(file: IO[str], name: str) -> Iterator[str]:
+    """The lines of a file, none of which is longer than what is read."""
     try:
-        yield from file
-    except (OSError, EOFError, zlib.error) as error:
+        blank = 0
+        for number in itertools.count(1):
+            line = file.readline(LONGEST + 1)
+            if len(line) > LONGEST:
+                raise InputError(
+                    f"Line {number} of {name} has more than {LONGEST} characters, which are not read: split it."
+                )
+            if not line:
+                return
+            blank = 0 if len(line) > 2 or line.strip() else blank + 1
+            if blank > BLANK:
+                raise InputError(f"Up to line {number}, {name} has {blank} lines without any text: take them out.")
+            yield line
+    except (OSError, *packed.BROKEN) as error:
         raise InputError(f"{name} is not a readable gzip file: {error}.") from error
 
 
@@ -212,12 +225,14 @@ class _Taken:
     def __init__(self, source: Iterator[str]) -> None:
         self.source = source
         self.lines: list[str] = []
+        self.left = LONGEST  # characters
 
     def __iter__(self) -> Iterator[str]:
         for line in self.source:
             self.lines.append(line)
+            self.left -= len(line)
             yield line
-            if len(self.lines) >= TALLEST:
+            if len(self.lines) >= TALLEST or self.left < 0:
                 return
 
 

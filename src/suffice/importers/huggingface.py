@@ -14,7 +14,8 @@ import numpy as np
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.onnx_asked import from_file
 from suffice.importers.splicing import Splicer
-from suffice.importers.transformer import UNLIMITED, alike, splitting
+from suffice.importers.transformer import UNLIMITED, alike, no_panic, splitting
+from suffice.importers.transformer_folder import Tensors, looked_at, refuse_others, within
 from suffice.model.blackbox import MASK, BlackBox
 from suffice.model.labels import Names, renamed
 from suffice.model.network import Floats
@@ -64,7 +65,9 @@ def predictor(network: Any, splitter: Any, limit: int | None) -> Callable[[list[
     code = Splicer(splitter, limit)
 
     def predict(texts: list[str]) -> Floats:
-        coded, device = code(texts), getattr(network, "device", None)
+        with no_panic():
+            coded = code(texts)
+        device = getattr(network, "device", None)
         rows: list[Floats | None] = [None] * len(texts)
         with torch.inference_mode():
             for places in alike([len(ids) for ids in coded["input_ids"]]):
@@ -109,18 +112,40 @@ def _loaded(folder: Path, tokenizer: Any) -> tuple[Any, Any]:
     bars = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()  # a bar while weights are read is no part of an answer
     try:
-        network = transformers.AutoModelForSequenceClassification.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False, use_safetensors=True
-        )
-        found = tokenizer or transformers.AutoTokenizer.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False
-        )
-    except (OSError, ValueError, KeyError, ImportError) as error:
+        with no_panic(), looked_at(folder) as (copy, tensors):
+            network = _network(copy, tensors)
+            found = tokenizer or transformers.AutoTokenizer.from_pretrained(
+                str(copy), local_files_only=True, trust_remote_code=False
+            )
+    except ModelError as error:
         raise ModelError(f"The model in {str(folder)!r} cannot be loaded: {error}") from error
+    except Exception as error:  # whatever strange files make it raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ModelError(f"The model in {str(folder)!r} cannot be loaded: {what}") from error
     finally:
         if bars:
             transformers.utils.logging.enable_progress_bar()
     return network, found
+
+
+def _network(copy: Path, tensors: Tensors) -> Any:
+    """The network, once its shape without numbers is that of the weights; all of its numbers are there."""
+    import torch
+    import transformers
+
+    how: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    config = transformers.AutoConfig.from_pretrained(str(copy), **how)
+    kind = transformers.AutoModelForSequenceClassification
+    with within(tensors), torch.device("meta"):
+        refuse_others(kind.from_config(config, trust_remote_code=False), tensors)
+    with within(tensors):
+        network, told = kind.from_pretrained(
+            str(copy), config=config, use_safetensors=True, output_loading_info=True, **how
+        )
+    missing = sorted(told["missing_keys"])
+    if missing:
+        raise ModelError(f"its weights lack {', '.join(missing[:3])}, which would be random numbers")
+    return network
 
 
 def _labels(network: Any) -> tuple[str, ...]:

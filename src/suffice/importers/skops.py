@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import MissingExtra, ModelError
+from suffice.errors import MissingExtra, ModelError, SufficeError
+from suffice.importers.vetted import Refused, plain, refuse_unsafe
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 
 FILE = "used-model.skops"  # of a pipeline that is saved beside certificates
-LARGEST = 2**31  # bytes, unpacked
 PICKLES = (".pkl", ".pickle", ".joblib")
 LOADERS = {".joblib": ("joblib", "joblib.load({!r})")}
 PICKLED = ("pickle", "pickle.load(open({!r}, 'rb'))")
@@ -36,10 +37,17 @@ def from_skops(path: str | Path) -> Classifier | BlackBox:
         import skops.io
     except ImportError as error:
         raise MissingExtra("skops", "skops") from error
-    data = _read(Path(path))
+    path = Path(path)
+    if not path.is_file():
+        raise ModelError(f"There is no file {str(path)!r}.")
     try:
+        data = plain(path)
         strange = skops.io.get_untrusted_types(data=data)
         found = None if strange else skops.io.loads(data)
+    except Refused as error:
+        raise ModelError(f"{str(path)!r} is not read: {error}.") from error
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise ModelError(f"{str(path)!r} is no file of skops: {error}.") from error
     except Exception as error:  # whatever a strange file makes it raise
         what = f"{type(error).__name__}: {error}"
         raise ModelError(f"{str(path)!r} cannot be read as a file of skops: {what}") from error
@@ -50,7 +58,19 @@ def from_skops(path: str | Path) -> Classifier | BlackBox:
         )
     from suffice.importers.sklearn import from_sklearn
 
-    return from_sklearn(found)
+    try:
+        refuse_unsafe(found, len(data))
+        return from_sklearn(found)
+    except Refused as error:
+        raise ModelError(
+            f"{str(path)!r} is not taken: {error}. If you trust the file, load it in Python with skops.io.load(file) "
+            "and give it to sf.from_sklearn."
+        ) from error
+    except SufficeError:
+        raise
+    except Exception as error:  # parts that do not fit together, wherever that shows first
+        what = f"{type(error).__name__}: {error}"
+        raise ModelError(f"The pipeline in {str(path)!r} does not work: {what}") from error
 
 
 def kept(pipeline: Any, digest: str, folder: Path) -> str:
@@ -66,16 +86,3 @@ def kept(pipeline: Any, digest: str, folder: Path) -> str:
     if not same:
         file.unlink(missing_ok=True)
     return FILE if same else ""
-
-
-def _read(path: Path) -> bytes:
-    if not path.is_file():
-        raise ModelError(f"There is no file {str(path)!r}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(one.file_size for one in archive.infolist())
-    except (OSError, zipfile.BadZipFile) as error:
-        raise ModelError(f"{str(path)!r} is no file of skops: {error}.") from error
-    if size > LARGEST:
-        raise ModelError(f"{str(path)!r} unpacks to {size} bytes, more than {LARGEST}.")
-    return path.read_bytes()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+from suffice.errors import ModelError
 
 BATCH = 64
 UNLIMITED = 10**6  # tokenizers without a limit name a huge number
@@ -15,6 +18,19 @@ def alike(lengths: Sequence[int]) -> list[list[int]]:
     for place, length in enumerate(lengths):
         groups.setdefault(length, []).append(place)
     return [group[i : i + BATCH] for group in groups.values() for i in range(0, len(group), BATCH)]
+
+
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """What packages written in Rust raise where they panic is no Exception; here it is one."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"the tokenizer fails: {' '.join(str(error).split())[:200]}") from error
 
 
 def splitting(splitter: Any) -> str:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from suffice.errors import InputError
+from suffice.model import packed
 from suffice.model.network import Floats
 
 MOST_NUMBERS = 2**30  # of all vectors together; read the first words of a larger file with `limit`
 MOST_DIMENSIONS = 2**14  # of one vector
 LONGEST_LINE = 2**20  # bytes: a word and its numbers
-MOST_TIMES = 100  # how many times as large as a .gz file its content may be, beyond SPARE bytes
-SPARE = 2**24
 FASTTEXT = (793712314).to_bytes(4, "little")  # how a model of fastText begins
 LONGEST_WORD = 4096  # bytes: a binary file that is none must not be read to its end in search of a space
 
@@ -63,33 +59,12 @@ def read_vectors(
                 )
             pairs = _binary(file, path.name, limit) if binary else _text(file, path.name, limit)
             return _with_special(pairs, pad, unknown, limit)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except packed.BROKEN as error:
         raise InputError(f"{path.name} is not a whole gzip file: {error}.") from error
 
 
 def _opened(path: Path) -> BinaryIO:
-    if path.suffix != ".gz":
-        return path.open("rb")
-    most = MOST_TIMES * path.stat().st_size + SPARE
-    return cast(BinaryIO, io.BufferedReader(_Bounded(gzip.open(path), most, path.name)))
-
-
-class _Bounded(io.RawIOBase):
-    """What is unpacked, until it is far larger than the file."""
-
-    def __init__(self, inner: Any, most: int, name: str) -> None:
-        self.inner, self.left, self.name = inner, most, name
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.inner.read(len(buffer))
-        self.left -= len(data)
-        if self.left < 0:
-            raise InputError(f"{self.name} is more than {MOST_TIMES} times as large when unpacked, which is refused.")
-        buffer[: len(data)] = data
-        return len(data)
+    return packed.opened(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _from_gensim(vectors: Any) -> Iterator[tuple[str, Floats]]:

@@ -264,6 +264,25 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+TABLES = (
+    "create table if not exists answers (model, text, scores, primary key (model, text))",
+    "create table if not exists moves (model primary key, size real)",
+)
+
+
+def _schema() -> frozenset[tuple[str, str, str | None]]:
+    """All that SQLite lists of a new file of answers."""
+    base = sqlite3.connect(":memory:")
+    for table in TABLES:
+        base.execute(table)
+    found = base.execute("select type, name, sql from sqlite_master").fetchall()
+    base.close()
+    return frozenset(found)
+
+
+SCHEMA = _schema()
+
+
 class _File:
     """Answers on the disk (SQLite), by the digest of the model: for functions that cost money or time."""
 
@@ -274,20 +293,35 @@ class _File:
         if not self.path.resolve().parent.is_dir():
             raise InputError(f"There is no folder to keep the answers {str(path)!r} in.")
         with self._open() as base:
-            base.execute("create table if not exists answers (model, text, scores, primary key (model, text))")
-            base.execute("create table if not exists moves (model primary key, size real)")
+            for table in TABLES:
+                base.execute(table)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
             base = sqlite3.connect(self.path, timeout=30)
             try:
+                self._refuse_strange(base)
                 with base:
                     yield base
             finally:
                 base.close()
         except sqlite3.DatabaseError as error:
             raise InputError(f"The file of answers {str(self.path)!r} cannot be used: {error}.") from error
+
+    def _refuse_strange(self, base: sqlite3.Connection) -> None:
+        """A file may hold views, triggers and computed columns, which run for ever; ours holds two plain tables.
+
+        What a file holds is read one by one and only as far as needed, as it may itself be long.
+        """
+        base.execute("pragma trusted_schema = off")
+        found = base.execute("select type, name, sql from sqlite_master")
+        for kind, name, sql in found.fetchmany(len(SCHEMA) + 1):
+            if (kind, name, sql) not in SCHEMA:
+                raise InputError(
+                    f"The file of answers {str(self.path)!r} holds a {kind} {str(name)[:80]!r} that no file of answers "
+                    "has: leave it away, or name another file."
+                )
 
     def read(self, texts: Sequence[str]) -> dict[str, Scores]:
         """The scores that are kept for these texts."""

@@ -128,6 +128,8 @@ def _part(item: Any, places: Places) -> Part:
             return _sequence(inner, places)
         case (kinds.BRANCH, (_, options)):
             parts = [_sequence(option, places) for option in options]
+            if sum(part.empty for part in parts) > 1:  # (a|a) is read as a(|): twice nothing is two ways as well
+                raise Refused("two of its alternatives may be nothing, so that it may try many ways")
             firsts, lasts = (tuple(p for part in parts for p in getattr(part, end)) for end in ("first", "last"))
             return Part(any(part.empty for part in parts), firsts, lasts)
         case (kinds.MAX_REPEAT, (least, most, inner)):

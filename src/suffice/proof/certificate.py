@@ -21,6 +21,7 @@ from suffice.model.network import Floats
 
 FORMAT = 2
 MAX_TEXT, MAX_HEADER = 2**29, 2**23  # bytes that are unpacked at most (256 more for a line), and of the header
+CONTAINER, ITEM = 16, 8  # bytes that a list and one more thing in it count for, beside their text
 LEVEL = 6  # of compression: 9 takes four times as long for files that are 3 % smaller
 ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -79,7 +80,7 @@ def read(certificate: str | Path | bytes, longest: int, most: int = MAX_TEXT) ->
         with gzip.open(io.BytesIO(certificate) if isinstance(certificate, bytes) else certificate) as file:
             limit, left = MAX_HEADER, most
             while line := file.readline(limit + 1):  # unpacks a little at a time: a small file cannot fill the memory
-                left -= len(line) + 256
+                left -= len(line) + 256 + weight_of(line)
                 if len(line) > limit or left < 0:
                     raise ValueError("it is longer than what is read")
                 # int refuses NaN and the infinities
@@ -87,8 +88,13 @@ def read(certificate: str | Path | bytes, longest: int, most: int = MAX_TEXT) ->
                 limit = longest
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise NotACertificate(f"The file {str(certificate)!r} cannot be read: {error.strerror}.") from None
-    except (OSError, EOFError, TypeError, ValueError, RecursionError, zlib.error) as error:
+    except (OSError, EOFError, TypeError, ValueError, RecursionError, MemoryError, zlib.error) as error:
         raise NotACertificate(f"This is not a certificate: {str(error)[:200]}") from None
+
+
+def weight_of(line: bytes) -> int:
+    """Bytes that what a line holds takes beside its text, about: lists of nothing take twenty times their text."""
+    return CONTAINER * (line.count(b"[") + line.count(b"{")) + ITEM * line.count(b",")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

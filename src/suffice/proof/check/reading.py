@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,11 @@ from suffice.errors import InputError, NotChecked, Rejected
 from suffice.model.network import Bools, Floats
 
 HUGE = 2.0**800  # no number of a certificate, of a network or of a bound is larger than this
-MALFORMED = (Rejected, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what a bad line leads to
+# What a bad line leads to: a thing that is not as it should be, wherever it shows first, and never a traceback.
+MALFORMED = (
+    *(Rejected, ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError),
+    *(TypeError, ValueError, re.error),
+)
 WHOLE = 2**53  # doubles hold every whole number up to here
 
 

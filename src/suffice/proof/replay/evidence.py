@@ -70,6 +70,9 @@ class Evidence:
 
     def _tables(self, free: Sequence[int], place: int | None) -> None:
         """All texts of the free words, by tables."""
+        bag = self.opened.bag
+        need(bag.trees is not None or bag.model is not None, "only bounds are accepted of this model")
+        need(not bag.streams, "there are no tables of features that reach over words")
         line = self._line("tables", "proofs", "a line of tables", free, self.header.at_most, place)
         text, margins = self.header.text, self.running.margins
         check = TableCheck(self.opened, lambda changes: margins([rewritten(text, change) for change in changes]))

@@ -14,6 +14,7 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.text import Text, gap, written
 
 WORDS = 20_000  # of a text at the most
+OPTIONS = 2**20  # that all words of a text have together at the most
 
 
 def need(condition: Any, reason: str) -> None:
@@ -90,22 +91,24 @@ def text_of(source: Any, words: Any) -> Text:
 
 def options_of(data: Any, tokens: Sequence[str], mask: str) -> list[tuple[str, ...]]:
     """What each word may become, without the word itself."""
-    fields = set(data) - {"kind", "at_most"}
+    fields, words = set(data) - {"kind", "at_most"}, dict.fromkeys(tokens)
     match data["kind"]:
         case "deletion":
-            wanted, found = set(), [("",)] * len(tokens)
+            wanted, found = set(), dict.fromkeys(words, ("",))
         case "mask":
-            wanted, found = {"token"}, [(data["token"] or mask,)] * len(tokens)
+            wanted, found = {"token"}, dict.fromkeys(words, (data["token"] or mask,))
         case "word-swap" | "removal-or-swap" as kind:
             gone = ("",) if kind == "removal-or-swap" else ()
             swaps = {word: _listed(others) for word, others in data["swaps"].items()}
-            wanted, found = {"swaps"}, [(*gone, *swaps.get(token, ())) for token in tokens]
+            wanted, found = {"swaps"}, {word: (*gone, *swaps.get(word, ())) for word in words}
         case _:
             raise Rejected(0, "the set is none of words")
     need(fields == wanted, "the set has other fields")
-    need(all(type(word) is str for words in found for word in words), "a mask must be a word")
-    pairs = zip(tokens, found, strict=True)
-    return [tuple(dict.fromkeys(word for word in words if word != token)) for token, words in pairs]
+    need(all(type(new) is str for some in found.values() for new in some), "a mask must be a word")
+    count = sum(len(found[token]) for token in tokens)
+    need(count <= OPTIONS, f"the words may become {count} others in all, more than {OPTIONS}")
+    options = {word: tuple(dict.fromkeys(new for new in some if new != word)) for word, some in found.items()}
+    return [options[token] for token in tokens]
 
 
 def _listed(words: Any) -> list[Any]:
@@ -116,21 +119,28 @@ def _listed(words: Any) -> list[Any]:
 def all_texts(text: Text, options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> Iterator[str]:
     """Every text that changes no more than `limit` of the free words, written word by word: beginnings are shared."""
     pieces, tail = _pieces(text, frozenset(free)), text.source[text.words[-1].end :]
-    waiting: list[tuple[int, str, str, tuple[str, ...], int]] = [(0, "", "", (), 0)]
-    while waiting:
-        # the next piece, what is written so far, its last piece, the gaps since, and how many words are changed
-        place, begun, before, gaps, changed = waiting.pop()
-        if place == len(pieces):
-            yield begun + tail if before else ""
-            continue
+    # the next piece, what is written so far, its last piece, the gaps since, and how many words are changed
+    waiting: list[Iterator[tuple[int, str, str, tuple[str, ...], int]]] = [iter([(0, "", "", (), 0)])]
+
+    def after(place: int, begun: str, before: str, gaps: tuple[str, ...], changed: int) -> Any:
+        """The ways to go on, one by one: there may be many, and each holds all that is written so far."""
         space, piece, word = pieces[place]
         gaps = (*gaps, space)
-        waiting.append((place + 1, begun + gap(gaps, before, piece) + piece, piece, (), changed))
         for new in options[word] if word >= 0 and changed < limit else ():
             if new:
-                waiting.append((place + 1, begun + gap(gaps, before, new) + new, new, (), changed + 1))
+                yield place + 1, begun + gap(gaps, before, new) + new, new, (), changed + 1
             else:
-                waiting.append((place + 1, begun, before, gaps, changed + 1))
+                yield place + 1, begun, before, gaps, changed + 1
+        yield place + 1, begun + gap(gaps, before, piece) + piece, piece, (), changed
+
+    while waiting:
+        state = next(waiting[-1], None)
+        if state is None:
+            waiting.pop()
+        elif state[0] == len(pieces):
+            yield state[1] + tail if state[2] else ""
+        else:
+            waiting.append(after(*state))
 
 
 def _pieces(text: Text, free: frozenset[int]) -> list[tuple[str, str, int]]:
@@ -153,16 +163,23 @@ def cheaper(
     options: Sequence[Sequence[str]], free: Sequence[int], costs: Sequence[int], limit: int, below: int
 ) -> Iterator[dict[int, str]]:
     """Every change of words that cost less than `below` in all, one after the other."""
-    waiting: list[tuple[int, dict[int, str], int]] = [(0, {}, 0)]  # the next word, what is changed, its cost
-    while waiting:
-        start, change, cost = waiting.pop()
-        if change:
-            yield change
+
+    def after(start: int, change: dict[int, str], cost: int) -> Iterator[tuple[int, dict[int, str], int]]:
+        """The next word, what is changed, its cost: one by one, as there may be many."""
         for place in range(start, len(free)) if len(change) < limit else ():
             word = free[place]
             if cost + costs[word] < below:
-                more = [{**change, word: new} for new in options[word]]
-                waiting += [(place + 1, one, cost + costs[word]) for one in more]
+                for new in options[word]:
+                    yield place + 1, {**change, word: new}, cost + costs[word]
+
+    waiting = [after(0, {}, 0)]
+    while waiting:
+        state = next(waiting[-1], None)
+        if state is None:
+            waiting.pop()
+        else:
+            yield state[1]
+            waiting.append(after(*state))
 
 
 def count_of(options: Sequence[Sequence[str]], free: Sequence[int], limit: int) -> int:

@@ -17,7 +17,7 @@ from suffice.model.network import Floats
 from suffice.model.text import rewritten
 from suffice.proof.check import Checked
 from suffice.proof.check.header import FRACTION
-from suffice.proof.check.reading import WHOLE, Limit
+from suffice.proof.check.reading import MALFORMED, WHOLE, Limit
 from suffice.proof.replay.evidence import Evidence
 from suffice.proof.replay.header import Header, read_header
 from suffice.proof.replay.hitting import hittable
@@ -47,7 +47,7 @@ def replay(certificate: Any, blackbox: BlackBox, wanted: Wanted | None = None) -
         raise
     except Rejected as error:
         raise type(error)(error.line or lines.number, error.reason) from None
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         if isinstance(error, InputError):
             raise
         reason = f"malformed ({type(error).__name__}: {str(error)[:200]})"
